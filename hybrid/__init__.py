@@ -1,0 +1,1 @@
+"""Anonymize, then synthesize: release tables about people with the evidence beside them."""

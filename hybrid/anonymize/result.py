@@ -1,0 +1,91 @@
+"""What the anonymizer hands on: labels, classes, and a record of how they were reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from hybrid.arrays import Array
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.table import Table
+
+
+@dataclass(frozen=True)
+class AnonymizationResult:
+    """How a table was anonymized, in aggregates only: the content of ``anonymization.json``."""
+
+    engine: str
+    k: int
+    models: tuple[dict[str, Any], ...]
+    levels: dict[str, int] | None
+    """Level of each quasi-identifier; None under local recoding."""
+    loss: dict[str, Any]
+    """name, value (0 nothing lost, 1 everything) and per_attribute."""
+    suppressed: int
+    records: int
+    """Records that came in, suppressed ones included."""
+    classes: int
+    min_class_size: int
+    optimal: bool
+    """Whether no other solution of this recoding has a smaller loss."""
+    gap: float
+    """Proven bound on (loss - least possible loss); 0 when optimal."""
+    seconds: float
+    verified: dict[str, Any] = field(default_factory=dict)
+    """What our own check, and pycanon where it can judge, found."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class AnonymizedTable:
+    """A k-anonymous table, with the original values kept inside for the rooms that need them. Private.
+
+    Parameters
+    ----------
+    labels : LabelTable, n kept records
+        Generalized quasi-identifiers and the untouched other columns; no suppressed records.
+    originals : Table, n kept records
+        The same records as they were, in the same order, without identifiers.
+    leaves : numpy.ndarray, shape (n, n_qi), int32
+        Hierarchy leaf of each original quasi-identifying value.
+    class_ids : numpy.ndarray, shape (n,), int64
+        Equivalence class of each record, 0..n_classes-1: records with equal nodes.
+    suppressed : Table
+        The records left out, without identifiers.
+    result : AnonymizationResult
+        How it was reached.
+    """
+
+    labels: LabelTable
+    originals: Table
+    leaves: Array
+    class_ids: Array
+    suppressed: Table
+    result: AnonymizationResult
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Names of the quasi-identifiers, in the order of the columns of ``labels.nodes`` and ``leaves``."""
+        return self.labels.quasi_identifiers
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """The hierarchy of each quasi-identifier."""
+        return self.labels.hierarchies
+
+    def take(self, positions: Array) -> AnonymizedTable:
+        """A sample of the kept records; class ids keep their numbers."""
+        return replace(
+            self,
+            labels=self.labels.take(positions),
+            originals=self.originals.take(positions),
+            leaves=self.leaves[positions],
+            class_ids=self.class_ids[positions],
+        )

@@ -1,0 +1,118 @@
+"""Errors a user meets, one class per kind of fault.
+
+The text of every error carries file names, column names, counts and rules, and **never a cell value**: it
+travels into logs and into Prefect's database. Values that help to mend (the uncovered category, the
+unparsable date) go into :attr:`Problem.values`, which only the interactive command line prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and how to mend it.
+
+    Parameters
+    ----------
+    message : str
+        What was found, where, and what was expected. No cell values.
+    mend : str
+        What the user can do about it. No cell values. Empty if there is nothing to add.
+    values : str
+        Cell values that help to mend. Private: printed on an interactive terminal only.
+    """
+
+    message: str
+    mend: str = ""
+    values: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}  mend: {self.mend}" if self.mend else self.message
+
+
+class HybridError(Exception):
+    """Base of all errors this package raises on purpose.
+
+    Parameters
+    ----------
+    problems : str, Problem or iterable of Problem
+        Everything that is wrong, all at once. A plain string is one problem.
+    mend, values : str
+        As in :class:`Problem`, for the single-string form.
+    """
+
+    exit_code: ClassVar[int] = 1
+    title: ClassVar[str] = "error"
+
+    def __init__(self, problems: str | Problem | Iterable[Problem], *, mend: str = "", values: str = "") -> None:
+        if isinstance(problems, str):
+            problems = Problem(problems, mend, values)
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    def __reduce__(self) -> tuple[type[HybridError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+
+class ConfigError(HybridError):
+    """The configuration asks for something that does not exist or contradicts itself."""
+
+    exit_code = 2
+    title = "config"
+
+
+class DataError(HybridError):
+    """The input table cannot be used as it is."""
+
+    exit_code = 2
+    title = "data"
+
+
+class HierarchyError(HybridError):
+    """A generalization hierarchy is malformed or does not cover the data."""
+
+    exit_code = 2
+    title = "hierarchy"
+
+
+class InfeasibleError(HybridError):
+    """No generalization meets the privacy models within the suppression limit."""
+
+    exit_code = 2
+    title = "infeasible"
+
+
+class MissingExtraError(HybridError):
+    """An optional package is needed and not installed."""
+
+    exit_code = 2
+    title = "not installed"
+
+
+class OutputError(HybridError):
+    """A result could not be written; what had been there before is untouched."""
+
+    title = "output"
+
+
+class VerificationError(HybridError):
+    """A result does not keep what it promised. The run stops; nothing is released."""
+
+    title = "verification"
+
+
+class GeneratorError(HybridError):
+    """A generator could not be trained or could not sample."""
+
+    title = "generator"
+
+
+class GateRefused(HybridError):
+    """The policy does not let this table out."""
+
+    exit_code = 3
+    title = "refused"

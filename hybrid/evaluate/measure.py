@@ -1,0 +1,96 @@
+"""A metric is never a bare float: a value with interval and reference, or a reason why there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Direction = Literal["lower", "higher"]
+Family = Literal["privacy", "utility", "fidelity"]
+Stage = Literal["original", "anonymized", "synthetic", "baseline"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number and what one needs to judge it.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+    low, high : float or None
+        Bounds of the interval (95 % unless ``details`` says otherwise); None where there is none.
+    reference : float or None
+        What the control set, or real data, scores in the same place.
+    n : int
+        Records, attacks or cells behind the number.
+    details : dict
+        Aggregates that explain the number; never a record.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+    n: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError("a Measure is finite; use NotComputable for what is not")
+
+
+@dataclass(frozen=True)
+class NotComputable:
+    """Why there is no number. A gate that needs the number counts this as not passed."""
+
+    reason: str
+    state: Literal["not_applicable", "too_few", "failed", "timed_out"] = "not_applicable"
+
+
+Outcome = Measure | NotComputable
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One metric at one stage, as it stands in ``evaluation.json``."""
+
+    name: str
+    family: Family
+    stage: Stage
+    direction: Direction
+    outcome: Outcome
+    column: str | None = None
+    """The column it is about (a target, a secret), if it is about one."""
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's form: name, family, stage, value, ci, direction, details, seconds (and more)."""
+        base: dict[str, Any] = {
+            "name": self.name,
+            "family": self.family,
+            "stage": self.stage,
+            "direction": self.direction,
+            "column": self.column,
+            "seconds": round(self.seconds, 4),
+        }
+        if isinstance(self.outcome, NotComputable):
+            return base | {
+                "value": None,
+                "ci": None,
+                "reference": None,
+                "n": 0,
+                "state": self.outcome.state,
+                "details": {"reason": self.outcome.reason},
+            }
+        outcome = self.outcome
+        ci = None if outcome.low is None or outcome.high is None else [outcome.low, outcome.high]
+        return base | {
+            "value": outcome.value,
+            "ci": ci,
+            "reference": outcome.reference,
+            "n": outcome.n,
+            "state": "ok",
+            "details": outcome.details,
+        }

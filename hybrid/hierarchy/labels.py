@@ -1,0 +1,119 @@
+"""A table whose quasi-identifiers are generalized: every cell is a node of its column's hierarchy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.hierarchy.hierarchy import Hierarchy
+from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """Records with generalized quasi-identifiers.
+
+    Parameters
+    ----------
+    nodes : numpy.ndarray, shape (n_rows, n_qi), int32
+        The hierarchy node of every quasi-identifying cell; columns in the order of
+        ``schema.quasi_identifiers``. Nodes of different levels may stand in one column (local recoding).
+    rest : Table, n_rows rows
+        All other columns, as they were.
+    schema : Schema
+        All columns in the order and the kinds of the original table, without identifiers.
+    hierarchies : mapping of str to Hierarchy
+        One per quasi-identifier.
+    """
+
+    nodes: Array
+    rest: Table
+    schema: Schema
+    hierarchies: Mapping[str, Hierarchy]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Names of the generalized columns, in the order of :attr:`nodes`' columns."""
+        return self.schema.quasi_identifiers
+
+    def take(self, positions: Array) -> LabelTable:
+        """The records at these positions (integers or a boolean mask)."""
+        return replace(self, nodes=self.nodes[positions], rest=self.rest.take(positions))
+
+    def to_table(self) -> Table:
+        """The records with label texts, as people read them and generators learn them.
+
+        Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and
+        dates in the order of their bounds (``dtype.ordered`` is then True).
+        """
+        frame: dict[str, pd.Series] = {}
+        columns: list[Column] = []
+        for column in self.schema:
+            if column.name in self.hierarchies:
+                at = self.quasi_identifiers.index(column.name)
+                frame[column.name] = self._texts(column.name, self.nodes[:, at])
+                shape = ColumnFormat(padding=column.format.padding)
+                columns.append(replace(column, kind=Kind.CATEGORICAL, format=shape))
+            else:
+                frame[column.name] = self.rest.frame[column.name]
+                columns.append(column)
+        return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)))
+
+    def from_table(self, table: Table) -> LabelTable:
+        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
+
+        Parameters
+        ----------
+        table : Table
+            Columns as :meth:`to_table` gives them; every label is one that occurs in this table.
+
+        Returns
+        -------
+        LabelTable
+            The same records as nodes.
+        """
+        nodes = np.empty((len(table), len(self.quasi_identifiers)), dtype=np.int32)
+        for at, name in enumerate(self.quasi_identifiers):
+            present = np.unique(self.nodes[:, at])
+            lookup = dict(zip(self._names(name, present), present, strict=True))
+            codes, distinct = pd.factorize(table.frame[name], use_na_sentinel=False)
+            nodes[:, at] = np.array([lookup[text] for text in distinct], dtype=np.int32)[codes]
+        return replace(self, nodes=nodes, rest=table.only(self.rest.schema.names))
+
+    def _texts(self, name: str, nodes: Array) -> pd.Series:
+        hierarchy = self.hierarchies[name]
+        present, codes = np.unique(nodes, return_inverse=True)
+        if hierarchy.kind.is_continuous:
+            missing = present == (-1 if hierarchy.missing_node is None else hierarchy.missing_node)
+            order = np.lexsort((hierarchy.high[present], hierarchy.low[present], missing))
+        else:
+            order = np.argsort(np.array(self._names(name, present), dtype=object), kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return pd.Series(
+            pd.Categorical.from_codes(
+                rank[codes.reshape(-1)],
+                categories=self._names(name, present[order]),
+                ordered=hierarchy.kind.is_continuous,
+            )
+        )
+
+    def _names(self, name: str, nodes: Array) -> list[str]:
+        """Label texts of these nodes; nodes that share a text are told apart by their level."""
+        hierarchy = self.hierarchies[name]
+        texts = [hierarchy.labels[node] for node in nodes]
+        shared = {text for text, n in Counter(texts).items() if n > 1}
+        if not shared:
+            return texts
+        level = hierarchy.level_of()
+        return [
+            f"{text} (level {level[node]})" if text in shared else text for text, node in zip(texts, nodes, strict=True)
+        ]

@@ -1,0 +1,32 @@
+"""Independent random streams: one per stage, all derived from the run's seed."""
+
+from __future__ import annotations
+
+import secrets
+import zlib
+
+import numpy as np
+
+
+def fresh_seed() -> int:
+    """A seed nobody can guess, for runs that do not ask for one (64 bits from the operating system)."""
+    return secrets.randbits(63)
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """The random generator of one stage.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed, 0 or more.
+    names : str or int
+        What the stream is for, such as ``"sample"``; different names give independent streams.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The same generator for the same arguments, whatever other stages drew before.
+    """
+    keys = [name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names]
+    return np.random.default_rng(np.random.SeedSequence([seed, *keys]))

@@ -1,0 +1,199 @@
+"""Guess what a column of text is, from its distinct values, and parse those into typed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.table.schema import DTYPES, ColumnFormat, Kind
+
+_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)\Z")
+_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?([.,]\d*)?([eE][+-]?\d+)?\Z")
+_INT64 = np.iinfo(np.int64)
+BOOLEAN_SPELLINGS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
+DATETIME_FORMATS = tuple(
+    f"{date}{gap}{time}" for date in DATE_FORMATS for gap in (" ", "T") for time in ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f")
+)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The distinct texts of a column as typed values.
+
+    ``values`` has the dtype of ``kind`` and one entry per text; ``bad`` lists the positions of texts that are
+    not of that kind (their value is missing).
+    """
+
+    kind: Kind
+    values: pd.Series
+    format: ColumnFormat
+    bad: tuple[int, ...] = ()
+
+
+def parse(texts: Sequence[str], kind: Kind | None = None, date_format: str | None = None, mark: str = ".") -> Parsed:
+    """Parse the distinct non-missing texts of one column.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Distinct values, stripped, none of them a missing marker.
+    kind : Kind, optional
+        What the values are; guessed if not given: boolean, integer, decimal, date, datetime, else categorical.
+        Whole numbers with leading zeros (codes) and beyond 64 bits are categorical.
+    date_format : str, optional
+        strptime format of dates and datetimes; guessed if not given.
+    mark : str
+        The decimal mark.
+
+    Returns
+    -------
+    Parsed
+        Typed values; :attr:`Parsed.bad` is empty when the kind was guessed.
+    """
+    texts = list(texts)
+    if kind is None:
+        kind = _guess(texts, date_format, mark)
+    parser = {
+        Kind.INTEGER: _integers,
+        Kind.BOOLEAN: _booleans,
+        Kind.CATEGORICAL: _categories,
+    }.get(kind)
+    if parser is not None:
+        return parser(texts)
+    if kind is Kind.DECIMAL:
+        return _decimals(texts, mark)
+    return _dates(texts, kind, date_format)
+
+
+def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
+    if not texts:
+        return Kind.CATEGORICAL
+    if _boolean_spelling(texts) is not None:
+        return Kind.BOOLEAN
+    if all(_INTEGER.match(text) for text in texts):
+        return Kind.INTEGER if all(_fits(text) for text in texts) else Kind.CATEGORICAL
+    if all(_is_decimal(text, mark) for text in texts):
+        return Kind.DECIMAL
+    if date_format is not None:
+        return Kind.DATETIME if "%H" in date_format else Kind.DATE
+    if _date_format(texts, DATE_FORMATS) is not None:
+        return Kind.DATE
+    if _date_format(texts, DATETIME_FORMATS) is not None:
+        return Kind.DATETIME
+    return Kind.CATEGORICAL
+
+
+def _fits(text: str) -> bool:
+    return len(text) < 19 or _INT64.min <= int(text) <= _INT64.max
+
+
+def _is_decimal(text: str, mark: str) -> bool:
+    other = "," if mark == "." else "."
+    if other in text or not any(c.isdigit() for c in text):
+        return False
+    return _DECIMAL.match(text) is not None
+
+
+def _categories(texts: list[str]) -> Parsed:
+    values = pd.Series(pd.Categorical(texts, categories=sorted(set(texts))), dtype="category")
+    return Parsed(Kind.CATEGORICAL, values, ColumnFormat())
+
+
+def _integers(texts: list[str]) -> Parsed:
+    good = [bool(_INTEGER.match(text)) and _fits(text) for text in texts]
+    values = pd.array([int(text) if ok else pd.NA for text, ok in zip(texts, good, strict=True)], dtype="Int64")
+    return Parsed(Kind.INTEGER, pd.Series(values), ColumnFormat(), _bad(good))
+
+
+def _decimals(texts: list[str], mark: str) -> Parsed:
+    good = [_is_decimal(text, mark) for text in texts]
+    plain = [text.replace(mark, ".") if ok else "nan" for text, ok in zip(texts, good, strict=True)]
+    digits = {len(text.partition(".")[2]) for text, ok in zip(plain, good, strict=True) if ok}
+    scientific = any("e" in text.lower() for text, ok in zip(plain, good, strict=True) if ok)
+    shape = ColumnFormat(
+        decimals=None if scientific or not digits else max(digits),
+        fixed_decimals=len(digits) == 1 and not scientific,
+        decimal_mark=mark,
+    )
+    return Parsed(Kind.DECIMAL, pd.Series(plain, dtype="float64"), shape, _bad(good))
+
+
+def _boolean_spelling(texts: list[str]) -> tuple[str, str] | None:
+    lowered = {text.lower() for text in texts}
+    if len(lowered) != len(set(texts)) or not lowered:
+        return None
+    for true, false in BOOLEAN_SPELLINGS:
+        if lowered == {true, false} or (len(true) > 1 and true == "true" and lowered <= {true, false}):
+            return true, false
+    return None
+
+
+def _booleans(texts: list[str]) -> Parsed:
+    true, false = _boolean_spelling(texts) or _declared_spelling(texts)
+    written = {text.lower(): text for text in texts}
+    good = [text.lower() in (true, false) for text in texts]
+    values = pd.array(
+        [text.lower() == true if ok else pd.NA for text, ok in zip(texts, good, strict=True)], dtype="boolean"
+    )
+    shape = ColumnFormat(
+        true=written.get(true, _same_case(written.get(false, ""), true)),
+        false=written.get(false, _same_case(written.get(true, ""), false)),
+    )
+    return Parsed(Kind.BOOLEAN, pd.Series(values), shape, _bad(good))
+
+
+def _declared_spelling(texts: list[str]) -> tuple[str, str]:
+    """The spelling of a column declared boolean: 1/0, on/off and single values count too."""
+    lowered = {text.lower() for text in texts}
+    spellings = (*BOOLEAN_SPELLINGS, ("1", "0"), ("on", "off"))
+    return max(spellings, key=lambda pair: len(lowered & set(pair)))
+
+
+def _same_case(model: str, text: str) -> str:
+    if model.isupper():
+        return text.upper()
+    return text.capitalize() if model[:1].isupper() else text
+
+
+def _dates(texts: list[str], kind: Kind, date_format: str | None) -> Parsed:
+    formats = DATE_FORMATS if kind is Kind.DATE else DATETIME_FORMATS
+    chosen = date_format or _date_format(texts, formats) or _best_format(texts, formats)
+    values = _to_datetime(texts, chosen)
+    shape = ColumnFormat(date_format=chosen)
+    return Parsed(kind, values.astype(DTYPES[kind]), shape, _bad(values.notna().tolist()))
+
+
+def _to_datetime(texts: list[str], date_format: str) -> pd.Series:
+    return pd.Series(pd.to_datetime(pd.Series(texts, dtype=object), format=date_format, errors="coerce"))
+
+
+def _date_format(texts: list[str], formats: tuple[str, ...]) -> str | None:
+    """The first format that reads every text; None if none does. Day before month where both would do."""
+    if not texts or not texts[0][:1].isdigit():
+        return None
+    for candidate in formats:
+        if _to_datetime(texts[:1], candidate).notna().all() and _to_datetime(texts, candidate).notna().all():
+            return candidate
+    return None
+
+
+def _best_format(texts: list[str], formats: tuple[str, ...]) -> str:
+    sample = texts[:1000]
+    return max(formats, key=lambda candidate: int(_to_datetime(sample, candidate).notna().sum()))
+
+
+def ambiguous_dates(texts: Sequence[str], date_format: str) -> bool:
+    """Whether day and month could be swapped in every text (then the config should say the format)."""
+    swapped = date_format.replace("%d", "%_").replace("%m", "%d").replace("%_", "%m")
+    if swapped == date_format or date_format.startswith("%Y") or "." in date_format:
+        return False
+    return bool(_to_datetime(list(texts), swapped).notna().all())
+
+
+def _bad(good: list[bool]) -> tuple[int, ...]:
+    return tuple(i for i, ok in enumerate(good) if not ok)

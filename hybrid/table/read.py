@@ -1,0 +1,317 @@
+"""Read a table from CSV or Parquet; every problem is found before the first is reported."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from hybrid.errors import DataError, Problem
+from hybrid.table.infer import parse
+from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.schema import DTYPES, Column, ColumnFormat, Kind, Schema, Table
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+
+
+def read_table(path: Path, options: DataOptions) -> Table:
+    """Read a table and give every column its role and kind.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV or Parquet file.
+    options : DataOptions
+        Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
+
+    Returns
+    -------
+    Table
+        Typed columns; how the source wrote them is in the schema's formats.
+
+    Raises
+    ------
+    DataError
+        With all problems at once: unreadable or empty file, duplicate column names, rows of the wrong length,
+        columns that the config names and the file lacks (and the reverse with ``unlisted: error``), values
+        that are not of the declared kind.
+    """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise DataError(f"{path}: the data file {what}", mend="set data.path to a CSV or Parquet file")
+    raw = _read_parquet(path) if path.suffix.lower() in PARQUET_SUFFIXES else _read_csv(path, options)
+    problems = _column_problems(path, raw.column_names, options)
+    if raw.num_rows == 0 and not problems:
+        problems.append(Problem(f"{path}: the file has a header and no rows", "point data.path to a table with rows"))
+    if problems:
+        raise DataError(problems)
+    columns: list[Column] = []
+    data: dict[str, pd.Series] = {}
+    for name in raw.column_names:
+        wanted = options.columns.get(name, ColumnOptions())
+        column, values = _convert(path, name, raw[name], wanted, options, problems)
+        columns.append(column)
+        data[name] = values
+    if problems:
+        raise DataError(problems)
+    return Table(pd.DataFrame(data), Schema(tuple(columns)))
+
+
+def _column_problems(path: Path, names: list[str], options: DataOptions) -> list[Problem]:
+    problems = []
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        listed = ", ".join(repr(name) for name in duplicates)
+        problems.append(
+            Problem(f"{path}: column names occur more than once: {listed}", "rename the columns in the file")
+        )
+    if any(not name.strip() for name in names):
+        problems.append(Problem(f"{path}: a column has no name", "name every column in the first line of the file"))
+    missing = [name for name in options.columns if name not in names]
+    if missing and len(names) == 1:
+        problems.append(
+            Problem(
+                f"{path}: only one column was found with separator {options.separator!r}, "
+                f"but the config names {len(options.columns)}",
+                'set data.separator to the character between the fields, such as ";" or "\\t"',
+            )
+        )
+    elif missing:
+        have = ", ".join(names)
+        problems += [
+            Problem(
+                f"{path}: the config names the column {name!r}, which the file does not have",
+                f"remove it from data.columns or correct its name; the file has: {have}",
+            )
+            for name in missing
+        ]
+    extra = [name for name in names if name not in options.columns]
+    if extra and options.unlisted == "error":
+        problems.append(
+            Problem(
+                f"{path}: columns that the config does not name: {', '.join(extra)}",
+                "add them under data.columns, or set data.unlisted: insensitive",
+            )
+        )
+    return problems
+
+
+def _read_csv(path: Path, options: DataOptions) -> pa.Table:
+    header = _csv_header(path, options)
+    wrong_length: list[tuple[int, int]] = []
+
+    def keep_reading(row: Any) -> str:
+        wrong_length.append((row.actual_columns, row.number or 0))
+        return "skip"
+
+    # Columns are read under their positions, so that duplicate names can be reported instead of crashing.
+    names = [str(i) for i in range(len(header))]
+    try:
+        raw = pa.csv.read_csv(
+            path,
+            read_options=pa.csv.ReadOptions(column_names=names, skip_rows_after_names=0, encoding=options.encoding),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=options.separator, newlines_in_values=True, invalid_row_handler=keep_reading
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except (pa.ArrowInvalid, UnicodeDecodeError, LookupError):
+        # Arrow's own message may quote a row.
+        raise DataError(
+            f"{path}: the file could not be read as CSV (encoding {options.encoding}, separator {options.separator!r})",
+            mend="check data.encoding and data.separator, and that the file is text",
+        ) from None
+    if wrong_length:
+        found = ", ".join(str(n) for n in sorted({columns for columns, _ in wrong_length})[:5])
+        raise DataError(
+            f"{path}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
+            mend="quote fields that contain the separator, or correct data.separator",
+        )
+    return raw.slice(1).rename_columns(header)
+
+
+def _csv_header(path: Path, options: DataOptions) -> list[str]:
+    """The names in the first line; reads that line alone."""
+    try:
+        with path.open(encoding=options.encoding, newline="") as file:
+            first = file.readline()
+    except (UnicodeDecodeError, LookupError):
+        raise DataError(
+            f"{path}: the file is not text in the encoding {options.encoding}", mend="set data.encoding"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path}: the file could not be opened ({error.strerror})") from None
+    if not first.strip():
+        raise DataError(f"{path}: the file is empty", mend="point data.path to a table with a header and rows")
+    names = next(csv.reader([first.removeprefix("\ufeff")], delimiter=options.separator))
+    return [name.strip() for name in names]
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    try:
+        raw = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError):
+        raise DataError(f"{path}: the file could not be read as Parquet") from None
+    # pandas stores a row index as a column of its own: a row number, never data.
+    index = [name for name in raw.column_names if name.startswith("__index_level_")]
+    return raw.drop_columns(index).replace_schema_metadata(None)
+
+
+def _convert(
+    path: Path,
+    name: str,
+    raw: pa.ChunkedArray,
+    wanted: ColumnOptions,
+    options: DataOptions,
+    problems: list[Problem],
+) -> tuple[Column, pd.Series]:
+    arrow_type = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_null(arrow_type):
+        column, values = _convert_text(path, name, raw, wanted, options, problems)
+    else:
+        column, values = _convert_typed(path, name, raw, wanted, problems)
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        column = replace(column, format=replace(column.format, arrow_type=str(raw.type)))
+    return column, values
+
+
+def _convert_text(
+    path: Path,
+    name: str,
+    raw: pa.ChunkedArray,
+    wanted: ColumnOptions,
+    options: DataOptions,
+    problems: list[Problem],
+) -> tuple[Column, pd.Series]:
+    """Parse the distinct texts only, then spread them over the rows."""
+    encoded = raw.cast(pa.string()).combine_chunks().dictionary_encode()
+    texts: list[str] = encoded.dictionary.to_pylist()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    stripped = [text.strip() for text in texts]
+    markers = {marker.strip() for marker in options.missing}
+    present = sorted({text for text in stripped if text not in markers})
+    parsed = parse(present, wanted.kind, wanted.format, options.decimal)
+    if parsed.bad:
+        rows = _rows_with({present[i] for i in parsed.bad}, stripped, codes)
+        shown = ", ".join(repr(present[i]) for i in parsed.bad[:10])
+        problems.append(
+            Problem(
+                f"{path}: column {name!r} is declared {wanted.kind} but {len(parsed.bad)} distinct values "
+                f"({rows} rows) are not",
+                "correct the column's kind or format, or list the texts under data.missing",
+                values=shown,
+            )
+        )
+    position = {text: i for i, text in enumerate(present)}
+    where = pd.Series([position.get(text, -1) for text in stripped], dtype="int64").to_numpy()
+    rows_to_value = pd.Series(where).reindex(codes, fill_value=-1).to_numpy() if len(where) else codes
+    values = parsed.values.reindex(rows_to_value).reset_index(drop=True)
+    values = values.astype(parsed.values.dtype if parsed.kind is Kind.CATEGORICAL else DTYPES[parsed.kind])
+    shape = replace(
+        parsed.format,
+        missing=_commonest_marker(texts, stripped, markers, codes),
+        padding=_common_padding(texts, stripped, markers),
+    )
+    return Column(name, wanted.role, parsed.kind, wanted.target, shape), values
+
+
+def _rows_with(bad: set[str], stripped: list[str], codes: Any) -> int:
+    hit = pd.Series([text in bad for text in stripped], dtype=bool).to_numpy()
+    return int(hit[codes[codes >= 0]].sum())
+
+
+def _commonest_marker(texts: list[str], stripped: list[str], markers: set[str], codes: Any) -> str:
+    counts = pd.Series(codes[codes >= 0]).value_counts()
+    used = [(counts.get(i, 0), text) for i, text in enumerate(texts) if stripped[i] in markers]
+    return max(used)[1] if used else ""
+
+
+def _common_padding(texts: list[str], stripped: list[str], markers: set[str]) -> str:
+    paddings = {
+        text[: len(text) - len(text.lstrip())]
+        for text, bare in zip(texts, stripped, strict=True)
+        if bare not in markers
+    }
+    return paddings.pop() if len(paddings) == 1 else ""
+
+
+def _convert_typed(
+    path: Path, name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, problems: list[Problem]
+) -> tuple[Column, pd.Series]:
+    kind, shape = _kind_of(raw.type)
+    if kind is None:
+        problems.append(
+            Problem(
+                f"{path}: column {name!r} has the type {raw.type}, which is not supported",
+                "convert it to numbers, text, booleans or dates, or drop it",
+            )
+        )
+        return Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
+    values = _typed_values(raw, kind)
+    if wanted.kind is not None and wanted.kind is not kind:
+        values, kind = _recast(path, name, values, kind, wanted.kind, problems)
+    return Column(name, wanted.role, kind, wanted.target, shape), values
+
+
+def _kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
+    types = pa.types
+    if types.is_boolean(arrow_type):
+        return Kind.BOOLEAN, ColumnFormat()
+    if types.is_integer(arrow_type) and not types.is_uint64(arrow_type):
+        return Kind.INTEGER, ColumnFormat()
+    if types.is_decimal(arrow_type):
+        return Kind.DECIMAL, ColumnFormat(decimals=arrow_type.scale, fixed_decimals=True)
+    if types.is_floating(arrow_type):
+        return Kind.DECIMAL, ColumnFormat()
+    if types.is_date(arrow_type):
+        return Kind.DATE, ColumnFormat()
+    if types.is_timestamp(arrow_type) and arrow_type.tz is None:
+        return Kind.DATETIME, ColumnFormat(date_format="%Y-%m-%d %H:%M:%S.%f")
+    return None, ColumnFormat()
+
+
+def _typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
+    target = {
+        Kind.BOOLEAN: pa.bool_(),
+        Kind.INTEGER: pa.int64(),
+        Kind.DECIMAL: pa.float64(),
+        Kind.DATE: pa.timestamp("us"),
+        Kind.DATETIME: pa.timestamp("us"),
+    }[kind]
+    cast = pc.cast(raw, target, safe=False)
+    mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
+    return cast.to_pandas(types_mapper=mapper).astype(DTYPES[kind]).rename(None)
+
+
+def _recast(
+    path: Path, name: str, values: pd.Series, kind: Kind, wanted: Kind, problems: list[Problem]
+) -> tuple[pd.Series, Kind]:
+    """Change the kind of a typed (Parquet) column where nothing is lost by it."""
+    if wanted is Kind.CATEGORICAL and kind in (Kind.INTEGER, Kind.BOOLEAN):
+        return values.astype("string").astype(object).astype("category"), wanted
+    if wanted is Kind.DECIMAL and kind is Kind.INTEGER:
+        return values.astype("float64"), wanted
+    whole = kind is Kind.DECIMAL and bool(((values % 1).fillna(0) == 0).all())
+    if wanted is Kind.INTEGER and whole:
+        return values.astype("Int64"), wanted
+    if wanted is Kind.BOOLEAN and kind is Kind.INTEGER and bool(values.dropna().isin([0, 1]).all()):
+        return values.astype("boolean"), wanted
+    if {kind, wanted} == {Kind.DATE, Kind.DATETIME}:
+        return values, wanted
+    problems.append(
+        Problem(
+            f"{path}: column {name!r} holds {kind} values and is declared {wanted}",
+            f"declare it {kind}, or convert it in the file",
+        )
+    )
+    return values, kind

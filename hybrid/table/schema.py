@@ -1,0 +1,187 @@
+"""What a table's columns are, what they mean, and how the source wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pandas as pd
+
+from hybrid.arrays import Array
+
+
+class Role(StrEnum):
+    """What a column is to an attacker."""
+
+    IDENTIFIER = "identifier"
+    """Names one person directly; never learned, never released: a surrogate takes its place."""
+    QUASI_IDENTIFIER = "quasi_identifier"
+    """Known from elsewhere; together with others it may single a person out."""
+    SENSITIVE = "sensitive"
+    """What an attacker wants to learn."""
+    INSENSITIVE = "insensitive"
+    """Everything else."""
+
+
+class Kind(StrEnum):
+    """What a column's values are. Each kind has one dtype inside this package (see :data:`DTYPES`)."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    CATEGORICAL = "categorical"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATETIME = "datetime"
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether values have an order and a distance (numbers and dates)."""
+        return self in (Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.DATETIME)
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether values are dates or times."""
+        return self in (Kind.DATE, Kind.DATETIME)
+
+
+DTYPES: dict[Kind, str] = {
+    Kind.INTEGER: "Int64",
+    Kind.DECIMAL: "float64",
+    Kind.CATEGORICAL: "category",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "datetime64[us]",
+    Kind.DATETIME: "datetime64[us]",
+}
+"""dtype of each kind in ``Table.frame``. Missing values: NA, NaN, NaN (no category), NA, NaT, NaT."""
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """How the source writes a column, so that what comes out looks like what came in."""
+
+    missing: str = ""
+    """The marker written for a missing value (CSV)."""
+    padding: str = ""
+    """White space before every value (CSV files separated by ``", "``)."""
+    decimals: int | None = None
+    """Digits after the point; None: as many as needed."""
+    fixed_decimals: bool = False
+    """Whether every value is written with exactly :attr:`decimals` digits."""
+    decimal_mark: str = "."
+    date_format: str = "%Y-%m-%d"
+    true: str = "True"
+    false: str = "False"
+    arrow_type: str | None = None
+    """Arrow type of a Parquet source, as :func:`str` of it shows it; None for CSV."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: name, role, kind, and how it is written."""
+
+    name: str
+    role: Role
+    kind: Kind
+    target: bool = False
+    format: ColumnFormat = field(default_factory=ColumnFormat)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order. Names are unique."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """All column names, in order."""
+        return [column.name for column in self.columns]
+
+    def having(self, role: Role) -> list[str]:
+        """Names of the columns with this role, in order."""
+        return [column.name for column in self.columns if column.role is role]
+
+    @property
+    def identifiers(self) -> list[str]:
+        """Names of the identifier columns."""
+        return self.having(Role.IDENTIFIER)
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return self.having(Role.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> list[str]:
+        """Names of the sensitive columns."""
+        return self.having(Role.SENSITIVE)
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the columns that models of the users predict."""
+        return [column.name for column in self.columns if column.target]
+
+    def only(self, names: Iterable[str]) -> Schema:
+        """The schema of these columns, in this schema's order."""
+        wanted = set(names)
+        return Schema(tuple(column for column in self.columns if column.name in wanted))
+
+    def without_identifiers(self) -> Schema:
+        """The schema of everything that may be learned from."""
+        return self.only(set(self.names) - set(self.identifiers))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A DataFrame and what it means.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, shape (n_rows, n_columns)
+        Columns as in ``schema``, dtypes as in :data:`DTYPES`, a RangeIndex that means nothing.
+        Treat as read-only: no stage mutates its input.
+    schema : Schema
+        The columns, in the frame's order.
+    """
+
+    frame: pd.DataFrame
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        if list(self.frame.columns) != self.schema.names:
+            raise ValueError("the frame's columns are not the schema's")
+        if not isinstance(self.frame.index, pd.RangeIndex):
+            object.__setattr__(self, "frame", self.frame.reset_index(drop=True))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def take(self, positions: Array) -> Table:
+        """The rows at these positions (integers or a boolean mask), renumbered from 0."""
+        rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
+        return Table(rows.reset_index(drop=True), self.schema)
+
+    def only(self, names: Iterable[str]) -> Table:
+        """These columns, in the table's order."""
+        schema = self.schema.only(names)
+        return Table(self.frame[schema.names], schema)
+
+    def without_identifiers(self) -> Table:
+        """The table without its identifier columns."""
+        return self.only(self.schema.without_identifiers().names)

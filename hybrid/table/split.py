@@ -1,0 +1,66 @@
+"""Split a table into train and control."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import ConfigError, DataError
+from hybrid.table.options import SplitOptions
+from hybrid.table.schema import Table
+
+
+def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Table, Table | None]:
+    """Part the records into a training and a control set.
+
+    Parameters
+    ----------
+    table : Table, n_rows records
+        Everything.
+    options : SplitOptions
+        The control share and, if one person can have several records, the key column.
+    rng : numpy.random.Generator
+        Decides who goes where.
+
+    Returns
+    -------
+    train, control : Table, Table or None
+        Disjoint, together all records, in the table's order. ``round(control * n_rows)`` records are control;
+        with a key, that share of the key's distinct values (records without a key count as one person each).
+        ``control`` is None if the share is 0.
+
+    Raises
+    ------
+    ConfigError
+        The key column does not exist.
+    DataError
+        One side would be empty.
+    """
+    if options.key is not None and options.key not in table.schema:
+        raise ConfigError(
+            f"split.key names the column {options.key!r}, which the data does not have",
+            mend=f"use one of: {', '.join(table.schema.names)}",
+        )
+    if options.control == 0:
+        return table, None
+    groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    n_groups = int(groups.max()) + 1
+    n_control = round(options.control * n_groups)
+    if not 0 < n_control < n_groups:
+        raise DataError(
+            f"a control share of {options.control} leaves one side of the split empty ({n_groups} separable records)",
+            mend="use a larger table, or set split.control: 0",
+        )
+    in_control = np.zeros(n_groups, dtype=bool)
+    in_control[rng.permutation(n_groups)[:n_control]] = True
+    mask = in_control[groups]
+    return table.take(~mask), table.take(mask)
+
+
+def _groups(key: pd.Series) -> Array:
+    codes: Array
+    codes, distinct = pd.factorize(key)
+    missing = codes < 0
+    codes[missing] = len(distinct) + np.arange(int(missing.sum()))
+    return codes

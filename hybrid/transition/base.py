@@ -1,0 +1,58 @@
+"""The protocol of every transition: learn from the anonymized table, restore specific values for labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.hierarchy import LabelTable
+from hybrid.options import Options
+from hybrid.table import Table
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A table with specific values again.
+
+    ``fallbacks`` counts, per rung of the fallback chain ("class", "label", "ancestor", "uniform"), the cells
+    whose value came from that rung.
+    """
+
+    table: Table
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+
+
+class FittedTransition(Protocol):
+    """What a transition has learned; holds original values and is therefore private."""
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Turn every label into a value below it.
+
+        Parameters
+        ----------
+        labels : LabelTable, n rows
+            Records of the anonymized table itself (order: pre) or synthetic ones (order: post), whose
+            combination of labels need not occur in any equivalence class.
+        rng : numpy.random.Generator
+            Draws the values.
+
+        Returns
+        -------
+        Restored
+            n rows in the same order, columns and kinds of the original table; every value generalizes back to
+            its label, columns that are no quasi-identifiers are untouched, the missing label becomes missing.
+        """
+
+
+class Transition(Protocol):
+    """A strategy: its options, and how it learns."""
+
+    name: str
+    Options: type[Options]
+
+    def fit(self, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator) -> FittedTransition:
+        """Learn what restoring needs from the (sampled) anonymized table."""
