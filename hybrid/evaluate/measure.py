@@ -94,3 +94,21 @@ class MetricResult:
             "state": "ok",
             "details": outcome.details,
         }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All metrics of one run, in the order they were computed: the content of ``evaluation.json``."""
+
+    metrics: tuple[MetricResult, ...]
+
+    def find(self, name: str, stage: Stage, column: str | None = None) -> MetricResult | None:
+        """The metric of this name at this stage (and about this column, if given); None if it was not asked for."""
+        for metric in self.metrics:
+            if metric.name == name and metric.stage == stage and column in (None, metric.column):
+                return metric
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return {"metrics": [metric.to_json() for metric in self.metrics]}
