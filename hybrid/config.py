@@ -1,0 +1,276 @@
+"""The configuration of a run: which table, which stages, which knobs.
+
+A section's options are defined in the room that uses them (``hybrid/table/options.py``,
+``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
+message. ``hybrid check CONFIG --show`` prints a configuration with all its defaults.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union
+
+import yaml
+from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, create_model, field_validator
+
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.errors import ConfigError, Problem
+from hybrid.evaluate.options import EvaluateOptions
+from hybrid.options import Options
+from hybrid.sampling import SampleOptions
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.table.options import DataOptions, SplitOptions
+from hybrid.transition import REGISTRY as TRANSITIONS
+from hybrid.transition.base import Transition
+
+Order = Literal["pre", "post"]
+DEFAULT_TRANSITION = "conditional"
+
+
+def _transition_model(strategy: Transition) -> Any:
+    model = create_model(
+        f"{strategy.name.title()}Transition",
+        __base__=strategy.Options,
+        method=(Literal[strategy.name], strategy.name),
+        order=(Order, "pre"),
+    )
+    return Annotated[model, Tag(strategy.name)]
+
+
+def _method(value: Any) -> str:
+    found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
+    return str(found)
+
+
+TransitionOptions = Annotated[
+    Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
+    Discriminator(_method),
+]
+"""A strategy's own options beside ``method`` (which strategy) and ``order`` (before or after the generator)."""
+
+
+class OutputOptions(Options):
+    """How the synthetic table is written."""
+
+    format: Literal["same", "csv", "parquet"] = "same"
+    """File format; same: that of the input."""
+    identifiers: Literal["surrogate", "drop"] = "surrogate"
+    """Identifier columns hold fresh values that no source record has, or are left out."""
+
+
+class RunConfig(Options):
+    """Everything one run needs to know."""
+
+    version: Literal[1] = 1
+    """Version of this format."""
+    name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """Names the run's folder and release."""
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    """Makes every draw repeatable. Leave it out for a real release: then nobody can repeat the draws."""
+    data: DataOptions
+    """The table."""
+    split: SplitOptions = SplitOptions()
+    """Training and control records."""
+    anonymize: AnonymizeOptions | None = None
+    """k-anonymity and more; null: skip."""
+    sample: SampleOptions = SampleOptions()
+    """Which of the anonymized records go on."""
+    transition: TransitionOptions | None = None
+    """From labels back to values; null with anonymize set: the default strategy."""
+    synthesize: SynthesizeOptions = SynthesizeOptions()
+    """The generator."""
+    evaluate: EvaluateOptions = EvaluateOptions()
+    """Targets, secrets and metrics."""
+    policy: str | None = None
+    """Path of the policy file, relative to the config file; null: the policy that comes with the package."""
+    output: OutputOptions = OutputOptions()
+    """The synthetic table's file."""
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    @field_validator("anonymize", "transition", mode="before")
+    @classmethod
+    def _off(cls, value: Any) -> Any:
+        return None if value is False else value
+
+    def path(self, relative: str) -> Path:
+        """A path of this configuration, seen from where the program runs."""
+        return self._folder / Path(relative).expanduser()
+
+    @property
+    def data_path(self) -> Path:
+        """Where the input table is."""
+        return self.path(self.data.path)
+
+    @property
+    def hierarchy_paths(self) -> dict[str, Path]:
+        """Where the hierarchy of each column is."""
+        columns = self.data.columns.items()
+        return {name: self.path(column.hierarchy) for name, column in columns if column.hierarchy is not None}
+
+    def to_yaml(self) -> str:
+        """All options, defaults included, as YAML."""
+        text: str = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        return text
+
+
+def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+    """Read and check a configuration.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file.
+    overrides : mapping of str to value, optional
+        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over the file.
+
+    Returns
+    -------
+    RunConfig
+        With relative paths anchored at the file's folder.
+
+    Raises
+    ------
+    ConfigError
+        The file is missing or no YAML, has a key twice, an unknown key or a wrong value, or stages that make
+        no sense together; all problems at once.
+    """
+    content = read_yaml(path)
+    for key, value in (overrides or {}).items():
+        _override(content, key, value)
+    config = parse_config(content, source=str(path))
+    config._folder = path.parent
+    return config
+
+
+def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfig:
+    """Check a configuration given as a mapping; errors as :func:`load_config`."""
+    try:
+        config = RunConfig.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(_problem(source, detail, content) for detail in error.errors()) from None
+    problems = [Problem(f"{source}: {problem.message}", problem.mend) for problem in _contradictions(config)]
+    if problems:
+        raise ConfigError(problems)
+    if config.anonymize is not None and config.transition is None:
+        return RunConfig.model_validate({**content, "transition": {"method": DEFAULT_TRANSITION}})
+    return config
+
+
+def _contradictions(config: RunConfig) -> Iterator[Problem]:
+    quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
+    if config.anonymize is None:
+        if config.transition is not None:
+            yield Problem(
+                "transition is set but anonymize is not: without generalized labels there is nothing to restore",
+                "add an anonymize section, or remove transition",
+            )
+        if config.sample.method == "stratified" and config.sample.by == "equivalence_class":
+            yield Problem(
+                "sample.by is equivalence_class but anonymize is not set, so there are no classes",
+                "set sample.by to column names, or use sample.method: beta",
+            )
+        return
+    if not quasi_identifiers:
+        yield Problem(
+            "anonymize is set but no column has the role quasi_identifier",
+            "give the columns an attacker may know role: quasi_identifier and a hierarchy",
+        )
+    for name in quasi_identifiers:
+        if config.data.columns[name].hierarchy is None:
+            yield Problem(
+                f"data.columns.{name}: a quasi-identifier needs a hierarchy",
+                f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",
+            )
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML in which a key that stands twice is an error instead of the last one winning."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if key in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping.
+
+    Raises
+    ------
+    ConfigError
+        The file is missing, no YAML, no mapping, or has a key twice; the line is named.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: the file does not exist", mend="check the path, or make one with hybrid init DATA")
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)  # noqa: S506
+    except yaml.MarkedYAMLError as error:
+        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+        raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise ConfigError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: a mapping of keys to values was expected", mend="start from hybrid init DATA")
+    return content
+
+
+def _override(content: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    at = content
+    for parent in parents:
+        if not isinstance(at.get(parent), dict):
+            at[parent] = {}
+        at = at[parent]
+    at[last] = value
+
+
+def _problem(source: str, detail: Any, content: Mapping[str, Any]) -> Problem:
+    """One pydantic error as a sentence: where, what, and what would be right."""
+    path = [part for part in detail["loc"] if _is_key(part, detail["loc"], content)]
+    where = ".".join(map(str, path))
+    if detail["type"] == "extra_forbidden":
+        known = _siblings(path[:-1])
+        close = difflib.get_close_matches(str(path[-1]), known, n=1)
+        mend = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
+        return Problem(f"{source}: {where}: unknown key", mend)
+    message = detail["msg"].removeprefix("Value error, ")
+    if detail["type"] == "union_tag_invalid":
+        message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"
+    given = detail.get("input")
+    found = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
+    return Problem(f"{source}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")
+
+
+def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) -> bool:
+    """Whether a part of a pydantic location is a key of the file (and not the tag of a union)."""
+    at: Any = content
+    for step in location:
+        if step is part:
+            break
+        if isinstance(at, Mapping) and step in at:
+            at = at[step]
+        elif isinstance(at, list) and isinstance(step, int) and step < len(at):
+            at = at[step]
+    if location[-1] is part:
+        return True
+    return (isinstance(at, Mapping) and part in at) or isinstance(at, list)
+
+
+def _siblings(path: list[Any]) -> list[str]:
+    """Names of the options at a place of the configuration."""
+    model: Any = RunConfig
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        if part not in fields:
+            return sorted(fields) if fields else []
+        annotation = fields[part].annotation
+        candidates = [annotation, *getattr(annotation, "__args__", ())]
+        model = next((c for c in candidates if isinstance(c, type) and issubclass(c, Options)), None)
+    return sorted(getattr(model, "model_fields", {}))
