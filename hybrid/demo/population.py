@@ -1,0 +1,285 @@
+"""Draw simulated hospital admissions, whole columns at a time.
+
+The columns depend on each other the way a steward would expect: age and sex decide which diagnoses are likely,
+smoking and weight add to it; the diagnosis decides ward, season, stay and cost; where somebody lives is linked
+with nationality, age and sex with occupation; stay, age and diagnosis with readmission.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary
+
+FIRST_DAY = np.datetime64("2023-01-01", "D")
+N_DAYS = 731
+MAX_AGE = 104
+_AGE_BANDS = 22
+"""Band 0 is age 0, band b ages 5b-4..5b."""
+
+
+class Choice:
+    """Draws from one of several discrete distributions per record.
+
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (n_distributions, n_values)
+        Relative frequencies, each row with a positive sum.
+    """
+
+    def __init__(self, weights: Array) -> None:
+        cumulative = np.cumsum(weights, axis=1, dtype=np.float64)
+        cumulative /= cumulative[:, -1:]
+        self._n_values = weights.shape[1]
+        self._stacked = (cumulative + np.arange(len(weights))[:, None]).ravel()
+
+    def draw(self, rng: np.random.Generator, row: Array) -> Array:
+        """One value per record from the distribution ``row`` (shape (n,)); returns shape (n,), int64.
+
+        All distributions stand in one increasing sequence, so that one binary search serves all records.
+        """
+        point = row + rng.random(len(row)) * (1 - 1e-9)
+        drawn: Array = np.searchsorted(self._stacked, point, side="right") - row * self._n_values
+        return drawn
+
+
+@dataclass(frozen=True)
+class Admissions:
+    """Drawn columns, all of shape (n,); codes are positions in the vocabulary, masks mark missing values."""
+
+    age: Array
+    sex: Array
+    postcode: Array
+    nationality: Array
+    occupation: Array
+    day: Array
+    """Days after :data:`FIRST_DAY`."""
+    emergency: Array
+    smoker: Array
+    bmi: Array
+    """kg/m², in tenths."""
+    diagnosis: Array
+    ward: Array
+    stay: Array
+    """Nights."""
+    cost: Array
+    """In cents."""
+    discharge: Array
+    readmitted: Array
+    missing: dict[str, Array]
+    """Name of a column -> bool mask."""
+
+
+class Population:
+    """The distributions everything is drawn from; the same for every seed."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        diagnoses = vocabulary.diagnoses
+        self._facts = diagnoses
+        self._ward = pd.Index(vocabulary.wards).get_indexer(diagnoses["ward"])
+        self._care = {name: vocabulary.wards.index(name) for name in ("Paediatrics", "Intensive care", "Observation")}
+        self._of_chapter, self._chapters = pd.factorize(diagnoses["chapter"])
+        self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
+        self._ages = Choice(_age_weights()[None, :])
+        self._sexes = Choice(_sex_weights())
+        self._postcodes = Choice(_postcode_weights(vocabulary)[None, :])
+        self._nationalities = Choice(_nationality_weights(vocabulary))
+        self._occupations = Choice(_occupation_weights(vocabulary))
+        self._smoking = vocabulary.occupations["smoking"].to_numpy(float)
+        self._diagnoses = Choice(_diagnosis_weights(diagnoses))
+        self._days = Choice(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
+        self._discharges = Choice(_discharge_weights())
+
+    def draw(self, n: int, rng: np.random.Generator) -> Admissions:
+        """Draw ``n`` admissions."""
+        nobody = np.zeros(n, dtype=np.int64)
+        age = self._ages.draw(rng, nobody)
+        sex = self._sexes.draw(rng, age)
+        postcode = self._postcodes.draw(rng, nobody)
+        nationality = self._nationalities.draw(rng, postcode // self._per_region)
+        occupation = self._occupations.draw(rng, age * len(SEXES) + sex)
+        smoker = rng.random(n) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)
+        bmi = _bmi(age, sex, rng)
+        band = (age + 4) // 5
+        group = ((band * len(SEXES) + sex) * 2 + smoker) * 2 + (bmi >= 30)
+        diagnosis = self._diagnoses.draw(rng, group)
+        severity = rng.normal(size=n) + 0.012 * (age - 55)
+        emergency = rng.random(n) < self._fact("emergency", diagnosis) * 0.96 + 0.03 * (age > 75)
+        day = self._days.draw(rng, self._of_chapter[diagnosis] * 2 + emergency)
+        ward = self._wards(age, diagnosis, severity, rng)
+        stay = self._stay(diagnosis, severity, emergency, rng)
+        cost = self._cost(diagnosis, severity, stay, ward == self._care["Intensive care"], rng)
+        discharge = self._discharge(age, diagnosis, severity, rng)
+        readmitted = self._readmitted(age, diagnosis, stay, smoker, discharge, rng)
+        return Admissions(
+            age=age,
+            sex=sex,
+            postcode=postcode,
+            nationality=nationality,
+            occupation=occupation,
+            day=day,
+            emergency=emergency,
+            smoker=smoker,
+            bmi=np.rint(bmi * 10).astype(np.int64),
+            diagnosis=diagnosis,
+            ward=ward,
+            stay=stay,
+            cost=cost,
+            discharge=discharge,
+            readmitted=readmitted,
+            missing=_missing(age, emergency, rng),
+        )
+
+    def _fact(self, name: str, diagnosis: Array) -> Array:
+        values: Array = self._facts[name].to_numpy(float)[diagnosis]
+        return values
+
+    def _wards(self, age: Array, diagnosis: Array, severity: Array, rng: np.random.Generator) -> Array:
+        ward = self._ward[diagnosis]
+        adult_wards = ~np.isin(self._chapters, ["P00-P96 Newborn", "O00-O99 Childbirth", "Z00-Z99 Health services"])
+        ward = np.where((age < 16) & adult_wards[self._of_chapter[diagnosis]], self._care["Paediatrics"], ward)
+        ward = np.where((age >= 18) & (ward == self._care["Paediatrics"]), self._care["Observation"], ward)
+        acute = severity > 2.1 - 4 * self._fact("mortality", diagnosis)
+        ward = np.where(acute, self._care["Intensive care"], ward)
+        return np.where(rng.random(len(age)) < 0.02, self._care["Observation"], ward)
+
+    def _stay(self, diagnosis: Array, severity: Array, emergency: Array, rng: np.random.Generator) -> Array:
+        mean = np.log(self._fact("stay", diagnosis)) + 0.22 * severity + 0.12 * emergency - 0.12
+        nights: Array = np.rint(np.exp(mean + rng.normal(0, 0.38, len(severity)))).clip(0, 365)
+        return nights.astype(np.int64)
+
+    def _cost(
+        self, diagnosis: Array, severity: Array, stay: Array, intensive: Array, rng: np.random.Generator
+    ) -> Array:
+        tariff, usual = self._fact("tariff", diagnosis), self._fact("stay", diagnosis)
+        euros = tariff * (0.55 + 0.45 * stay / usual) + intensive * (1500 + 900 * np.maximum(severity, 0) * stay)
+        euros = euros * np.exp(rng.normal(0, 0.18, len(stay)))
+        rare = rng.random(len(stay)) < 0.003
+        euros = np.where(rare, euros * (2 + rng.pareto(1.8, len(stay))), euros)
+        cents: Array = np.rint(euros * 100).clip(9_000, 250_000_000)
+        return cents.astype(np.int64)
+
+    def _discharge(self, age: Array, diagnosis: Array, severity: Array, rng: np.random.Generator) -> Array:
+        died = rng.random(len(age)) < self._fact("mortality", diagnosis) * np.exp(0.75 * severity - 0.35)
+        alive = self._discharges.draw(rng, np.digitize(age, [18, 65, 80]) * 3 + np.digitize(severity, [0.2, 1.2]))
+        return np.where(died, DISCHARGES.index("died"), alive)
+
+    def _readmitted(
+        self, age: Array, diagnosis: Array, stay: Array, smoker: Array, discharge: Array, rng: np.random.Generator
+    ) -> Array:
+        odds = np.log(self._fact("readmission", diagnosis) + 0.005) + 0.35
+        odds += 0.012 * (age - 60) + 0.35 * np.log1p(stay) - 0.75 + 0.3 * smoker
+        odds += 1.1 * (discharge == DISCHARGES.index("against advice"))
+        alive = discharge != DISCHARGES.index("died")
+        again: Array = alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds)))
+        return again
+
+
+def _age_weights() -> Array:
+    age = np.arange(MAX_AGE + 1)
+    humps = ((1.0, 30, 9), (0.9, 52, 13), (2.6, 74, 11), (0.8, 84, 6))
+    weight = 0.22 + sum(height * np.exp(-(((age - at) / width) ** 2) / 2) for height, at, width in humps)
+    weight = weight * np.where(age > 92, np.exp(-(np.maximum(age - 92, 0) ** 1.2) / 3), 1.0)
+    weight[0] += 5.0
+    return np.asarray(weight)
+
+
+def _sex_weights() -> Array:
+    age = np.arange(MAX_AGE + 1)
+    female = 0.46 + 0.12 * np.exp(-(((age - 31) / 7) ** 2) / 2) + 0.16 / (1 + np.exp(-(age - 83) / 4))
+    diverse = np.where(age < 14, 0.0003, 0.0016)
+    return np.column_stack([female, 1 - female - diverse, diverse])
+
+
+def _postcode_weights(vocabulary: Vocabulary) -> Array:
+    per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
+    within = 1 / (4 + np.arange(per_region))
+    return np.outer(vocabulary.regions["weight"].to_numpy(float), within).ravel()
+
+
+def _nationality_weights(vocabulary: Vocabulary) -> Array:
+    frame, regions = vocabulary.nationalities, vocabulary.regions
+    weights = np.outer(regions["foreign"].to_numpy(float), frame["weight"].to_numpy(float))
+    weights[:, 0] = frame["weight"].iloc[0]
+    for at, near in enumerate(frame["border"].str.split()):
+        weights[regions["prefix"].isin(near).to_numpy(), at] *= 12
+    return weights
+
+
+def _occupation_weights(vocabulary: Vocabulary) -> Array:
+    """Rows: age x sex. The not employed share rises at both ends of life; nobody is without an occupation."""
+    frame = vocabulary.occupations
+    age = np.arange(MAX_AGE + 1)[:, None]
+    low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
+    possible = (age >= low) & (age <= high)
+    ramp = np.clip((age - low + 1) / 6, 0.1, 1) * np.clip((high - age + 1) / 6, 0.1, 1)
+    by_age = frame["weight"].to_numpy(float) * possible * np.where(frame["activity"] != "working", 1.0, ramp)
+    factor = frame["female"].to_numpy(float)
+    by_sex = np.stack([factor, 2 - np.minimum(factor, 1.98), np.ones(len(frame))])
+    weights: Array = by_age[:, None, :] * by_sex[None, :, :]
+    return weights.reshape(-1, len(frame))
+
+
+def _diagnosis_weights(diagnoses: pd.DataFrame) -> Array:
+    """Rows: age band x sex x smoker x obese."""
+    middle = np.maximum(np.arange(_AGE_BANDS) * 5 - 2.0, 0.0)
+    middle[0] = -1.0
+    centre, spread = diagnoses["age"].to_numpy(float), diagnoses["spread"].to_numpy(float)
+    by_age = np.exp(-(((middle[:, None] - centre) / spread) ** 2) / 2) + 1e-5 * (centre > 0)
+    by_age = by_age * (diagnoses["weight"] / spread).to_numpy(float)
+    male, female = diagnoses["male"].to_numpy(float), diagnoses["female"].to_numpy(float)
+    by_sex = np.stack([female, male, np.minimum(female, male)])
+    by_smoking = np.stack([np.ones(len(diagnoses)), diagnoses["smoker"].to_numpy(float)])
+    by_weight = np.stack([np.ones(len(diagnoses)), diagnoses["obese"].to_numpy(float)])
+    product: Array = np.einsum("ad,sd,md,wd->asmwd", by_age, by_sex, by_smoking, by_weight)
+    return product.reshape(-1, len(diagnoses))
+
+
+def _day_weights(diagnoses: pd.DataFrame, of_chapter: Array, n_chapters: int) -> Array:
+    """Rows: chapter x emergency. Planned admissions avoid weekends; winters bring infections."""
+    days = FIRST_DAY + np.arange(N_DAYS)
+    weekday = (days.astype("datetime64[D]").astype(np.int64) + 3) % 7
+    planned = np.array([1.35, 1.25, 1.1, 1.05, 0.6, 0.1, 0.35])[weekday]
+    acute = np.array([1.1, 1.03, 1.0, 1.0, 1.03, 0.92, 0.92])[weekday]
+    winter = np.cos(2 * np.pi * (np.arange(N_DAYS) - 20) / 365.25)
+    total = np.bincount(of_chapter, diagnoses["weight"], n_chapters)
+    amplitude = np.bincount(of_chapter, diagnoses["winter"] * diagnoses["weight"], n_chapters) / total
+    season = 1 + amplitude[:, None] * winter
+    weights: Array = np.stack([season * planned, season * acute], axis=1)
+    return weights.reshape(-1, N_DAYS)
+
+
+def _discharge_weights() -> Array:
+    """Rows: age group (-17, 18-64, 65-79, 80+) x severity (low, middle, high); columns as DISCHARGES."""
+    home = np.array([[97, 95, 88], [93, 86, 70], [84, 70, 48], [66, 46, 26]])
+    care = np.array([[0.5, 1, 3], [1.5, 3, 7], [7, 12, 17], [17, 25, 26]])
+    rehabilitation = np.array([[0.2, 0.8, 3], [2.5, 6, 14], [5, 11, 20], [6, 11, 17]])
+    nursing = np.array([[0, 0, 0.05], [0.1, 0.3, 1], [1.2, 3.2, 7], [7.5, 14, 24]])
+    hospital = np.array([[1, 2, 5], [0.9, 2.4, 6], [1.4, 3, 7], [1.6, 3, 6]])
+    against = np.array([[0.4, 0.3, 0.2], [2, 1.6, 1.2], [0.8, 0.6, 0.5], [0.3, 0.2, 0.2]])
+    died = np.zeros((4, 3))
+    stacked: Array = np.stack([home, care, rehabilitation, nursing, hospital, against, died], axis=-1)
+    return stacked.reshape(12, len(DISCHARGES))
+
+
+def _bmi(age: Array, sex: Array, rng: np.random.Generator) -> Array:
+    adult = 17.6 + rng.gamma(4.2, 2.0, len(age)) + 0.6 * (sex == 1) + 0.03 * (np.minimum(age, 65) - 45)
+    child = 15.2 + 0.32 * age + rng.gamma(2.0, 0.9, len(age)) - 1.2 * (age == 0)
+    return np.clip(np.where(age < 18, child, adult), 11.0, 68.0)
+
+
+def _missing(age: Array, emergency: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """What nobody wrote down: more often in emergencies; small children are not asked whether they smoke."""
+    n = len(age)
+    return {
+        "postcode": rng.random(n) < 0.006,
+        "nationality": rng.random(n) < 0.012,
+        "occupation": rng.random(n) < 0.02 + 0.05 * emergency,
+        "smoker": (age < 14) | (rng.random(n) < 0.06 + 0.06 * emergency),
+        "bmi": rng.random(n) < 0.08 + 0.14 * emergency,
+        "cost": rng.random(n) < 0.009,
+    }

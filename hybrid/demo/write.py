@@ -1,0 +1,140 @@
+"""Write the simulated population: one table, its hierarchies and a config that uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from hybrid.arrays import Array
+from hybrid.demo.hierarchies import write_hierarchies
+from hybrid.demo.population import FIRST_DAY, Admissions, Population
+from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
+from hybrid.errors import ConfigError
+from hybrid.randomness import stream
+from hybrid.table.write import atomic, write_text
+
+CHUNK = 250_000
+"""Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
+MAX_ROWS = 1_000_000_000
+
+
+def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Literal["csv", "parquet"] = "csv") -> Path:
+    """Write simulated hospital admissions, their hierarchies and a config into ``folder``.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if it does not exist. Gets ``admissions.csv`` (or ``.parquet``), ``hierarchies/*`` and
+        ``config.yaml``; files of these names are replaced.
+    rows : int
+        Number of admissions, 1..1e9; one person each.
+    seed : int
+        The same seed and rows give the same bytes (with the same versions of NumPy and PyArrow).
+    format : "csv" or "parquet"
+        How the table is written.
+
+    Returns
+    -------
+    Path
+        The config.
+
+    Raises
+    ------
+    ConfigError
+        ``rows`` or ``seed`` is out of range.
+    OutputError
+        The folder is not writable or the disk is full.
+    """
+    if not 1 <= rows <= MAX_ROWS:
+        raise ConfigError(f"rows is {rows}", mend=f"choose 1 to {MAX_ROWS:,}")
+    if seed < 0:
+        raise ConfigError(f"seed is {seed}", mend="choose 0 or more")
+    vocabulary = load()
+    data = folder / f"admissions.{format}"
+    batches = _batches(vocabulary, rows, seed)
+    with atomic(data) as temporary:
+        (_write_csv if format == "csv" else _write_parquet)(batches, temporary)
+    write_hierarchies(folder / "hierarchies", vocabulary)
+    config = (resources.files("hybrid.demo") / "config.yaml").read_text(encoding="utf-8")
+    write_text(folder / "config.yaml", config.replace("admissions.csv", data.name))
+    return folder / "config.yaml"
+
+
+def _batches(vocabulary: Vocabulary, rows: int, seed: int) -> Iterator[pa.RecordBatch]:
+    population = Population(vocabulary)
+    for number, first in enumerate(range(0, rows, CHUNK)):
+        n = min(CHUNK, rows - first)
+        drawn = population.draw(n, stream(seed, "demo", number))
+        yield _to_arrow(drawn, vocabulary, _patient_ids(first, n, seed))
+
+
+def _write_csv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    with path.open("wb") as file:
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+        first = next(batches)
+        file.write((",".join(first.schema.names) + "\n").encode())
+        with pyarrow.csv.CSVWriter(file, first.schema, write_options=options) as writer:
+            writer.write_batch(first)
+            for batch in batches:
+                writer.write_batch(batch)
+
+
+def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    first = next(batches)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) -> pa.RecordBatch:
+    def texts(name: str, codes: Array, values: list[str]) -> pa.Array:
+        return pa.array(values, pa.string()).take(pa.array(codes, mask=drawn.missing.get(name)))
+
+    def flags(name: str, values: Array, true: str, false: str) -> pa.Array:
+        return texts(name, values.astype(np.int8), [false, true])
+
+    start = int(FIRST_DAY.astype(np.int64))
+    columns = {
+        "patient_id": patient_ids,
+        "age": pa.array(drawn.age.astype(np.int16)),
+        "sex": texts("sex", drawn.sex, list(SEXES)),
+        "postcode": texts("postcode", drawn.postcode, vocabulary.postcodes),
+        "nationality": texts("nationality", drawn.nationality, vocabulary.nationalities["nationality"].tolist()),
+        "occupation": texts("occupation", drawn.occupation, vocabulary.occupations["occupation"].tolist()),
+        "admission_date": pa.array((drawn.day + start).astype(np.int32)).cast(pa.date32()),
+        "emergency": pa.array(drawn.emergency),
+        "smoker": flags("smoker", drawn.smoker, "yes", "no"),
+        "bmi": _fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
+        "diagnosis": texts("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
+        "ward": texts("ward", drawn.ward, vocabulary.wards),
+        "length_of_stay": pa.array(drawn.stay.astype(np.int16)),
+        "cost": _fixed_point(drawn.cost, 2, drawn.missing["cost"]),
+        "discharge": texts("discharge", drawn.discharge, list(DISCHARGES)),
+        "readmitted": flags("readmitted", drawn.readmitted, "yes", "no"),
+    }
+    return pa.record_batch(columns)
+
+
+def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
+    """Whole units (cents) as decimals, without a detour through floating point: 128-bit little-endian integers."""
+    pairs = np.zeros((len(units), 2), dtype="<i8")
+    pairs[:, 0] = units
+    values = pa.Array.from_buffers(pa.decimal128(12, digits), len(units), [None, pa.py_buffer(pairs)])
+    return pc.if_else(pa.array(missing), None, values)
+
+
+def _patient_ids(first: int, n: int, seed: int) -> pa.Array:
+    """Unique numbers that do not follow the rows: multiplication by a unit modulo 10^9 permutes 0..10^9-1."""
+    offset = int(stream(seed, "patient_id").integers(MAX_ROWS))
+    numbers = (np.arange(first, first + n, dtype=np.int64) * 618_033_989 + offset) % MAX_ROWS
+    padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")
+    return pc.binary_join_element_wise("P", padded, "")
