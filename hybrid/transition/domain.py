@@ -1,0 +1,244 @@
+"""The values of one quasi-identifier: what lies below each node, and how drawn cells become a column again.
+
+Cells
+-----
+While values are drawn, a column is one array of *cells*. For integers, booleans and categories a cell is a
+hierarchy leaf (int32; the missing leaf is missing): what is restored is always a value of the domain. For
+decimals, dates and datetimes a cell is the value itself (float64 or datetime64[us]; NaN or NaT is missing),
+because every value inside an interval belongs to it, whether a record has it or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.table import Column, Kind, Table
+from hybrid.transition.grid import Grid, grid_of
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Leaves of one hierarchy in *tree order*, in which the leaves below every node stand side by side.
+
+    Parameters
+    ----------
+    column : Column
+        Kind and format of the column.
+    hierarchy : Hierarchy
+        The column's hierarchy.
+    dtype : object
+        dtype of the original column, whose categories come first in the restored one.
+    order : numpy.ndarray, shape (n_leaves,), int64
+        The leaf at each rank; siblings in the order of their least value, the missing leaf last.
+    rank : numpy.ndarray, shape (n_leaves,), int64
+        The rank of each leaf: the inverse of ``order``.
+    first, n_leaves, n_values : numpy.ndarray, shape (n_nodes,), int64
+        First rank below a node, number of leaves below it, and the same without the missing leaf.
+    axis : numpy.ndarray, shape (n_leaves,), float64
+        Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the
+        missing leaf. Empty for categories and booleans.
+    grid : Grid or None
+        For decimals and dates: the values a node can take between its bounds.
+    """
+
+    column: Column
+    hierarchy: Hierarchy
+    dtype: object
+    order: Array
+    rank: Array
+    first: Array
+    n_leaves: Array
+    n_values: Array
+    axis: Array
+    grid: Grid | None
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the column."""
+        return self.column.kind
+
+    def cells(self, leaves: Array) -> Array:
+        """Cells that hold the values of these leaves; shape and order as ``leaves``."""
+        if self.grid is None:
+            return leaves.astype(np.int32, copy=False)
+        values: Array = self.hierarchy.leaves[leaves]
+        if self.hierarchy.missing_leaf is not None:
+            values[leaves == self.hierarchy.missing_leaf] = _missing_value(self.kind)
+        return values
+
+    def uniform_leaves(self, nodes: Array, rng: np.random.Generator) -> Array:
+        """A leaf below each node, all equally likely; the missing leaf only where nothing else is below."""
+        offset = rng.random(len(nodes)) * np.maximum(self.n_values, 1)[nodes]
+        drawn: Array = self.order[self.first[nodes] + offset.astype(np.int64)]
+        return drawn
+
+    def uniform(self, nodes: Array, rng: np.random.Generator) -> Array:
+        """A cell below each node, every value the column could write equally likely.
+
+        Integers, booleans and categories: over the leaves. Decimals: over the numbers with the column's
+        decimals inside the node's bounds. Dates: over the days; datetimes: over the units of the column's
+        format. A root label never gives missing, unless the domain holds nothing else.
+        """
+        if self.grid is None:
+            return self.uniform_leaves(nodes, rng).astype(np.int32)
+        on_grid = self.grid.usable[nodes]
+        if on_grid.all():
+            return self.grid.uniform(nodes, rng)
+        cells = self.cells(self.uniform_leaves(nodes, rng))
+        cells[on_grid] = self.grid.uniform(nodes[on_grid], rng)
+        return cells
+
+    def n_possible(self, nodes: Array) -> Array:
+        """Number of values that :meth:`uniform` chooses from; inf on a grid without steps; float64."""
+        by_leaf = np.maximum(self.n_values, 1)[nodes].astype(np.float64)
+        if self.grid is None:
+            return by_leaf
+        counts: Array = np.where(self.grid.usable[nodes], self.grid.n_values[nodes], by_leaf)
+        return counts
+
+    def nearest(self, nodes: Array, positions: Array) -> Array:
+        """The cell below each node that is nearest to a position on :attr:`axis`; of two, the greater.
+
+        Parameters
+        ----------
+        nodes : numpy.ndarray, shape (n,)
+            Nodes with at least one value below them.
+        positions : numpy.ndarray, shape (n,), float64
+            Finite positions, inside the node's bounds or not.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            Cells; each lies below its node.
+        """
+        if self.grid is None:
+            return self._nearest_leaves(nodes, positions).astype(np.int32)
+        on_grid = self.grid.usable[nodes]
+        if on_grid.all():
+            return self.grid.nearest(nodes, positions)
+        cells = np.empty(len(nodes), dtype=self.hierarchy.leaves.dtype)
+        cells[on_grid] = self.grid.nearest(nodes[on_grid], positions[on_grid])
+        cells[~on_grid] = self.cells(self._nearest_leaves(nodes[~on_grid], positions[~on_grid]))
+        return cells
+
+    def _nearest_leaves(self, nodes: Array, positions: Array) -> Array:
+        """One sorted search per distinct node: a node's leaves need not be neighbours on the line."""
+        leaves = np.empty(len(nodes), dtype=np.int64)
+        by_node = np.argsort(nodes, kind="stable")
+        distinct, starts = np.unique(nodes[by_node], return_index=True)
+        for node, rows in zip(distinct, np.split(by_node, starts[1:]), strict=True):
+            below = self.order[self.first[node] : self.first[node] + self.n_values[node]]
+            below = below[np.argsort(self.axis[below], kind="stable")]
+            between = (self.axis[below][1:] + self.axis[below][:-1]) / 2
+            leaves[rows] = below[np.searchsorted(between, positions[rows], side="right")]
+        return leaves
+
+    def series(self, cells: Array) -> pd.Series:
+        """The column of these cells, in the dtype of its kind."""
+        if self.grid is not None:
+            return pd.Series(cells)
+        missing_leaf = self.hierarchy.missing_leaf
+        missing = np.zeros(len(cells), dtype=bool) if missing_leaf is None else cells == missing_leaf
+        if self.kind is Kind.INTEGER:
+            return pd.Series(pd.arrays.IntegerArray(self.hierarchy.leaves[cells], missing))
+        if self.kind is Kind.BOOLEAN:
+            return pd.Series(pd.arrays.BooleanArray(self.hierarchy.leaves[cells], missing))
+        return self._categories(cells)
+
+    def _categories(self, cells: Array) -> pd.Series:
+        """Categories of the original column first, then those values of the domain that only a draw brought."""
+        known = list(getattr(self.dtype, "categories", []))
+        position = {value: code for code, value in enumerate(known)}
+        drawn = np.bincount(cells, minlength=self.hierarchy.n_leaves) > 0
+        code_of = np.full(self.hierarchy.n_leaves, -1, dtype=np.int32)
+        for leaf, value in enumerate(self.hierarchy.leaves[: self.hierarchy.missing_leaf]):
+            if value in position or drawn[leaf]:
+                code_of[leaf] = position.setdefault(value, len(position))
+        return pd.Series(pd.Categorical.from_codes(code_of[cells], categories=pd.Index(list(position), dtype=object)))
+
+
+def domain_of(column: Column, hierarchy: Hierarchy, dtype: object) -> Domain:
+    """Put a hierarchy's leaves into tree order.
+
+    Parameters
+    ----------
+    column : Column
+        The column as the original table describes it.
+    hierarchy : Hierarchy
+        Its hierarchy.
+    dtype : object
+        dtype of the original column.
+    """
+    n = hierarchy.n_leaves
+    missing = np.zeros(n, dtype=bool)
+    if hierarchy.missing_leaf is not None:
+        missing[hierarchy.missing_leaf] = True
+    axis = _axis(hierarchy, missing)
+    by_value = np.argsort(axis, kind="stable") if len(axis) else np.arange(n)
+    place = np.empty(n, dtype=np.int64)
+    place[by_value] = np.arange(n)
+    order = np.lexsort([place, *_least_place(hierarchy, place), missing])
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    first = np.full(hierarchy.n_nodes, n, dtype=np.int64)
+    n_leaves = np.zeros(hierarchy.n_nodes, dtype=np.int64)
+    n_values = np.zeros(hierarchy.n_nodes, dtype=np.int64)
+    for at in range(hierarchy.n_levels):
+        nodes = hierarchy.node_of[:, at]
+        np.minimum.at(first, nodes, rank)
+        present = np.unique(nodes)
+        n_leaves[present] = np.bincount(nodes, minlength=hierarchy.n_nodes)[present]
+        n_values[present] = np.bincount(nodes[~missing], minlength=hierarchy.n_nodes)[present]
+    grid = grid_of(column, hierarchy, axis[~missing], n_values) if _has_grid(column.kind) else None
+    return Domain(column, hierarchy, dtype, order, rank, first, n_leaves, n_values, axis, grid)
+
+
+def domains_of(anonymized: AnonymizedTable) -> dict[str, Domain]:
+    """The domain of every quasi-identifier, in their order."""
+    frame = anonymized.originals.frame
+    return {
+        name: domain_of(anonymized.labels.schema[name], anonymized.hierarchies[name], frame[name].dtype)
+        for name in anonymized.quasi_identifiers
+    }
+
+
+def assemble(labels: LabelTable, restored: dict[str, pd.Series]) -> Table:
+    """The records with restored quasi-identifiers between their untouched other columns."""
+    columns = {name: restored[name] if name in restored else labels.rest.frame[name] for name in labels.schema.names}
+    return Table(pd.DataFrame(columns, index=pd.RangeIndex(len(labels))), labels.schema)
+
+
+def _has_grid(kind: Kind) -> bool:
+    return kind is Kind.DECIMAL or kind.is_temporal
+
+
+def _missing_value(kind: Kind) -> object:
+    return np.nan if kind is Kind.DECIMAL else np.datetime64("NaT")
+
+
+def _axis(hierarchy: Hierarchy, missing: Array) -> Array:
+    if not hierarchy.kind.is_continuous:
+        return np.empty(0)
+    values = hierarchy.leaves
+    if hierarchy.kind.is_temporal:
+        values = values.astype("datetime64[us]").astype(np.int64)
+    axis: Array = values.astype(np.float64)
+    axis[missing] = np.nan
+    return axis
+
+
+def _least_place(hierarchy: Hierarchy, place: Array) -> list[Array]:
+    """For each level from the values up to the root: the least place in value order of each leaf's node."""
+    keys = []
+    for at in range(hierarchy.n_levels):
+        nodes = hierarchy.node_of[:, at]
+        least = np.full(hierarchy.n_nodes, len(place), dtype=np.int64)
+        np.minimum.at(least, nodes, place)
+        keys.append(least[nodes])
+    return keys

@@ -1,0 +1,146 @@
+"""The records a strategy may draw from, by class, by label and below a label, and the fallback chain over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.transition.domain import Domain, domains_of
+from hybrid.transition.pools import ClassIndex, Pools, RankedPools, Runs, class_index, pools, ranked_pools
+
+RUNGS = ("class", "label", "ancestor", "uniform")
+"""The fallback chain: records of the row's class; records with the same label in this column; records with
+another label in this column (under local recoding a coarser or a finer one) whose original value lies below
+this label; any value below the label. A strategy with a rung of its own names it before these."""
+
+Rung = tuple[str, Callable[[Array], Runs]]
+"""A name and the runs of the given rows (positions into the table being restored)."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Records drawn for the rows of one column.
+
+    Parameters
+    ----------
+    records : numpy.ndarray, shape (n,), int64
+        Position of the drawn record; -1 where no rung had one and the value is drawn uniformly.
+    counts : dict of str to int
+        Rows served by each rung, zeros included, ``"uniform"`` last.
+    """
+
+    records: Array
+    counts: dict[str, int]
+
+
+class Records:
+    """Original values of the anonymized table, arranged for drawing. Private.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable, n records
+        What to learn from; may be a sample. Its arrays are read, never written.
+    """
+
+    def __init__(self, anonymized: AnonymizedTable) -> None:
+        self.domains: dict[str, Domain] = domains_of(anonymized)
+        self.leaves = anonymized.leaves
+        self.nodes = anonymized.labels.nodes
+        n_classes = int(anonymized.class_ids.max(initial=-1)) + 1
+        self.by_class: Pools = pools(anonymized.class_ids, n_classes)
+        present = np.flatnonzero(self.by_class.sizes)
+        combinations = self.nodes[self.by_class.members[self.by_class.starts[present]]]
+        n_nodes = tuple(domain.hierarchy.n_nodes for domain in self.domains.values())
+        self.classes: ClassIndex = class_index(combinations, present, n_nodes)
+        self._by_label: dict[int, Pools] = {}
+        self._below: dict[int, RankedPools] = {}
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    def by_label(self, at: int) -> Pools:
+        """Records by the node they carry in quasi-identifier ``at``; sorted on first use."""
+        if at not in self._by_label:
+            self._by_label[at] = pools(self.nodes[:, at], self.domain(at).hierarchy.n_nodes)
+        return self._by_label[at]
+
+    def domain(self, at: int) -> Domain:
+        """Domain of quasi-identifier ``at``."""
+        return list(self.domains.values())[at]
+
+    def ranks(self, at: int) -> Array:
+        """Tree-order rank of every record's value of quasi-identifier ``at``; shape (n,), int64."""
+        ranks: Array = self.domain(at).rank[self.leaves[:, at]]
+        return ranks
+
+    def class_rung(self, classes: Array) -> Rung:
+        """Records of each row's class; -1: the row has none."""
+        return "class", lambda rows: self.by_class.runs(classes[rows])
+
+    def label_rung(self, at: int, nodes: Array) -> Rung:
+        """Records that carry each row's node in quasi-identifier ``at``."""
+        return "label", lambda rows: self.by_label(at).runs(nodes[rows])
+
+    def ancestor_rung(self, at: int, nodes: Array) -> Rung:
+        """Records whose value lies below each row's node in quasi-identifier ``at``."""
+        return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
+
+    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Rung:
+        """Records of each row's group, restricted to values below the row's node."""
+        domain = self.domain(at)
+
+        def runs(rows: Array) -> Runs:
+            below = nodes[rows]
+            return ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
+
+        return name, runs
+
+    def _runs_below(self, at: int, nodes: Array) -> Runs:
+        if at not in self._below:
+            everything = np.zeros(len(self), dtype=np.int64)
+            self._below[at] = ranked_pools(everything, self.ranks(at), self.domain(at).hierarchy.n_leaves)
+        domain = self.domain(at)
+        return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
+
+    def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
+        """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
+        domain = self.domain(at)
+        if not draw.counts["uniform"]:
+            return domain.cells(self.leaves[draw.records, at])
+        nobody = draw.records < 0
+        cells = domain.uniform(nodes, rng)
+        cells[~nobody] = domain.cells(self.leaves[draw.records[~nobody], at])
+        return cells
+
+
+def draw_records(rungs: Sequence[Rung], n_rows: int, rng: np.random.Generator) -> Draw:
+    """For each row, draw a record from the first rung that has one.
+
+    Parameters
+    ----------
+    rungs : sequence of Rung
+        Tried in this order; a rung is asked only about the rows that all earlier ones left.
+    n_rows : int
+        Number of rows.
+    rng : numpy.random.Generator
+        Draws the records.
+    """
+    records = np.full(n_rows, -1, dtype=np.int64)
+    pending = np.arange(n_rows)
+    counts = {}
+    for name, runs in rungs:
+        drawn = runs(pending).draw(rng) if len(pending) else pending
+        served = drawn >= 0
+        records[pending[served]] = drawn[served]
+        counts[name] = int(served.sum())
+        pending = pending[~served]
+    return Draw(records, counts | {"uniform": len(pending)})
+
+
+def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
+    """Sum of two counts, rung by rung."""
+    return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}
