@@ -1,0 +1,169 @@
+"""What a run was: everything needed to repeat it and to see whether its files changed since.
+
+A manifest holds the seed and paths, so it belongs to the operator; a release gets a redacted one.
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from hybrid.fingerprint import file_sha256, library_versions
+
+MANIFEST = "manifest.json"
+PACKAGE = "hybrid-release"
+LIBRARIES = (
+    *("numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "numba", "xgboost", "pydantic", "prefect"),
+    *("anjana", "pycanon", "sdv", "ctgan", "realtabformer", "transformers", "torch", "dask"),
+)
+"""Distributions whose versions can change what comes out."""
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """What one stage took."""
+
+    name: str
+    seconds: float
+    """Wall clock."""
+    peak_memory_bytes: int
+    """Most resident memory while the stage ran, of this process or of one worker process that it waited for.
+    Where the kernel cannot start the count afresh (not Linux): since the process started."""
+
+
+class Recorder:
+    """Measures stages, one after the other or one inside the other."""
+
+    def __init__(self) -> None:
+        self.stages: list[StageRecord] = []
+        self._open: list[int] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Record the seconds and the peak memory of a block, also when it fails."""
+        self._raise_peaks(_peak_memory())
+        _restart_peak()
+        self._open.append(0)
+        children = _children_peak()
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            workers = _children_peak()
+            self._raise_peaks(max(_peak_memory(), workers if workers > children else 0))
+            self.stages.append(StageRecord(name, round(seconds, 4), self._open.pop()))
+
+    def _raise_peaks(self, peak: int) -> None:
+        self._open = [max(seen, peak) for seen in self._open]
+
+
+def build_manifest(
+    *,
+    name: str,
+    config: BaseModel | Mapping[str, Any],
+    seed: int,
+    data_fingerprint: str,
+    folder: Path,
+    stages: Sequence[StageRecord] = (),
+    created: datetime | None = None,
+) -> dict[str, Any]:
+    """The content of ``manifest.json``, once all other files of a run are written.
+
+    Parameters
+    ----------
+    name : str
+        What the run is called.
+    config : pydantic model or mapping
+        As resolved, every default filled in.
+    seed : int
+        The run's seed: drawn by the program, if the user gave none.
+    data_fingerprint : str
+        :func:`hybrid.fingerprint.fingerprint` of what was read: the table and its hierarchies.
+    folder : Path
+        The run's folder; all its files are hashed, the manifest and hidden files excepted.
+    stages : sequence of StageRecord
+        :attr:`Recorder.stages`.
+    created : datetime, optional
+        With a time zone; now, if not given.
+
+    Returns
+    -------
+    dict
+        Of JSON types.
+    """
+    return {
+        "name": name,
+        "created": (created or datetime.now(UTC)).isoformat(timespec="microseconds"),
+        "config": config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config),
+        "seed": seed,
+        "data_fingerprint": data_fingerprint,
+        "packages": library_versions(PACKAGE, *LIBRARIES),
+        "python": platform.python_version(),
+        "platform": f"{sys.platform} {platform.machine()}",
+        "git": git_commit(Path(__file__).parents[1]),
+        "stages": [asdict(stage) for stage in stages],
+        "files": hash_files(folder, leave_out=(MANIFEST,)),
+    }
+
+
+def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    """SHA-256 and size of every file below a folder, by its name inside (``/`` between parts); no hidden files."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and name.as_posix() not in leave_out and not any(part[0] == "." for part in name.parts):
+            files[name.as_posix()] = {"sha256": file_sha256(path), "bytes": path.stat().st_size}
+    return files
+
+
+def git_commit(folder: Path) -> dict[str, Any] | None:
+    """The commit a source folder is at, and whether files were changed since; None if it is no git checkout."""
+    if not (folder / ".git").exists():
+        return None
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return None if commit is None or changes is None else {"commit": commit, "changed": bool(changes)}
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _restart_peak() -> None:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _peak_memory() -> int:
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return _maxrss(resource.RUSAGE_SELF)
+    kibibytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), None)
+    return _maxrss(resource.RUSAGE_SELF) if kibibytes is None else int(kibibytes) * 1024
+
+
+def _children_peak() -> int:
+    return _maxrss(resource.RUSAGE_CHILDREN)
+
+
+def _maxrss(who: int) -> int:
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
