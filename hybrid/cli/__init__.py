@@ -1,1 +1,71 @@
-"""Room to be filled."""
+"""The ``hybrid`` command: exit codes and error messages; the commands themselves are in the modules beside."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+import typer
+
+from hybrid.cli import inspect, prepare, run
+from hybrid.cli.console import err, print_error
+from hybrid.errors import HybridError
+
+app = typer.Typer(
+    name="hybrid",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Anonymize, then synthesize: release tables about people with the evidence beside them.\n\n"
+    "Exit codes: 0 done; 1 failed; 2 the input or the config is wrong; 3 the gate refused the release.",
+)
+prepare.register(app)
+run.register(app)
+inspect.register(app)
+
+
+@app.callback()
+def _options(debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error.")) -> None:
+    """Options of every command."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with the code that says how it went."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
+    try:
+        result = app(arguments, standalone_mode=False)
+    except HybridError as error:
+        if debug:
+            traceback.print_exc()
+        print_error(error)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        err.print("interrupted: nothing half-written was left; run the same command again")
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
+        if debug:
+            traceback.print_exc()
+        else:
+            err.print(f"[bold red]bug[/]  {type(error).__name__} in {_place(error)}")
+            err.print("   mend: run again with --debug (its output may show data), and report what it prints")
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _place(error: BaseException) -> str:
+    """Module and line of this package where an error came from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "hybrid" in frame.filename]
+    if not frames:
+        return "a library"
+    parts = frames[-1].filename.replace("\\", "/").rpartition("/hybrid/")[2]
+    return f"hybrid/{parts}:{frames[-1].lineno}"

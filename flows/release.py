@@ -1,0 +1,47 @@
+"""One release: every stage a task, then the gate, then (if asked) publishing.
+
+    python flows/release.py configs/quickstart.yaml
+"""
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+
+from flows.stages import STAGES, compute, publish_artifacts, walk_of
+from hybrid.errors import HybridError
+from hybrid.run_folder import keep_private_details, publish_run, summary, write_run
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def conclude(config: str, store: str, runs: str, releases: str, publish: bool) -> str:
+    """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
+    walk = walk_of(config, store)
+    folder = Path(runs) / f"{walk.config.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    write_run(walk, folder)
+    publish_artifacts(walk.config.name.lower().replace("_", "-").replace(".", "-"), summary(walk), folder / "report.html")
+    return str(publish_run(walk, folder, Path(releases)) if publish else folder)
+
+
+@flow(name="release", log_prints=False)
+def release(
+    config: str, publish: bool = False, store: str = "work/store", runs: str = "runs", releases: str = "releases"
+) -> str:
+    """Run the pipeline on a configuration; publish the result if the gate lets it out."""
+    try:
+        for stage in STAGES:
+            compute(config, store, stage)
+        return conclude(config, store, runs, releases, publish)
+    except HybridError as error:
+        keep_private_details(error, Path(store).parent)
+        raise
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("config")
+    parser.add_argument("--publish", action="store_true", help="publish the result if the gate lets it out")
+    arguments = parser.parse_args()
+    print(release(arguments.config, publish=arguments.publish))  # noqa: T201

@@ -1,0 +1,104 @@
+"""What the command line shows: errors, progress, verdicts. The only room that prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from hybrid.errors import HybridError
+from hybrid.progress import Progress
+from hybrid.release.verdict import Verdict
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+COLORS = {"pass": "green", "review": "yellow", "block": "red", "ok": "green", "note": "cyan", "error": "red"}
+
+
+def shows_values() -> bool:
+    """Whether a person sits at the terminal: only then are cell values printed.
+
+    ``HYBRID_SHOW_VALUES=1`` or ``0`` decides it by hand.
+    """
+    forced = os.environ.get("HYBRID_SHOW_VALUES")
+    return sys.stderr.isatty() if forced is None else forced == "1"
+
+
+def print_error(error: HybridError) -> None:
+    """Every problem with its mend, and on a terminal the values that help."""
+    hidden = False
+    for problem in error.problems:
+        err.print(f"[bold red]{error.title}[/]  {escape(problem.message)}")
+        if problem.values and shows_values():
+            err.print(f"   values: {escape(problem.values)}")
+        hidden |= bool(problem.values) and not shows_values()
+        if problem.mend:
+            err.print(f"   mend: {escape(problem.mend)}")
+    if hidden:
+        err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
+
+
+def line(status: str, text: str, mend: str = "") -> None:
+    """One aligned finding: a word, a sentence, and what to do."""
+    tail = f"   mend: {mend}" if mend else ""
+    out.print(f"[{COLORS.get(status, 'white')}]{status:<8}[/]{escape(text)}{escape(tail)}")
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """The gate's word and every check behind it."""
+    out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
+    for check in verdict.checks:
+        out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.message)}")
+        if check.mend and check.status != "pass":
+            out.print(f"         try: {escape(check.mend)}")
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Live bars on a terminal; one line per step elsewhere."""
+    if not err.is_terminal:
+        yield _lines()
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Bars(*columns, console=err, transient=True) as bars:
+        yield _bars(bars)
+
+
+def _lines() -> Progress:
+    seen: set[str] = set()
+
+    def report(step: str, done: int, total: int | None = None, **values: float) -> None:
+        if step not in seen:
+            seen.add(step)
+            err.print(f"{step} ...")
+
+    return report
+
+
+def _bars(bars: Bars) -> Progress:
+    tasks: dict[str, object] = {}
+
+    def report(step: str, done: int, total: int | None = None, **values: float) -> None:
+        note = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+        if step not in tasks:
+            for other in tasks.values():
+                bars.update(other, visible=False)  # type: ignore[arg-type]
+            tasks[step] = bars.add_task(step, total=total, note=note)
+        bars.update(tasks[step], completed=done, total=total, note=note)  # type: ignore[arg-type]
+
+    return report

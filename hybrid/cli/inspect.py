@@ -1,0 +1,89 @@
+"""Commands that look at what is there: generators, metrics, verify, store."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from hybrid.cli import console
+from hybrid.errors import VerificationError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (generators, metrics, verify):
+        app.command()(command)
+    store_app.command(name="list")(store_list)
+    store_app.command(name="clean")(store_clean)
+    app.add_typer(store_app, name="store")
+
+
+def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
+    """Check a release against its certificate, offline: every file present, unchanged, and nothing added."""
+    from hybrid.release.verify import verify as check
+
+    problems = check(release)
+    if problems:
+        raise VerificationError(problems)
+    console.line("ok", f"{release}: every file is as it was published")
+
+
+def store_list(path: Annotated[Path, typer.Argument(metavar="DIR", help="The store.")]) -> None:
+    """What a store keeps."""
+    from hybrid.store import Store
+
+    grid = Grid("stage", "fingerprint", "created", "seconds", "MB")
+    for entry in Store(path).entries():
+        grid.add_row(
+            entry.stage, entry.key[:12], entry.created[:19], f"{entry.seconds:.1f}", f"{entry.n_bytes / 1e6:.1f}"
+        )
+    console.out.print(grid)
+
+
+def store_clean(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="The store.")],
+    days: Annotated[float, typer.Option("--days", min=0, help="Remove what was not used for so long.")] = 0,
+) -> None:
+    """Remove kept stage results."""
+    from hybrid.store import Store
+
+    removed = Store(path).clean(timedelta(days=days))
+    console.line("ok", f"{removed} results removed")
+
+
+def generators(as_json: AsJson = False) -> None:
+    """Generators: what each is, whether it can be used here, and its options."""
+    from hybrid.synthesize import availability
+
+    found = availability()
+    if as_json:
+        console.out.print_json(json.dumps([entry.to_json() for entry in found]))
+        return
+    for entry in found:
+        state = "ok" if entry.available else "note"
+        console.line(state, f"{entry.name:<15}{entry.description}  [licence: {entry.licence}]")
+        if not entry.available:
+            console.out.print(f"        to use it: {entry.how_to_get}", markup=False)
+        for option in entry.options:
+            console.out.print(f"        {option}", markup=False)
+
+
+def metrics(as_json: AsJson = False) -> None:
+    """Metrics: what each says, which direction is good, and what it needs."""
+    from hybrid.evaluate import REGISTRY
+
+    if as_json:
+        console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
+        return
+    grid = Grid("family", "metric", "better", "says", "needs")
+    for metric in REGISTRY.values():
+        grid.add_row(metric.family, metric.name, metric.direction, metric.sentence, ", ".join(metric.needs))
+    console.out.print(grid)

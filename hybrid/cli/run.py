@@ -1,0 +1,174 @@
+"""Commands that run the pipeline: run, anonymize, audit, compare, release."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from hybrid.cli import console
+from hybrid.errors import ConfigError
+
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeat the draws of this seed.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),
+]
+StorePath = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Keep stage results here (private!) and reuse them. Default: keep none."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (run, anonymize, audit, compare, release):
+        app.command()(command)
+
+
+def overrides(settings: list[str] | None) -> dict[str, Any]:
+    """``--set`` arguments as a mapping; values are read as YAML.
+
+    Raises
+    ------
+    ConfigError
+        An argument has no ``=`` or its value is no YAML.
+    """
+    result: dict[str, Any] = {}
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", mend="for example --set anonymize.k=10")
+        try:
+            result[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ConfigError(f"--set {setting}: the value is not valid YAML", mend="quote it") from None
+    return result
+
+
+def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
+    """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
+    from hybrid.config import load_config
+    from hybrid.pipeline import Walk
+    from hybrid.run_folder import check_writable, write_run
+    from hybrid.store import Store
+
+    loaded = load_config(config, overrides(set_))
+    folder = out or Path("runs") / f"{loaded.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    check_writable(folder)
+    with console.progress() as progress:
+        walk = Walk(loaded, seed, Store(store), progress)
+        write_run(walk, folder)
+    console.print_verdict(walk.verdict)
+    console.out.print(f"\nsynthetic table  {folder / walk.synthetic_name}  ({len(walk.synthetic):,} rows)")
+    console.out.print(f"report           {folder / 'report.html'}")
+
+
+def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
+    """Run the first stage alone: a k-anonymous table of labels, and how it was reached."""
+    from hybrid.config import load_config
+    from hybrid.pipeline import Walk
+    from hybrid.run_folder import check_writable, write_anonymized
+
+    loaded = load_config(config, overrides(set_))
+    folder = out or Path("runs") / f"{loaded.name}-anonymized-{datetime.now():%Y%m%d-%H%M%S}"
+    check_writable(folder)
+    with console.progress() as progress:
+        walk = Walk(loaded, seed, progress=progress)
+        result = write_anonymized(walk, folder)
+    levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
+    console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {result.min_class_size:,}")
+    console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")
+    console.out.print(f"\nlabels  {folder / 'anonymized.parquet'}")
+
+
+def audit(
+    train: Annotated[Path, typer.Option("--train", help="Records the generator learned from.")],
+    synthetic: Annotated[Path, typer.Option("--synthetic", help="Records it made.")],
+    control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Roles, targets and secrets.")] = None,
+    out: Out = None,
+    seed: Seed = None,
+) -> None:
+    """Evaluate any synthetic table, ours or not: privacy, utility, fidelity."""
+    from hybrid.audit import audit as evaluate_files
+    from hybrid.audit import read_audited
+    from hybrid.config import load_config
+    from hybrid.evaluate.options import EvaluateOptions
+    from hybrid.run_folder import check_writable, write_audit
+    from hybrid.table.options import DataOptions
+
+    loaded = None if config is None else load_config(config)
+    folder = out or Path("runs") / f"audit-{datetime.now():%Y%m%d-%H%M%S}"
+    check_writable(folder)
+    tables = read_audited(train, control, synthetic, DataOptions(path=str(train)) if loaded is None else loaded.data)
+    with console.progress() as progress:
+        evaluation = evaluate_files(*tables, EvaluateOptions() if loaded is None else loaded.evaluate, seed, progress)
+        verdict = write_audit(tables, evaluation, loaded, folder)
+    console.print_verdict(verdict)
+    console.out.print(f"\nreport  {folder / 'report.html'}")
+
+
+def compare(
+    config: Annotated[Path, typer.Argument(metavar="PLAN", help="The comparison plan (YAML).")],
+    out: Out = None,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time.")] = 1,
+) -> None:
+    """Run a factorial plan of configurations side by side."""
+    from hybrid.compare import compare as run_plan
+    from hybrid.compare import load_plan, write_comparison
+    from hybrid.run_folder import check_writable
+
+    plan = load_plan(config)
+    folder = out or Path("runs") / plan.name
+    check_writable(folder, resumable=True)
+    with console.progress() as progress:
+        table = run_plan(plan, config.parent, folder, jobs, progress)
+    write_comparison(plan, table, folder)
+    failed = int((table["status"] == "failed").sum())
+    console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
+    console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")
+
+
+def release(
+    config: ConfigPath,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of all releases.")] = Path("releases"),
+    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the run behind it.")] = Path("runs"),
+    seed: Seed = None,
+    set_: Settings = None,
+    store: StorePath = None,
+    accept_review: Annotated[
+        bool, typer.Option("--accept-review", help="Publish although the policy asks for a review.")
+    ] = False,
+    by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+) -> None:
+    """Run, pass the gate, publish. Exit code 3: refused."""
+    from hybrid.config import load_config
+    from hybrid.errors import GateRefused
+    from hybrid.pipeline import Walk
+    from hybrid.run_folder import check_writable, publish_run, write_run
+    from hybrid.store import Store
+
+    if accept_review and not (by and reason):
+        raise ConfigError("--accept-review needs --by NAME and --reason TEXT", mend="say who accepts it, and why")
+    loaded = load_config(config, overrides(set_))
+    folder = runs / f"{loaded.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    check_writable(folder)
+    check_writable(out, resumable=True)
+    with console.progress() as progress:
+        walk = Walk(loaded, seed, Store(store), progress)
+        write_run(walk, folder)
+    console.print_verdict(walk.verdict)
+    console.out.print(f"\nreport   {folder / 'report.html'}")
+    try:
+        published = publish_run(walk, folder, out, by=by if accept_review else "", reason=reason)
+    except GateRefused:
+        console.out.print("release  refused; nothing was published")
+        raise
+    console.out.print(f"release  {published}")

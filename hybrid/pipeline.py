@@ -1,0 +1,271 @@
+"""The walk of a table through the rooms: each stage once, in order, from (config, seed) alone.
+
+``Walk`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
+command line walks to the end, while a flow asks for one stage per task; both compute the same things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hybrid import sampling, transition
+from hybrid.anonymize import anonymize
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.config import RunConfig
+from hybrid.evaluate import evaluate
+from hybrid.evaluate.measure import Evaluation, Stage
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchies
+from hybrid.manifest import StageRecorder
+from hybrid.progress import Progress, silent
+from hybrid.randomness import fresh_seed, stream
+from hybrid.release.gate import judge
+from hybrid.release.policy import Policy, load_policy
+from hybrid.release.verdict import Verdict
+from hybrid.sampling import Sampled
+from hybrid.store import Store, code_version, fingerprint
+from hybrid.synthesize import synthesize
+from hybrid.table import Schema, Table
+from hybrid.table.identifiers import with_surrogates
+from hybrid.table.read import read_table
+from hybrid.table.split import split
+from hybrid.transition.base import FittedTransition, Restored
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the walk starts from. ``train`` and ``control`` have no identifiers; ``whole`` has all columns."""
+
+    whole: Table
+    train: Table
+    control: Table | None
+    hierarchies: dict[str, Hierarchy]
+
+
+class Walk:
+    """All stages of one run, computed on demand.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What to do.
+    seed : int, optional
+        The source of all randomness; the config's, or a fresh one nobody can guess.
+    store : Store
+        Where stage results are looked for and kept; by default nothing is kept.
+    progress : Progress
+        Told what is being done.
+    """
+
+    def __init__(
+        self, config: RunConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
+    ) -> None:
+        self.config = config
+        self.seed = next(s for s in (seed, config.seed, fresh_seed()) if s is not None)
+        self.store = store or Store(None)
+        self.progress = progress
+        self.recorder = StageRecorder()
+
+    @cached_property
+    def table(self) -> Table:
+        """The whole input table."""
+        self.progress("read", 0, 1)
+        with self.recorder.stage("read"):
+            return read_table(self.config.data_path, self.config.data)
+
+    @cached_property
+    def input(self) -> Input:
+        """Training and control records, and the hierarchies of the quasi-identifiers."""
+        config = self.config
+        hierarchies = {} if config.anonymize is None else load_hierarchies(self.table, config.hierarchy_paths)
+        train, control = split(self.table, config.split, stream(self.seed, "split"))
+        return Input(
+            self.table,
+            train.without_identifiers(),
+            None if control is None else control.without_identifiers(),
+            hierarchies,
+        )
+
+    @cached_property
+    def anonymized(self) -> AnonymizedTable | None:
+        """The k-anonymous training records; None where the config skips anonymization."""
+        options = self.config.anonymize
+        if options is None:
+            return None
+        parts = self.input
+        return self._stage(
+            "anonymize",
+            ("hybrid.anonymize", "hybrid.hierarchy"),
+            (options, parts.hierarchies, self._train_key),
+            lambda: anonymize(parts.train, parts.hierarchies, options, self.progress),
+        )
+
+    @cached_property
+    def sampled(self) -> Sampled | None:
+        """The anonymized records that go on; None without anonymization."""
+        anonymized = self.anonymized
+        if anonymized is None:
+            return None
+        return self._stage(
+            "sample",
+            ("hybrid.sampling",),
+            (self.config.sample, self._key_of("anonymize"), self.seed),
+            lambda: sampling.sample(anonymized, self.config.sample, stream(self.seed, "sample")),
+        )
+
+    @cached_property
+    def restored(self) -> Restored | None:
+        """The sampled records with specific values again: what enters the generator under ``order: pre``."""
+        sampled, options = self.sampled, self.config.transition
+        if sampled is None or options is None:
+            return None
+        return self._stage(
+            "transition",
+            ("hybrid.transition",),
+            (options.model_dump(exclude={"order"}), self._key_of("sample"), self.seed),
+            lambda: self._fitted_transition.restore(sampled.anonymized.labels, stream(self.seed, "transition")),
+        )
+
+    @cached_property
+    def generated(self) -> Restored:
+        """The synthetic records, with specific values, without identifiers, in random order."""
+        return self._stage(
+            "synthesize",
+            ("hybrid.synthesize", "hybrid.transition"),
+            (self.config.synthesize, self.config.transition, self._learned_key, self.seed),
+            self._generate,
+        )
+
+    @cached_property
+    def synthetic(self) -> Table:
+        """The table to release: the source's columns in the source's order."""
+        table, source = self.generated.table, self.table
+        if self.config.output.identifiers == "drop":
+            return table
+        return with_surrogates(table, source.schema, source)
+
+    @cached_property
+    def baseline(self) -> Table | None:
+        """The same generator trained on the original records: what anonymizing first is compared with."""
+        options = self.config.synthesize
+        if options.generator == "none" or self.config.anonymize is None or not self.config.evaluate.baseline:
+            return None
+        train = self.input.train
+        return self._stage(
+            "baseline",
+            ("hybrid.synthesize",),
+            (options, self._train_key, self.seed),
+            lambda: synthesize(train, self._n_rows, options, self._seed_of("baseline"), self.progress),
+        )
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Privacy, utility and fidelity of every stage."""
+        stages: dict[Stage, Table] = {"original": self.input.train}
+        if self.restored is not None:
+            stages["anonymized"] = self.restored.table
+        stages["synthetic"] = self.generated.table
+        if self.baseline is not None:
+            stages["baseline"] = self.baseline
+        return self._stage(
+            "evaluate",
+            ("hybrid.evaluate",),
+            (self.config.evaluate, self._key_of("synthesize"), self._train_key, sorted(stages), self.seed),
+            lambda: evaluate(
+                self.input.train,
+                self.input.control,
+                stages,
+                self.config.evaluate,
+                stream(self.seed, "evaluate"),
+                self.progress,
+            ),
+        )
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+        return load_policy(None if self.config.policy is None else self.config.path(self.config.policy))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the gate says of the synthetic table."""
+        result = None if self.anonymized is None else self.anonymized.result
+        return judge(self.policy, self.evaluation, result)
+
+    @property
+    def schema(self) -> Schema:
+        """The released table's columns."""
+        return self.synthetic.schema
+
+    @cached_property
+    def _fitted_transition(self) -> FittedTransition:
+        assert self.sampled is not None and self.config.transition is not None
+        options = self.config.transition
+        strategy = transition.REGISTRY[options.method]
+        return strategy.fit(self.sampled.anonymized, options, stream(self.seed, "transition", "fit"))
+
+    def _generate(self) -> Restored:
+        options, seed = self.config.synthesize, self._seed_of("synthesize")
+        post = self.config.transition is not None and self.config.transition.order == "post"
+        if self.sampled is not None and post:
+            labels = self.sampled.anonymized.labels
+            drawn = labels
+            if options.generator != "none":
+                table = synthesize(labels.to_table(), self._n_rows, options, seed, self.progress)
+                drawn = labels.from_table(table)
+            restored = self._fitted_transition.restore(drawn, stream(self.seed, "transition", "post"))
+            return self._shuffled(restored.table, restored)
+        if self.restored is not None:
+            learned, restored = self.restored.table, self.restored
+        else:
+            chosen = sampling.sample_table(self.input.train, self.config.sample, stream(self.seed, "sample"))
+            learned, restored = chosen, Restored(chosen)
+        if options.generator == "none":
+            return self._shuffled(learned, restored)
+        return self._shuffled(synthesize(learned, self._n_rows, options, seed, self.progress), restored)
+
+    def _shuffled(self, table: Table, restored: Restored) -> Restored:
+        """The table in an order that says nothing about the source's."""
+        order = stream(self.seed, "order").permutation(len(table))
+        return Restored(table.take(order), restored.fallbacks)
+
+    @property
+    def _n_rows(self) -> int:
+        rows = self.config.synthesize.rows
+        return len(self.input.train) if rows == "same" else rows
+
+    def _seed_of(self, stage: str) -> int:
+        return int(stream(self.seed, stage).integers(np.iinfo(np.int32).max))
+
+    @cached_property
+    def _train_key(self) -> str:
+        parts = self.input
+        return fingerprint(parts.train, parts.control)
+
+    @property
+    def _learned_key(self) -> str:
+        if self.sampled is None:
+            return fingerprint(self._train_key, self.config.sample)
+        return self._key_of("sample")
+
+    def _key_of(self, stage: str) -> str:
+        return self._keys[stage]
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return {}
+
+    def _stage(self, name: str, modules: tuple[str, ...], parts: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """One stage's result, from the store if it is there."""
+        key = fingerprint(name, code_version(*modules), parts) if self.store.path is not None else name
+        self._keys[name] = key
+        self.progress(name, 0, None)
+        with self.recorder.stage(name):
+            return self.store.get_or_compute(name, key, compute)
