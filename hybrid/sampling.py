@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,6 @@ from hybrid.table import Table
 
 MOST_GROUPS = 50
 """Largest number of groups a column may have for its shares to be reported."""
-
-Records = TypeVar("Records", AnonymizedTable, Table)
 
 
 class SampleOptions(Options):
@@ -60,13 +58,13 @@ class GroupShare:
 
 
 @dataclass(frozen=True)
-class Sampled(Generic[Records]):
+class Sampled:
     """A sample, and how it compares with what was asked for.
 
     Parameters
     ----------
-    records : AnonymizedTable or Table
-        The kept records in their order; class ids keep their numbers.
+    anonymized : AnonymizedTable
+        The kept records in their order; class ids keep their numbers. Private.
     method : str
         The method that was used.
     beta : float
@@ -81,75 +79,107 @@ class Sampled(Generic[Records]):
         For the declared groups.
     """
 
-    records: Records
+    anonymized: AnonymizedTable
     method: str
     beta: float
     before: int
     expected: float
     strata: int
-    shares: tuple[GroupShare, ...] = field(default_factory=tuple)
+    shares: tuple[GroupShare, ...] = ()
 
     @property
     def actual(self) -> int:
         """Number of records kept."""
-        return len(self.records)
+        return len(self.anonymized)
 
 
-def sample(records: Records, options: SampleOptions, rng: np.random.Generator) -> Sampled[Records]:
-    """Draw a sample of the records.
+def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.Generator) -> Sampled:
+    """Draw a sample of the anonymized records.
 
     Parameters
     ----------
-    records : AnonymizedTable or Table, n records
-        What to draw from. A plain table has no classes to stratify by.
+    anonymized : AnonymizedTable, n records
+        What to draw from.
     options : SampleOptions
-        Method, share and strata.
+        Method, share, strata and declared groups.
     rng : numpy.random.Generator
         Decides who is kept.
 
     Returns
     -------
     Sampled
-        At least one record, in the order of the input.
+        At least one record, in the order of the input, with expected and actual size.
 
     Raises
     ------
     ConfigError
-        A column to stratify by or to report on does not exist, or a plain table is to be stratified by class.
+        A column to stratify by or to report on does not exist.
     DataError
         The sample came out empty, or a reported column has more than :data:`MOST_GROUPS` groups.
     """
-    original = records.originals if isinstance(records, AnonymizedTable) else records
+    original = anonymized.originals
+    if options.method == "stratified" and options.by == "equivalence_class":
+        strata = anonymized.class_ids
+    else:
+        strata = _strata(original, options)
+    kept, expected = _draw(strata, options, rng)
+    return Sampled(
+        anonymized if kept is None else anonymized.take(kept),
+        options.method,
+        1.0 if kept is None else options.beta,
+        len(anonymized),
+        expected,
+        len(np.unique(strata)),
+        _shares(original, kept, options),
+    )
+
+
+def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator) -> Table:
+    """Draw a sample of records that are not anonymized.
+
+    Parameters
+    ----------
+    table, options, rng
+        As for :func:`sample`; there are no equivalence classes to stratify by.
+
+    Raises
+    ------
+    ConfigError
+        The sample is to be stratified by equivalence class, or by a column that does not exist.
+    DataError
+        The sample came out empty.
+    """
+    kept, _ = _draw(_strata(table, options), options, rng)
+    return table if kept is None else table.take(kept)
+
+
+def _draw(strata: Array, options: SampleOptions, rng: np.random.Generator) -> tuple[Array | None, float]:
+    """Positions of the kept records (None: all), and their expected number."""
+    n = len(strata)
     if options.method == "none":
-        return Sampled(records, "none", 1.0, len(records), float(len(records)), 1, _shares(original, None, options))
-    strata = _strata(records, original, options)
+        return None, float(n)
     sizes = np.bincount(strata)
     quotas, expected = _quotas(sizes, options, rng)
     kept = _choose(strata, sizes, quotas, rng)
     if not len(kept):
         raise DataError(
-            f"sampling {len(records)} records with beta = {options.beta} kept none (expected {expected:.3g})",
+            f"sampling {n} records with beta = {options.beta} kept none (expected {expected:.3g})",
             mend="raise sample.beta, use sample.method: simple, or sample.method: none",
         )
-    shares = _shares(original, kept, options)
-    return Sampled(
-        records.take(kept), options.method, options.beta, len(records), expected, int((sizes > 0).sum()), shares
-    )
+    return kept, expected
 
 
-def _strata(records: AnonymizedTable | Table, original: Table, options: SampleOptions) -> Array:
-    """Stratum of each record, numbered from 0."""
+def _strata(table: Table, options: SampleOptions) -> Array:
+    """Stratum of each record by its columns, numbered from 0."""
     if options.method != "stratified":
-        return np.zeros(len(records), dtype=np.int64)
+        return np.zeros(len(table), dtype=np.int64)
     if options.by == "equivalence_class":
-        if not isinstance(records, AnonymizedTable):
-            raise ConfigError(
-                "sample.by is equivalence_class, but the records are not anonymized and have no classes",
-                mend="set sample.by to column names, or sample.method: beta",
-            )
-        return records.class_ids
-    _require(original, options.by, "sample.by")
-    strata: Array = original.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+        raise ConfigError(
+            "sample.by is equivalence_class, but the records are not anonymized and have no classes",
+            mend="set sample.by to column names, or sample.method: beta",
+        )
+    _require(table, options.by, "sample.by")
+    strata: Array = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
     return strata
 
 
