@@ -1,1 +1,1 @@
-"""Room to be filled."""
+"""Metrics of the family fidelity, one concept per file."""

@@ -1,1 +1,1 @@
-"""Room to be filled."""
+"""Metrics of the family privacy, one concept per file."""

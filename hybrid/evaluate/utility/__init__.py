@@ -1,1 +1,1 @@
-"""Room to be filled."""
+"""Metrics of the family utility, one concept per file."""

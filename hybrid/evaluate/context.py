@@ -1,0 +1,171 @@
+"""What the metrics of one stage share: one coding, one set of searches, each computed once and only when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.encoding import Encoded, Encoding, encode, row_keys
+from hybrid.evaluate.measure import Stage
+from hybrid.evaluate.neighbours import Columns, Space, euclidean, nearest
+from hybrid.evaluate.options import EvaluateOptions
+from hybrid.randomness import stream
+from hybrid.table import Schema, Table
+
+Role = Literal["train", "control", "table"]
+NEIGHBOURS = 5
+"""Neighbours found by every search; more than one costs next to nothing."""
+MAX_BLOCKS = 8
+
+T = TypeVar("T")
+
+
+class Part(NamedTuple):
+    """Some rows of one table, with a name under which searches are remembered."""
+
+    role: Role
+    key: Hashable
+    rows: Array
+
+
+class Context:
+    """The tables of one stage and what is derived from them.
+
+    Parameters
+    ----------
+    train : Table
+        The original training rows, suppressed ones included: the people at risk. No identifiers.
+    control : Table or None
+        Records that no generator has seen.
+    table : Table
+        The stage's table, whose release is judged.
+    options : EvaluateOptions
+        What to measure.
+    seed : int
+        Root of every metric's random stream.
+    memory : dict
+        Results that depend on train and control only, shared by the stages of one evaluation.
+    """
+
+    def __init__(
+        self,
+        train: Table,
+        control: Table | None,
+        table: Table,
+        options: EvaluateOptions,
+        seed: int = 0,
+        stage: Stage = "synthetic",
+        memory: dict[Hashable, Any] | None = None,
+    ) -> None:
+        self.train = train
+        self.control = control
+        self.table = table
+        self.options = options
+        self.seed = seed
+        self.stage = stage
+        self._real: dict[Hashable, Any] = {} if memory is None else memory
+        self._own: dict[Hashable, Any] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of all tables."""
+        return self.train.schema
+
+    @property
+    def targets(self) -> list[str]:
+        """Columns whose prediction is measured."""
+        chosen = self.options.targets
+        return self.schema.targets if chosen is None else list(chosen)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Columns whose inference is attacked."""
+        chosen = self.options.secrets
+        return (self.schema.sensitive or self.schema.names) if chosen is None else list(chosen)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The coding of train, control and the stage's table."""
+        control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
+        return encode([self.train, control, self.table])
+
+    def encoded(self, role: Role) -> Encoded:
+        """One table in the coding."""
+        return self.encoding.tables[("train", "control", "table").index(role)]
+
+    def random(self, name: str) -> np.random.Generator:
+        """The random stream of one metric: the same at every stage, whatever else is computed."""
+        return stream(self.seed, name)
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """``compute()``, remembered for this stage."""
+        if key not in self._own:
+            self._own[key] = compute()
+        return cast(T, self._own[key])
+
+    def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """``compute()``, remembered for all stages; for what depends on train and control alone."""
+        if key not in self._real:
+            self._real[key] = compute()
+        return cast(T, self._real[key])
+
+    @cached_property
+    def keys(self) -> dict[Role, Array]:
+        """Number of each row's distinct content, equal across tables; shape (n,), int64."""
+        train, control, table = row_keys([part.ranks for part in self.encoding.tables])
+        return {"train": train, "control": control, "table": table}
+
+    @cached_property
+    def space(self) -> Space:
+        """E1: standardized numbers and one-hot categories."""
+        return euclidean(self.encoding)
+
+    def place(self, part: Part) -> Columns:
+        """Some rows in E1."""
+        return self.once(
+            ("place", part.role, part.key), lambda: self.space.place(self.encoded(part.role).take(part.rows))
+        )
+
+    def parts(self, roles: Sequence[Role]) -> list[tuple[Part, ...]]:
+        """Cut the tables into parts of equal size, so that their sizes cannot bias a comparison.
+
+        Larger tables are cut into as many disjoint random parts of the smallest one's size as they hold (at most
+        :data:`MAX_BLOCKS`), so that results average over nearly all rows at no extra cost.
+
+        Returns
+        -------
+        list of tuple of Part
+            One part per role in each tuple.
+        """
+        size = min(len(self.encoded(role)) for role in roles)
+        cut = {role: self._cut(role, size) for role in roles}
+        rounds = max(map(len, cut.values()))
+        return [tuple(cut[role][i % len(cut[role])] for role in roles) for i in range(rounds)]
+
+    def _cut(self, role: Role, size: int) -> list[Part]:
+        table = self.encoded(role)
+        if len(table) == size:
+            return [Part(role, "all", np.arange(size))]
+        pieces = min(len(table) // max(size, 1), MAX_BLOCKS)
+        shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
+        return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
+
+    def distances(self, queries: Part, references: Part) -> Array:
+        """E1 distances to the :data:`NEIGHBOURS` nearest references, shape (n, 5), ascending; a record is not its
+        own neighbour when both parts are the same; inf where there are fewer references."""
+        key = ("distances", queries.role, queries.key, references.role, references.key)
+        remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
+        same = key[1:3] == key[3:5]
+
+        def search() -> Array:
+            return nearest(self.space, self.place(queries), self.place(references), NEIGHBOURS, same)[0]
+
+        return remember(key, search)
+
+    def whole(self, role: Role) -> Part:
+        """All rows of a table."""
+        return Part(role, "all", np.arange(len(self.encoded(role))))

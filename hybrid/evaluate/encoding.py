@@ -1,0 +1,191 @@
+"""One coding of all tables that are compared: vocabulary and scale are fitted once, on their union."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.table import Column, Kind, Table
+
+ID_SPAN = 10
+"""An all-distinct integer column is an identifier if its values lie within this many times the number of rows."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The rows of one table in the shared coding.
+
+    Parameters
+    ----------
+    ranks : numpy.ndarray, shape (n, p), int32
+        Position of each value in the column's vocabulary; -1 where missing. Equal ranks are equal values.
+        Numbers and dates are ranked by size, categories by how frequent they are (so names do not matter).
+    numbers : numpy.ndarray, shape (n, p), float64
+        Numbers as they are, dates in seconds; NaN where missing, and in categorical columns.
+    """
+
+    ranks: Array
+    numbers: Array
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def take(self, rows: Array) -> Encoded:
+        """These rows."""
+        return Encoded(self.ranks[rows], self.numbers[rows])
+
+    @cached_property
+    def order(self) -> Array:
+        """Row positions in an order that depends on the content only, shape (n,), so that sampling does not
+        depend on the order of the rows in the file."""
+        return np.lexsort(self.ranks.T[::-1]) if self.ranks.shape[1] else np.arange(len(self))
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What the tables have in common.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The p columns that are compared, by name (so that the order in the file does not matter).
+    excluded : dict
+        Columns that are not compared, and why.
+    tables : tuple of Encoded
+        In the order given to :func:`encode`.
+    cardinality : numpy.ndarray, shape (p,), int64
+        Distinct non-missing values in all tables together.
+    """
+
+    columns: tuple[Column, ...]
+    excluded: dict[str, str]
+    tables: tuple[Encoded, ...]
+    cardinality: Array
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the compared columns."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def continuous(self) -> Array:
+        """Which columns have a distance, shape (p,), bool."""
+        return np.array([column.kind.is_continuous for column in self.columns], dtype=bool)
+
+    def positions(self, names: Sequence[str]) -> Array:
+        """Positions of the named columns that are compared, ascending, int64."""
+        wanted = set(names)
+        return np.array([i for i, name in enumerate(self.names) if name in wanted], dtype=np.int64)
+
+
+def encode(tables: Sequence[Table]) -> Encoding:
+    """Code several tables of one schema together.
+
+    Columns that are constant (or all missing) in all tables carry nothing and are left out; so are categorical
+    columns with a different text in nearly every row and dense all-distinct integers, which only name a row.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The first two (train, control) decide what is an identifier.
+    """
+    columns, excluded, ranks, numbers, cardinality = [], {}, [], [], []
+    real = sum(len(table) for table in tables[:2])
+    for column in sorted(tables[0].schema, key=lambda column: column.name):
+        series = [table.frame[column.name] for table in tables]
+        rank, count = _ranks(series, column.kind)
+        number = np.concatenate([_numbers(values, column.kind) for values in series])
+        reason = _why_not(column, rank, number, count, real)
+        if reason:
+            excluded[column.name] = reason
+            continue
+        columns.append(column)
+        ranks.append(rank)
+        numbers.append(number)
+        cardinality.append(count)
+    total = sum(map(len, tables))
+    bounds = np.cumsum([len(table) for table in tables])[:-1]
+    rank_parts = np.split(np.column_stack(ranks) if ranks else np.empty((total, 0), np.int32), bounds)
+    number_parts = np.split(np.column_stack(numbers) if numbers else np.empty((total, 0)), bounds)
+    parts = tuple(Encoded(r, x) for r, x in zip(rank_parts, number_parts, strict=True))
+    return Encoding(tuple(columns), excluded, parts, np.array(cardinality, dtype=np.int64))
+
+
+def _why_not(column: Column, rank: Array, number: Array, count: int, real: int) -> str:
+    if count + int((rank < 0).any()) <= 1:
+        return "constant"
+    known = rank[:real][rank[:real] >= 0]
+    distinct = len(np.unique(known))
+    if column.kind is Kind.CATEGORICAL and len(known) >= 50 and distinct > 0.95 * len(known):
+        return "identifier or free text"
+    if column.kind is Kind.INTEGER and distinct == real >= 50 and np.ptp(number[:real]) < ID_SPAN * real:
+        return "identifier"
+    return ""
+
+
+def _ranks(series: list[pd.Series], kind: Kind) -> tuple[Array, int]:
+    if kind.is_continuous:
+        codes, distinct = pd.factorize(pd.concat(series, ignore_index=True), sort=True)
+        return codes.astype(np.int32), len(distinct)
+    coded = [_categories(values) for values in series]
+    vocabulary = pd.Index(sorted(set().union(*(map(str, values) for _, values in coded))))
+    lookups = [vocabulary.get_indexer(pd.Index([str(v) for v in values], dtype=object)) for _, values in coded]
+    parts = [np.append(lookup, -1)[codes] for (codes, _), lookup in zip(coded, lookups, strict=True)]
+    counts = np.array([np.bincount(part[part >= 0], minlength=len(vocabulary)) for part in parts])
+    by_frequency = np.lexsort([np.arange(len(vocabulary)), *-counts[::-1]])
+    by_frequency = by_frequency[counts.sum(axis=0)[by_frequency] > 0]
+    new = np.full(len(vocabulary) + 1, -1, dtype=np.int32)
+    new[by_frequency] = np.arange(len(by_frequency), dtype=np.int32)
+    return np.concatenate([new[part] for part in parts]), len(by_frequency)
+
+
+def _categories(values: pd.Series) -> tuple[Array, pd.Index]:
+    """Codes (-1 missing) and distinct values of a categorical or boolean column."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.codes.to_numpy(), values.cat.categories
+    codes, distinct = pd.factorize(values)
+    return codes, pd.Index(distinct)
+
+
+def _numbers(values: pd.Series, kind: Kind) -> Array:
+    if not kind.is_continuous:
+        return np.full(len(values), np.nan)
+    if kind.is_temporal:
+        seconds = values.to_numpy(dtype="datetime64[us]").astype(np.int64) / 1e6
+        return np.where(values.isna(), np.nan, seconds)
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
+    """Ranks of some columns in one coding of their own, none left out: shape (n_i, len(names)) each, int32."""
+    columns = [tables[0].schema[name] for name in sorted(names)]
+    ranks = [_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
+    total = sum(map(len, tables))
+    stacked = np.column_stack(ranks) if ranks else np.empty((total, 0), np.int32)
+    return np.split(stacked, np.cumsum([len(table) for table in tables])[:-1])
+
+
+def row_keys(ranks: Sequence[Array]) -> list[Array]:
+    """Number the distinct rows of several rank matrices together: equal keys are equal rows.
+
+    Parameters
+    ----------
+    ranks : sequence of numpy.ndarray, shape (n_i, p), int
+        Rows of the same coding.
+
+    Returns
+    -------
+    list of numpy.ndarray, shape (n_i,), int64
+        0..number of distinct rows - 1.
+    """
+    stacked = np.concatenate(ranks).astype(np.int64)
+    keys = np.zeros(len(stacked), dtype=np.int64)
+    for column in stacked.T:
+        keys = pd.factorize(keys * (column.max(initial=0) + 2) + column + 1)[0].astype(np.int64)
+    return np.split(keys, np.cumsum([len(part) for part in ranks])[:-1])

@@ -1,0 +1,134 @@
+"""Exact nearest neighbours in mixed data, in bounded memory, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.encoding import Encoded, Encoding
+
+CHUNK = 512
+TIE = 1e-9
+"""Distances closer than this share of (1 + distance) are one distance: units must not break ties."""
+
+
+class Columns(NamedTuple):
+    """Records in the layout of the compiled loops: one contiguous row per column.
+
+    ``numbers`` (p, n) float64, scaled, 0 where missing; ``screen`` the same in float32; ``missing`` (p, n) bool;
+    ``has_missing`` (p,) bool; ``codes`` (q, n) int32, -1 where missing.
+    """
+
+    numbers: Array
+    screen: Array
+    missing: Array
+    has_missing: Array
+    codes: Array
+
+
+class Space(NamedTuple):
+    """A distance: which columns, how numbers are scaled, what a differing category costs.
+
+    Gower: sum of |x - y| / range and of mismatches (not divided by p; ranks are the same).
+    E1: squared L2 of standardized numbers and one-hot categories, in which a mismatch costs 2.
+    Missing to missing is 0, missing to a value is 1 for numbers and a mismatch for categories.
+    """
+
+    columns: Array
+    """Positions in the encoding: continuous ones first."""
+    center: Array
+    scale: Array
+    weight: float
+    squared: bool
+
+    def place(self, table: Encoded) -> Columns:
+        """The table's records in this space."""
+        p = len(self.center)
+        raw = table.numbers[:, self.columns[:p]]
+        missing = np.isnan(raw)
+        numbers = np.where(missing, 0.0, (raw - self.center) / self.scale).T
+        numbers = np.ascontiguousarray(numbers)
+        missing = np.ascontiguousarray(missing.T)
+        codes = np.ascontiguousarray(table.ranks[:, self.columns[p:]].T)
+        return Columns(numbers, numbers.astype(np.float32), missing, missing.any(axis=1), codes)
+
+
+def gower(encoding: Encoding, columns: Array | None = None) -> Space:
+    """Gower's distance, ranges over all tables of the encoding."""
+    numeric, other = _kinds(encoding, columns)
+    values = np.concatenate([table.numbers[:, numeric] for table in encoding.tables])
+    low = np.nanmin(values, axis=0) if len(numeric) else np.empty(0)
+    span = (np.nanmax(values, axis=0) if len(numeric) else np.empty(0)) - low
+    return Space(np.concatenate([numeric, other]), low, np.where(span > 0, span, 1.0), 1.0, False)
+
+
+def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
+    """E1: numbers standardized by the first table's (train's) mean and standard deviation (ddof 0), L2."""
+    numeric, other = _kinds(encoding, columns)
+    values = encoding.tables[0].numbers[:, numeric]
+    known = ~np.isnan(values)
+    count = np.maximum(known.sum(axis=0), 1)
+    center = np.where(known, values, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(axis=0) / count)
+    return Space(np.concatenate([numeric, other]), center, np.where(spread > 0, spread, 1.0), 2.0, True)
+
+
+def _kinds(encoding: Encoding, columns: Array | None) -> tuple[Array, Array]:
+    chosen = np.arange(len(encoding.columns)) if columns is None else columns
+    return chosen[encoding.continuous[chosen]], chosen[~encoding.continuous[chosen]]
+
+
+def magnitude(*tables: Columns) -> float:
+    """The largest absolute coordinate, at least 1: what the float32 screen's rounding scales with."""
+    return float(max([1.0, *(np.abs(table.numbers).max(initial=0.0) for table in tables)]))
+
+
+def nearest(space: Space, queries: Columns, references: Columns, k: int = 1, same: bool = False) -> tuple[Array, Array]:
+    """The k nearest references of every query.
+
+    Parameters
+    ----------
+    space : Space
+        In which both were placed.
+    k : int
+        Fewer than the references (than the others, with ``same``); the rest is inf and -1.
+    same : bool
+        Queries and references are the same records; a record is not its own neighbour.
+
+    Returns
+    -------
+    distances : numpy.ndarray, shape (n, k), float64
+        Ascending; for E1 the root is taken. Exact in float64.
+    index : numpy.ndarray, shape (n, k), int64
+        Rows of the references; the lowest of those at the same distance.
+    """
+    from hybrid.evaluate import kernels
+
+    n = queries.codes.shape[1]
+    best = np.full((n, k), np.inf)
+    index = np.full((n, k), -1, dtype=np.int64)
+    scale = magnitude(queries, references)
+
+    def search(start: int, stop: int) -> None:
+        kernels.nearest(
+            queries, references, space.weight, space.squared, same, scale, start, stop, best, index
+        )
+
+    in_chunks(search, n)
+    return (np.sqrt(best) if space.squared else best), index
+
+
+def in_chunks(work: Callable[[int, int], None], n: int) -> None:
+    """Call ``work(start, stop)`` for all rows 0..n-1, on all cores this process may use."""
+    starts = range(0, n, CHUNK)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(starts) <= 1 or cores == 1:
+        work(0, n)
+        return
+    with ThreadPoolExecutor(min(cores, len(starts))) as pool:
+        list(pool.map(lambda start: work(start, min(start + CHUNK, n)), starts))

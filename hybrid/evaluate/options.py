@@ -1,0 +1,45 @@
+"""Options of the evaluation."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hybrid.evaluate.measure import Family
+from hybrid.options import Options
+
+
+class EvaluateOptions(Options):
+    """What is measured, and how hard the attacks try."""
+
+    targets: tuple[str, ...] | None = None
+    """Columns that users will predict from the rest (TSTR). Not given: the columns with target: true."""
+    secrets: tuple[str, ...] | None = None
+    """Columns an attacker wants to infer. Not given: the sensitive columns; if there are none, every column."""
+    baseline: bool = True
+    """Whether the same generator is also trained on the original rows, as the stage "baseline"."""
+    families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
+    """Which families of metrics are computed."""
+    metrics: tuple[str, ...] | None = None
+    """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    """Level of all intervals."""
+    attacks: int = Field(default=2000, ge=10, le=1_000_000)
+    """Predicates that each singling-out attack tries to make (thesis, section 3.2)."""
+    singling_out_columns: tuple[int, ...] = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    """Numbers of columns that multivariate singling-out predicates combine; those above the table's are left out."""
+    linkability: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The columns each of two data holders knows. Not given: the first and the second half of the columns by name."""
+    linkability_neighbours: int = Field(default=1, ge=1, le=100)
+    """How many nearest records (ties all included) the linkability attack looks at."""
+    tolerance: float = Field(default=0.05, ge=0, lt=1)
+    """A guessed number counts as right within this share of the larger of guess and truth."""
+    absolute_tolerance: float = Field(default=0.0, ge=0)
+    """... or within this distance (in the column's unit; seconds for dates)."""
+    dcr_percentile: float = Field(default=2.0, gt=0, lt=100)
+    """alpha of the DCR privacy score, in percent of the real records (thesis, section 3.3.4)."""
+    radius: float = Field(default=0.1, ge=0, le=1)
+    """Two numbers match in GTCAP within this share of the column's range in the training data."""
+    min_cell: int = Field(default=20, ge=5)
+    """Subgroups with fewer records are never reported."""
+    paper: bool = False
+    """Whether details also carry the formulas exactly as the papers print them, where those differ."""

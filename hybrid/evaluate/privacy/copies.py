@@ -1,0 +1,90 @@
+"""Rows that stand in the training data as they are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.context import Context, Role
+from hybrid.evaluate.encoding import ranks_of, row_keys
+from hybrid.evaluate.intervals import share_interval
+from hybrid.evaluate.measure import Measure
+from hybrid.evaluate.metric import Metric
+
+Keys = dict[Role, Array]
+
+
+def _share(context: Context, keys: Keys) -> Measure:
+    """Share of the table's rows that occur in train, beside what a control of train's size would score."""
+    train, table = keys["train"], keys["table"]
+    found = np.isin(table, train)
+    value = float(found.mean())
+    confidence = context.options.confidence
+    low, high = share_interval(value, len(table), confidence)
+    details = {"rows": int(found.sum()), "train_rows_found": float(np.isin(train, table).mean())}
+    if context.control is None or not len(keys["control"]):
+        return Measure(value, low, high, None, len(table), details)
+    in_train, in_control = _equal_sized(context, keys)
+    reference = in_control if in_train == 0 else value * in_control / in_train
+    details |= {
+        "excess": value - reference,
+        "control_share": in_control,
+        "train_share_at_control_size": in_train,
+        "reference_interval": list(share_interval(min(reference, 1.0), len(table), confidence)),
+        "train_rows_in_control": float(np.isin(train, keys["control"]).mean()),
+    }
+    return Measure(value, low, high, reference, len(table), details)
+
+
+def _equal_sized(context: Context, keys: Keys) -> tuple[float, float]:
+    """Shares of the table's rows that occur in train and in control, both cut to the same number of rows."""
+    shares = [
+        [float(np.isin(keys["table"], keys[part.role][part.rows]).mean()) for part in pair]
+        for pair in context.parts(("train", "control"))
+    ]
+    in_train, in_control = np.mean(shares, axis=0)
+    return float(in_train), float(in_control)
+
+
+def identical_match(context: Context) -> Measure:
+    """Identical match share: share of the table's rows whose full content is that of a training row (thesis eq. 4.1).
+
+    Rows are compared by exact keys, never by a distance of zero; duplicates count as often as they occur. The
+    reference is the share found in the control set, at equal size: where the control set is smaller than train, its
+    share is scaled by how the share in train grows with the number of training rows.
+    """
+    return _share(context, context.keys)
+
+
+def identical_match_quasi(context: Context) -> Measure:
+    """As :func:`identical_match`, on the quasi-identifiers alone: how many rows look like a known person."""
+    names = context.schema.quasi_identifiers
+    control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
+    train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
+    measure = _share(context, {"train": train, "control": other, "table": table})
+    measure.details["quasi_identifiers"] = names
+    return measure
+
+
+def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence: str) -> Metric:
+    quasi = name == "identical_match_quasi"
+    return Metric(
+        name=name,
+        family="privacy",
+        direction="lower",
+        sentence=sentence,
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match_quasi if quasi else identical_match,
+        needs=("quasi_identifiers",) if quasi else (),
+    )
+
+
+METRICS = (
+    _copies("identical_match", "The share of rows that are, value for value, rows of the training data."),
+    _copies("identical_match_quasi", "The share of rows whose quasi-identifiers are those of a real training record."),
+)

@@ -1,0 +1,98 @@
+"""Every metric at every stage."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hybrid.errors import ConfigError
+from hybrid.evaluate.context import Context
+from hybrid.evaluate.measure import Evaluation, MetricResult, Stage
+from hybrid.evaluate.metric import Metric
+from hybrid.evaluate.options import EvaluateOptions
+from hybrid.evaluate.registry import REGISTRY
+from hybrid.progress import Progress, silent
+from hybrid.table import Schema, Table
+
+FAMILIES = ("privacy", "utility", "fidelity")
+
+
+def evaluate(
+    train: Table,
+    control: Table | None,
+    stages: Mapping[Stage, Table],
+    options: EvaluateOptions,
+    rng: np.random.Generator,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Measure the tables of a run against the people in them.
+
+    Parameters
+    ----------
+    train : Table
+        The original training rows, suppressed ones included, without identifiers.
+    control : Table or None
+        Rows of the same population that no stage has seen; None makes the metrics that need them "not computable".
+    stages : mapping of stage name to Table
+        The tables to judge, in the schema of ``train``: original (train itself, the worst case), anonymized,
+        synthetic, baseline; as many of them as there are.
+    options : EvaluateOptions
+        What to measure.
+    rng : numpy.random.Generator
+        One number is drawn from it; every metric has its own stream derived from that.
+    progress : Progress
+        Told after every metric.
+
+    Returns
+    -------
+    Evaluation
+        Results by stage, then in the order of the registry; a metric that could not be computed is in it with a
+        reason. No result depends on the order of rows or columns, on the other stages, or on what else is computed.
+
+    Raises
+    ------
+    ConfigError
+        The options name a metric or a column that does not exist.
+    """
+    check_options(options, train.schema)
+    seed = int(rng.integers(2**63))
+    chosen = metrics_of(options)
+    memory: dict[Hashable, Any] = {}
+    results: list[MetricResult] = []
+    total = len(stages) * len(chosen)
+    for s, (stage, table) in enumerate(stages.items()):
+        context = Context(train, control, table, options, seed, stage, memory)
+        for m, metric in enumerate(chosen):
+            results += [metric.measure(context, column) for column in metric.columns(context)]
+            progress(f"evaluate {stage}", s * len(chosen) + m + 1, total)
+    return Evaluation(tuple(results))
+
+
+def metrics_of(options: EvaluateOptions) -> list[Metric]:
+    """The metrics that the options ask for, in the order of the registry."""
+    if options.metrics is not None:
+        return [metric for name, metric in REGISTRY.items() if name in options.metrics]
+    return [metric for metric in REGISTRY.values() if metric.family in options.families]
+
+
+def check_options(options: EvaluateOptions, schema: Schema) -> None:
+    """Refuse options that name a metric or column that does not exist.
+
+    Raises
+    ------
+    ConfigError
+        With every unknown name.
+    """
+    wrong = [name for name in options.metrics or () if name not in REGISTRY]
+    if wrong:
+        raise ConfigError(f"evaluate.metrics: unknown: {', '.join(wrong)}", mend=f"one of: {', '.join(REGISTRY)}")
+    sides = options.linkability or ((), ())
+    named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
+    for key, names in named.items():
+        unknown = [name for name in names if name not in schema]
+        if unknown:
+            raise ConfigError(
+                f"evaluate.{key}: no such column: {', '.join(unknown)}", mend=f"one of: {', '.join(schema.names)}"
+            )
