@@ -1,6 +1,6 @@
 """Audit any synthetic table.
 
-    python flows/audit.py --train train.csv --control control.csv --synthetic synthetic.csv
+python flows/audit.py --train train.csv --control control.csv --synthetic synthetic.csv
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Compare strategies: one flow for a whole plan.
 
-    python flows/compare.py configs/compare.yaml
+python flows/compare.py configs/compare.yaml
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """One release: every stage a task, then the gate, then (if asked) publishing.
 
-    python flows/release.py configs/quickstart.yaml
+python flows/release.py configs/quickstart.yaml
 """
 
 import argparse
@@ -21,7 +21,9 @@ def conclude(config: str, store: str, runs: str, releases: str, publish: bool) -
     walk = walk_of(config, store)
     folder = Path(runs) / f"{walk.config.name}-{datetime.now():%Y%m%d-%H%M%S}"
     write_run(walk, folder)
-    publish_artifacts(walk.config.name.lower().replace("_", "-").replace(".", "-"), summary(walk), folder / "report.html")
+    publish_artifacts(
+        walk.config.name.lower().replace("_", "-").replace(".", "-"), summary(walk), folder / "report.html"
+    )
     return str(publish_run(walk, folder, Path(releases)) if publish else folder)
 
 

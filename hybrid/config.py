@@ -210,7 +210,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"{path}: the file does not exist", mend="check the path, or make one with hybrid init DATA")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)  # noqa: S506
+        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
         raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line") from None
@@ -254,9 +254,9 @@ def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) ->
     for step in location:
         if step is part:
             break
-        if isinstance(at, Mapping) and step in at:
-            at = at[step]
-        elif isinstance(at, list) and isinstance(step, int) and step < len(at):
+        if (isinstance(at, Mapping) and step in at) or (
+            isinstance(at, list) and isinstance(step, int) and step < len(at)
+        ):
             at = at[step]
     if location[-1] is part:
         return True

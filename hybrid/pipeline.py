@@ -7,7 +7,6 @@ command line walks to the end, while a flow asks for one stage per task; both co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,32 +20,22 @@ from hybrid.evaluate import evaluate
 from hybrid.evaluate.measure import Evaluation, Stage
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.manifest import StageRecorder
+from hybrid.manifest import LIBRARIES, Recorder
 from hybrid.progress import Progress, silent
 from hybrid.randomness import fresh_seed, stream
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
-from hybrid.store import Store, code_version, fingerprint
+from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize import synthesize
-from hybrid.table import Schema, Table
+from hybrid.table import Table
 from hybrid.table.identifiers import with_surrogates
-from hybrid.table.read import read_table
+from hybrid.table.read import PARQUET_SUFFIXES, read_table
 from hybrid.table.split import split
 from hybrid.transition.base import FittedTransition, Restored
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Input:
-    """What the walk starts from. ``train`` and ``control`` have no identifiers; ``whole`` has all columns."""
-
-    whole: Table
-    train: Table
-    control: Table | None
-    hierarchies: dict[str, Hierarchy]
 
 
 class Walk:
@@ -68,10 +57,28 @@ class Walk:
         self, config: RunConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
     ) -> None:
         self.config = config
-        self.seed = next(s for s in (seed, config.seed, fresh_seed()) if s is not None)
         self.store = store or Store(None)
+        self._given_seed = config.seed if seed is None else seed
         self.progress = progress
-        self.recorder = StageRecorder()
+        self.recorder = Recorder()
+        self._keys: dict[str, str] = {}
+
+    @cached_property
+    def seed(self) -> int:
+        """The source of all randomness.
+
+        Where none was given, one is drawn that nobody can guess. A kept store keeps it with the same data and
+        config, so that an interrupted run goes on with its own draws; publishing many draws of the same data
+        would give more away than one.
+        """
+        if self._given_seed is not None:
+            return self._given_seed
+        return self.store.get_or_compute("seed", fingerprint(self.data_fingerprint, self.config), fresh_seed)
+
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Content hash of what was read: the table and its hierarchies."""
+        return fingerprint(self.table, self.hierarchies)
 
     @cached_property
     def table(self) -> Table:
@@ -81,17 +88,27 @@ class Walk:
             return read_table(self.config.data_path, self.config.data)
 
     @cached_property
-    def input(self) -> Input:
-        """Training and control records, and the hierarchies of the quasi-identifiers."""
-        config = self.config
-        hierarchies = {} if config.anonymize is None else load_hierarchies(self.table, config.hierarchy_paths)
-        train, control = split(self.table, config.split, stream(self.seed, "split"))
-        return Input(
-            self.table,
-            train.without_identifiers(),
-            None if control is None else control.without_identifiers(),
-            hierarchies,
-        )
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every quasi-identifier; none without anonymization."""
+        if self.config.anonymize is None:
+            return {}
+        return load_hierarchies(self.table, self.config.hierarchy_paths)
+
+    @cached_property
+    def parts(self) -> tuple[Table, Table | None]:
+        """Training and control records, without identifiers."""
+        train, control = split(self.table, self.config.split, stream(self.seed, "split"))
+        return train.without_identifiers(), None if control is None else control.without_identifiers()
+
+    @property
+    def train(self) -> Table:
+        """The records that are anonymized and learned from, without identifiers."""
+        return self.parts[0]
+
+    @property
+    def control(self) -> Table | None:
+        """The records that no generator sees, without identifiers."""
+        return self.parts[1]
 
     @cached_property
     def anonymized(self) -> AnonymizedTable | None:
@@ -99,12 +116,11 @@ class Walk:
         options = self.config.anonymize
         if options is None:
             return None
-        parts = self.input
         return self._stage(
             "anonymize",
             ("hybrid.anonymize", "hybrid.hierarchy"),
-            (options, parts.hierarchies, self._train_key),
-            lambda: anonymize(parts.train, parts.hierarchies, options, self.progress),
+            (options, self._parts_key),
+            lambda: anonymize(self.train, self.hierarchies, options, self.progress),
         )
 
     @cached_property
@@ -116,7 +132,7 @@ class Walk:
         return self._stage(
             "sample",
             ("hybrid.sampling",),
-            (self.config.sample, self._key_of("anonymize"), self.seed),
+            (self.config.sample, self._keys["anonymize"], self.seed),
             lambda: sampling.sample(anonymized, self.config.sample, stream(self.seed, "sample")),
         )
 
@@ -129,7 +145,7 @@ class Walk:
         return self._stage(
             "transition",
             ("hybrid.transition",),
-            (options.model_dump(exclude={"order"}), self._key_of("sample"), self.seed),
+            (options.model_dump(exclude={"order"}), self._keys["sample"], self.seed),
             lambda: self._fitted_transition.restore(sampled.anonymized.labels, stream(self.seed, "transition")),
         )
 
@@ -151,24 +167,30 @@ class Walk:
             return table
         return with_surrogates(table, source.schema, source)
 
+    @property
+    def synthetic_name(self) -> str:
+        """File name of the synthetic table."""
+        suffix = self.config.data_path.suffix.lower()
+        parquet = suffix in PARQUET_SUFFIXES if self.config.output.format == "same" else False
+        return "synthetic.parquet" if parquet or self.config.output.format == "parquet" else "synthetic.csv"
+
     @cached_property
     def baseline(self) -> Table | None:
         """The same generator trained on the original records: what anonymizing first is compared with."""
         options = self.config.synthesize
         if options.generator == "none" or self.config.anonymize is None or not self.config.evaluate.baseline:
             return None
-        train = self.input.train
         return self._stage(
             "baseline",
             ("hybrid.synthesize",),
-            (options, self._train_key, self.seed),
-            lambda: synthesize(train, self._n_rows, options, self._seed_of("baseline"), self.progress),
+            (options, self._parts_key, self.seed),
+            lambda: synthesize(self.train, self._n_rows, options, self._seed_of("baseline"), self.progress),
         )
 
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every stage."""
-        stages: dict[Stage, Table] = {"original": self.input.train}
+        stages: dict[Stage, Table] = {"original": self.train}
         if self.restored is not None:
             stages["anonymized"] = self.restored.table
         stages["synthetic"] = self.generated.table
@@ -177,10 +199,10 @@ class Walk:
         return self._stage(
             "evaluate",
             ("hybrid.evaluate",),
-            (self.config.evaluate, self._key_of("synthesize"), self._train_key, sorted(stages), self.seed),
+            (self.config.evaluate, self._keys["synthesize"], self._parts_key, sorted(stages), self.seed),
             lambda: evaluate(
-                self.input.train,
-                self.input.control,
+                self.train,
+                self.control,
                 stages,
                 self.config.evaluate,
                 stream(self.seed, "evaluate"),
@@ -198,11 +220,6 @@ class Walk:
         """What the gate says of the synthetic table."""
         result = None if self.anonymized is None else self.anonymized.result
         return judge(self.policy, self.evaluation, result)
-
-    @property
-    def schema(self) -> Schema:
-        """The released table's columns."""
-        return self.synthetic.schema
 
     @cached_property
     def _fitted_transition(self) -> FittedTransition:
@@ -225,7 +242,7 @@ class Walk:
         if self.restored is not None:
             learned, restored = self.restored.table, self.restored
         else:
-            chosen = sampling.sample_table(self.input.train, self.config.sample, stream(self.seed, "sample"))
+            chosen = sampling.sample_table(self.train, self.config.sample, stream(self.seed, "sample"))
             learned, restored = chosen, Restored(chosen)
         if options.generator == "none":
             return self._shuffled(learned, restored)
@@ -239,32 +256,24 @@ class Walk:
     @property
     def _n_rows(self) -> int:
         rows = self.config.synthesize.rows
-        return len(self.input.train) if rows == "same" else rows
+        return len(self.train) if rows == "same" else rows
 
     def _seed_of(self, stage: str) -> int:
         return int(stream(self.seed, stage).integers(np.iinfo(np.int32).max))
 
     @cached_property
-    def _train_key(self) -> str:
-        parts = self.input
-        return fingerprint(parts.train, parts.control)
+    def _parts_key(self) -> str:
+        return fingerprint(self.data_fingerprint, self.config.split, self.seed)
 
     @property
     def _learned_key(self) -> str:
         if self.sampled is None:
-            return fingerprint(self._train_key, self.config.sample)
-        return self._key_of("sample")
-
-    def _key_of(self, stage: str) -> str:
-        return self._keys[stage]
-
-    @cached_property
-    def _keys(self) -> dict[str, str]:
-        return {}
+            return fingerprint(self._parts_key, self.config.sample)
+        return self._keys["sample"]
 
     def _stage(self, name: str, modules: tuple[str, ...], parts: tuple[Any, ...], compute: Callable[[], T]) -> T:
         """One stage's result, from the store if it is there."""
-        key = fingerprint(name, code_version(*modules), parts) if self.store.path is not None else name
+        key = fingerprint(name, code_version(*modules), library_versions(*LIBRARIES), parts)
         self._keys[name] = key
         self.progress(name, 0, None)
         with self.recorder.stage(name):

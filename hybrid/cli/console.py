@@ -9,7 +9,14 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
 
 from hybrid.errors import HybridError
@@ -82,7 +89,7 @@ def progress() -> Iterator[Progress]:
 def _lines() -> Progress:
     seen: set[str] = set()
 
-    def report(step: str, done: int, total: int | None = None, **values: float) -> None:
+    def report(step: str, *_: int | None, **__: float) -> None:
         if step not in seen:
             seen.add(step)
             err.print(f"{step} ...")

@@ -71,5 +71,3 @@ def check(
             console.out.print(f"        values: {finding.values}", markup=False)
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(2)
-
-

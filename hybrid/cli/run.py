@@ -21,7 +21,7 @@ Settings = Annotated[
 ]
 StorePath = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Keep stage results here (private!) and reuse them. Default: keep none."),
+    typer.Option("--store", metavar="DIR", help="Keep stage results here (private!) and reuse them."),
 ]
 
 
@@ -96,20 +96,16 @@ def audit(
     seed: Seed = None,
 ) -> None:
     """Evaluate any synthetic table, ours or not: privacy, utility, fidelity."""
-    from hybrid.audit import audit as evaluate_files
-    from hybrid.audit import read_audited
-    from hybrid.config import load_config
-    from hybrid.evaluate.options import EvaluateOptions
-    from hybrid.run_folder import check_writable, write_audit
+    from hybrid.audit import audit_files
+    from hybrid.config import RunConfig, load_config
+    from hybrid.run_folder import check_writable
     from hybrid.table.options import DataOptions
 
-    loaded = None if config is None else load_config(config)
+    loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
     folder = out or Path("runs") / f"audit-{datetime.now():%Y%m%d-%H%M%S}"
     check_writable(folder)
-    tables = read_audited(train, control, synthetic, DataOptions(path=str(train)) if loaded is None else loaded.data)
     with console.progress() as progress:
-        evaluation = evaluate_files(*tables, EvaluateOptions() if loaded is None else loaded.evaluate, seed, progress)
-        verdict = write_audit(tables, evaluation, loaded, folder)
+        verdict = audit_files(train, control, synthetic, loaded, folder, seed, progress)
     console.print_verdict(verdict)
     console.out.print(f"\nreport  {folder / 'report.html'}")
 
@@ -141,7 +137,9 @@ def release(
     runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the run behind it.")] = Path("runs"),
     seed: Seed = None,
     set_: Settings = None,
-    store: StorePath = None,
+    work: Annotated[
+        Path, typer.Option("--work", metavar="DIR", help="The private zone: kept stage results and the release key.")
+    ] = Path("work"),
     accept_review: Annotated[
         bool, typer.Option("--accept-review", help="Publish although the policy asks for a review.")
     ] = False,
@@ -150,9 +148,9 @@ def release(
 ) -> None:
     """Run, pass the gate, publish. Exit code 3: refused."""
     from hybrid.config import load_config
-    from hybrid.errors import GateRefused
     from hybrid.pipeline import Walk
-    from hybrid.run_folder import check_writable, publish_run, write_run
+    from hybrid.release.publish import publish
+    from hybrid.run_folder import check_writable, write_run
     from hybrid.store import Store
 
     if accept_review and not (by and reason):
@@ -162,13 +160,9 @@ def release(
     check_writable(folder)
     check_writable(out, resumable=True)
     with console.progress() as progress:
-        walk = Walk(loaded, seed, Store(store), progress)
+        walk = Walk(loaded, seed, Store(work / "store"), progress)
         write_run(walk, folder)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nreport   {folder / 'report.html'}")
-    try:
-        published = publish_run(walk, folder, out, by=by if accept_review else "", reason=reason)
-    except GateRefused:
-        console.out.print("release  refused; nothing was published")
-        raise
+    published = publish(folder, out, work, walk.policy, accept_review=accept_review, by=by, reason=reason)
     console.out.print(f"release  {published}")

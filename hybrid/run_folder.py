@@ -1,0 +1,176 @@
+"""The folder of a run: every file the contract names, all of them or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.errors import ConfigError, HybridError, OutputError
+from hybrid.evaluate.measure import Evaluation
+from hybrid.manifest import MANIFEST, build_manifest
+from hybrid.pipeline import Walk
+from hybrid.randomness import stream
+from hybrid.release.gate import judge
+from hybrid.release.policy import Policy
+from hybrid.release.run import ANONYMIZATION, EVALUATION, REPORT
+from hybrid.release.verdict import Verdict
+from hybrid.report import ReportInputs, render_report
+from hybrid.run_report import audit_report, run_report
+from hybrid.table import Table
+from hybrid.table.write import write_table, write_text
+
+LABELS = "anonymized.parquet"
+
+
+def check_writable(folder: Path, resumable: bool = False) -> None:
+    """Find out before the work whether its results can be written.
+
+    Parameters
+    ----------
+    folder : Path
+        May exist if it is empty or holds an earlier run, which is then replaced as a whole.
+    resumable : bool
+        The folder is filled step by step and may hold anything.
+
+    Raises
+    ------
+    ConfigError
+        The folder holds something else, or cannot be made or written to.
+    """
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise ConfigError(f"{folder}: this is a file, not a folder", mend="choose another --out")
+        ours = resumable or not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).is_file()
+        if not ours:
+            raise ConfigError(
+                f"{folder}: the folder holds other files and is left as it is", mend="choose a new or empty --out"
+            )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder if folder.exists() else folder.parent):
+            pass
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be written ({error.strerror})", mend="choose another --out") from None
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A hidden folder to fill, which takes the place of ``folder`` when the block ends well."""
+    temporary = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
+    old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        if folder.exists():
+            folder.rename(old)
+        temporary.rename(folder)
+    except OSError as error:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise OutputError(f"{folder}: writing failed ({error.strerror}); nothing was changed") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_run(walk: Walk, folder: Path) -> None:
+    """Walk to the end and write the run's folder: tables, evaluation, report, manifest.
+
+    Raises
+    ------
+    HybridError
+        Of any stage; then there is no folder.
+    """
+    created = datetime.now(UTC)
+    inputs = run_report(walk, created)
+    with staged(folder) as temporary:
+        write_table(walk.synthetic, temporary / walk.synthetic_name, walk.config.data.separator)
+        _write_labels(walk, temporary)
+        write_json(temporary / EVALUATION, walk.evaluation.to_json() | {"verdict": walk.verdict.to_json()})
+        write_text(temporary / REPORT, render_report(inputs))
+        _write_manifest(walk, temporary, created)
+
+
+def write_anonymized(walk: Walk, folder: Path) -> AnonymizationResult:
+    """Write the results of the first stage alone.
+
+    Raises
+    ------
+    ConfigError
+        The configuration has no ``anonymize`` section.
+    """
+    if walk.anonymized is None:
+        raise ConfigError("the config has no anonymize section", mend="add one, with k and the quasi-identifiers")
+    with staged(folder) as temporary:
+        _write_labels(walk, temporary)
+        _write_manifest(walk, temporary, datetime.now(UTC))
+    return walk.anonymized.result
+
+
+def write_audit(
+    tables: tuple[Table, Table | None, Table], evaluation: Evaluation, policy: Policy, name: str, folder: Path
+) -> Verdict:
+    """Judge an audit and write its evaluation and report."""
+    verdict = judge(policy, evaluation, None)
+    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC))
+    with staged(folder) as temporary:
+        write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json()})
+        write_text(temporary / REPORT, render_report(inputs))
+        # Marks the folder as ours, to be replaced by the next audit.
+        write_json(temporary / MANIFEST, {"name": name, "kind": "audit"})
+    return verdict
+
+
+def summary(walk: Walk) -> str:
+    """The verdict and its checks as Markdown, for orchestrators."""
+    verdict = walk.verdict
+    lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
+    lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
+    return "\n".join(lines)
+
+
+def keep_private_details(error: HybridError, private: Path) -> None:
+    """Write an error with the cell values that help to mend it into the private zone (mode 0600)."""
+    details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
+    if not details:
+        return
+    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = private / f"error-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.txt"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write("\n\n".join(details))
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON for people and programs; numbers that are not finite are refused."""
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _write_labels(walk: Walk, folder: Path) -> None:
+    """The labels of the kept records, in an order that says nothing about the source's."""
+    if walk.anonymized is None:
+        return
+    labels = walk.anonymized.labels.to_table()
+    order = stream(walk.seed, "order", "labels").permutation(len(labels))
+    write_table(labels.take(order), folder / LABELS)
+    write_json(folder / ANONYMIZATION, walk.anonymized.result.to_json())
+
+
+def _write_manifest(walk: Walk, folder: Path, created: datetime) -> None:
+    manifest = build_manifest(
+        name=walk.config.name,
+        config=walk.config,
+        seed=walk.seed,
+        data_fingerprint=walk.data_fingerprint,
+        folder=folder,
+        stages=walk.recorder.stages,
+        created=created,
+    )
+    write_json(folder / MANIFEST, manifest)

@@ -1,0 +1,120 @@
+"""What the report of a run shows, collected from its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import numpy as np
+import yaml
+
+from hybrid.arrays import Array
+from hybrid.evaluate import REGISTRY
+from hybrid.evaluate.measure import Evaluation
+from hybrid.fingerprint import library_versions
+from hybrid.manifest import LIBRARIES, PACKAGE
+from hybrid.pipeline import Walk
+from hybrid.release.guarantee import guarantee_sentence
+from hybrid.release.redact import public_config
+from hybrid.release.verdict import Verdict
+from hybrid.report import MetricText, ReportInputs, WalkStep, compare_tables
+from hybrid.synthesize import availability
+from hybrid.table import Table
+
+LEAST_CELL = 5
+"""Fewest real records that may stand behind a number of the report."""
+LIMITS = (
+    "k-anonymity holds for the intermediate table, not for the synthetic one; "
+    "what the synthetic table gives away is measured, not proven.",
+    "Attacks that were not run may succeed where these did not.",
+    "Each release adds to what earlier releases of the same people give away.",
+)
+PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
+
+
+def run_report(walk: Walk, created: datetime) -> ReportInputs:
+    """The inputs of ``render_report`` for a finished walk. No seed, no path, no record: the report is published."""
+    config, anonymized, train = walk.config, walk.anonymized, walk.train
+    result = None if anonymized is None else anonymized.result
+    smallest = LEAST_CELL if result is None else max(LEAST_CELL, result.k)
+    method = config.model_copy(update={"seed": None})
+    return ReportInputs(
+        name=config.name,
+        created=created,
+        guarantee=guarantee_sentence(result, method.model_dump(mode="json"), walk.evaluation),
+        verdict=walk.verdict,
+        walk=tuple(_steps(walk)),
+        anonymization=None if result is None else result.to_json(),
+        top_levels={name: tree.n_levels - 1 for name, tree in walk.hierarchies.items()},
+        class_sizes_before=None if anonymized is None else _class_sizes(train),
+        class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
+        fallbacks=dict(walk.generated.fallbacks),
+        comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
+        evaluation=walk.evaluation,
+        metric_texts=_metric_texts(),
+        limits=LIMITS,
+        licences=_licences(config.synthesize.generator),
+        versions=library_versions(PACKAGE, *LIBRARIES),
+        config=_public_yaml(walk),
+    )
+
+
+def audit_report(
+    tables: tuple[Table, Table | None, Table], evaluation: Evaluation, verdict: Verdict, name: str, created: datetime
+) -> ReportInputs:
+    """The inputs of ``render_report`` for files that were audited."""
+    train, control, synthetic = tables
+    return ReportInputs(
+        name=name,
+        created=created,
+        guarantee=guarantee_sentence(None, {}, evaluation),
+        verdict=verdict,
+        walk=(WalkStep("train", len(train)), WalkStep("synthetic", len(synthetic))),
+        comparison=compare_tables(train, synthetic, control, LEAST_CELL),
+        evaluation=evaluation,
+        metric_texts=_metric_texts(),
+        limits=LIMITS[1:],
+        versions=library_versions(PACKAGE, *LIBRARIES),
+    )
+
+
+def _steps(walk: Walk) -> Iterator[WalkStep]:
+    seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
+    config = walk.config
+    yield WalkStep("input", len(walk.table), seconds.get("read"))
+    control = 0 if walk.control is None else len(walk.control)
+    yield WalkStep("train", len(walk.train), None, f"{control:,} records are kept apart as control")
+    if walk.anonymized is not None and walk.sampled is not None:
+        result = walk.anonymized.result
+        note = f"k = {result.k}, {result.suppressed:,} records suppressed"
+        yield WalkStep("anonymize", len(walk.anonymized), seconds.get("anonymize"), note)
+        yield WalkStep("sample", walk.sampled.actual, seconds.get("sample"), config.sample.method)
+    if walk.restored is not None and config.transition is not None:
+        note = f"{config.transition.method}, {config.transition.order}"
+        yield WalkStep("transition", len(walk.restored.table), seconds.get("transition"), note)
+    note = config.synthesize.generator
+    yield WalkStep("synthesize", len(walk.generated.table), seconds.get("synthesize"), note)
+
+
+def _class_sizes(train: Table) -> Array:
+    """Records in each class of equal original quasi-identifiers; shape (n_classes,)."""
+    names = train.schema.quasi_identifiers
+    sizes: Array = train.frame.groupby(names, dropna=False, observed=True, sort=False).size().to_numpy()
+    return sizes
+
+
+def _metric_texts() -> dict[str, MetricText]:
+    return {name: MetricText(name.replace("_", " "), metric.sentence) for name, metric in REGISTRY.items()}
+
+
+def _licences(generator: str) -> dict[str, str]:
+    found = {entry.name: entry.licence for entry in availability()}
+    return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
+
+
+def _public_yaml(walk: Walk) -> str:
+    """The method as YAML: no seed, and no path of the source."""
+    text: str = yaml.safe_dump(
+        public_config(walk.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
+    )
+    return text
