@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,17 @@ ROOT = "*"
 """Label of a fully generalized value in the hierarchies this package builds."""
 MISSING = "(missing)"
 """Label of a missing quasi-identifier below the root: a category of its own, never joined with others."""
+MOST_LISTED = 20
+"""Values that one message names at most."""
+PLAIN_DTYPES: dict[Kind, str] = {
+    Kind.INTEGER: "int64",
+    Kind.DECIMAL: "float64",
+    Kind.BOOLEAN: "bool",
+    Kind.CATEGORICAL: "object",
+    Kind.DATE: "datetime64[us]",
+    Kind.DATETIME: "datetime64[us]",
+}
+"""dtype of ``Hierarchy.leaves`` for each kind."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +33,18 @@ class Hierarchy:
     """A tree over the values of one column.
 
     The tree's vertices are *nodes*, numbered 0..n_nodes-1. A node is a set of leaves with a label; a leaf is a
-    node of one value. Level 0 are the values themselves, the last level is the one root. A node that covers the
-    same leaves on several levels is one node.
+    node of one value. Level 0 are the values themselves, the last level is the one root. A node that keeps its
+    label and its leaves on several levels is one node; a group of a single value whose label differs from the
+    value's ("1234*" where only 12345 is known) is a node of its own, the only child of the next.
+
+    There are two families (:attr:`intervals`). Where every value is listed, only leaves are values: draw from
+    :meth:`leaves_of`. Where nodes are intervals of decimals, dates or very many integers, the leaves are the
+    observed values, and every value ``low <= v <= high`` that the column can hold belongs to the node, whether a
+    record has it or not. Bounds are inclusive in both families: a half-open interval [25, 30) has as ``high``
+    the greatest value below 30 that the column can hold: 29 for integers, 29.9 for decimals that are written
+    with one digit, the float next to 30 for decimals without a fixed number of digits, the day or microsecond
+    before for dates and datetimes. So a value drawn from [low, high], rounded to the column's digits and clipped
+    to [low, high] again, always generalizes back; :meth:`contains` checks it.
 
     Parameters
     ----------
@@ -40,14 +60,18 @@ class Hierarchy:
     labels : tuple of str, length n_nodes
         What each node is called.
     share : numpy.ndarray, shape (n_nodes,), float64
-        Part of the domain that a node covers, in (0, 1]: leaves of the node / leaves of the domain
-        (for intervals of decimals and dates: width / width of the root). The root's is 1.
+        Part of the domain that a node covers, in (0, 1], never larger than its parent's: leaves of the node /
+        leaves of the domain, or for intervals (high - low + step) / (the same of the root), where step is one
+        integer, one day, one unit of the last written digit, and 0 for other decimals and datetimes (a single
+        value then has the least positive share there is). The root's is 1.
     low, high : numpy.ndarray, shape (n_nodes,)
         Smallest and largest value of a node, both inclusive, for integer, decimal and temporal columns (same
         dtype as ``leaves``; meaningless for the missing node). Empty arrays for the others.
     missing_leaf : int or None
         Row of ``node_of`` that stands for a missing value, always the last; None if the hierarchy knows none.
         ``leaves[missing_leaf]`` is a placeholder.
+    intervals : bool
+        Whether nodes above level 0 are intervals that also hold values which are no leaves.
     """
 
     column: str
@@ -59,6 +83,7 @@ class Hierarchy:
     low: Array
     high: Array
     missing_leaf: int | None = None
+    intervals: bool = False
 
     @property
     def n_leaves(self) -> int:
@@ -133,30 +158,95 @@ class Hierarchy:
             themselves in the private part.
         """
         codes, distinct = pd.factorize(values, use_na_sentinel=True)
-        at = pd.Index(self.leaves[: self.missing_leaf]).get_indexer(pd.Index(_plain(distinct, self.kind)))
-        uncovered = at < 0
-        if uncovered.any():
-            self._refuse(codes, distinct, uncovered)
+        at = self._find(_plain(distinct, self.kind))
+        problems = []
+        if (at < 0).any():
+            problems.append(self._uncovered(codes, distinct, at < 0))
         if (codes < 0).any() and self.missing_leaf is None:
-            raise HierarchyError(
-                f"column {self.column!r}: {int((codes < 0).sum())} missing values and a hierarchy built without any",
-                mend="build the hierarchy with missing=True",
+            problems.append(
+                Problem(
+                    f"column {self.column!r}: {int((codes < 0).sum())} missing values, and a hierarchy that was "
+                    "built for a column without any",
+                    "build the hierarchy from the table that has them",
+                )
             )
+        if problems:
+            raise HierarchyError(problems)
         lookup = np.append(at, self.missing_leaf if self.missing_leaf is not None else -1)
         leaves: Array = lookup[codes].astype(np.int32)
         return leaves
 
-    def _refuse(self, codes: Array, distinct: object, uncovered: Array) -> None:
+    def node_at(self, values: pd.Series, level: int | Array) -> Array:
+        """The node of each value on a level, also for values inside an interval that are no leaves.
+
+        Parameters
+        ----------
+        values : pandas.Series, shape (n,)
+            In the dtype of the column's kind; missing values belong to the missing node.
+        level : int, or numpy.ndarray of shape (n,)
+            One level for all, or one for each value; 0..n_levels-1.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,), int32
+            Node numbers; -1 for a value (or a missing value) that no node of the level holds.
+        """
+        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+        plain = _plain(distinct, self.kind)
+        levels = np.broadcast_to(np.asarray(level), codes.shape)
+        nodes = np.full(len(codes), -1, dtype=np.int32)
+        for at in np.unique(levels):
+            rows = levels == at
+            missing = -1 if self.missing_leaf is None else self.node_of[self.missing_leaf, at]
+            nodes[rows] = np.append(self._nodes_at(plain, int(at)), missing)[codes[rows]]
+        return nodes
+
+    def contains(self, nodes: Array, values: pd.Series) -> Array:
+        """Whether each value generalizes to the node beside it.
+
+        Parameters
+        ----------
+        nodes : numpy.ndarray, shape (n,)
+            Node numbers.
+        values : pandas.Series, shape (n,)
+            In the dtype of the column's kind; a missing value is held by the missing node and those above it.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,), bool
+        """
+        inside: Array = self.node_at(values, self.level_of()[nodes]) == nodes
+        return inside
+
+    def _find(self, plain: Array) -> Array:
+        """Rows of :attr:`leaves` that hold these distinct values; -1 where none does."""
+        found: Array = pd.Index(self.leaves[: self.missing_leaf]).get_indexer(pd.Index(plain))
+        return found
+
+    def _nodes_at(self, plain: Array, level: int) -> Array:
+        at = self._find(plain)
+        nodes = np.where(at >= 0, self.node_of[at, level], -1) if self.n_leaves else np.full(len(plain), -1)
+        unseen = np.flatnonzero(at < 0)
+        if level == 0 or not self.intervals or not len(unseen):
+            return nodes
+        present = np.unique(self.node_of[: self.missing_leaf, level])
+        present = present[np.argsort(self.low[present], kind="stable")]
+        if len(present):
+            place = np.searchsorted(self.low[present], plain[unseen], side="right") - 1
+            inside = (place >= 0) & (plain[unseen] <= self.high[present][place])
+            nodes[unseen[inside]] = present[place[inside]]
+        return nodes
+
+    def _uncovered(self, codes: Array, distinct: object, uncovered: Array) -> Problem:
         counts = np.bincount(codes[codes >= 0], minlength=len(uncovered))[uncovered]
         names = [str(value) for value in np.asarray(distinct, dtype=object)[uncovered]]
-        listed = ", ".join(f"{name} ({n} rows)" for name, n in sorted(zip(names, counts, strict=True)))
-        raise HierarchyError(
-            Problem(
-                f"column {self.column!r}: {len(names)} distinct values ({int(counts.sum())} rows) "
-                "are not in its hierarchy",
-                "add them to the hierarchy file, or list them under data.missing",
-                values=listed,
-            )
+        commonest = sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+        listed = ", ".join(f"{name} ({n} rows)" for name, n in commonest[:MOST_LISTED])
+        more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+        return Problem(
+            f"column {self.column!r}: {len(names)} distinct values ({int(counts.sum())} rows) are not in its hierarchy",
+            "add them to the hierarchy file (hybrid hierarchy extend), or list them under data.missing",
+            values=listed + more,
         )
 
     def decode(self, leaves: Array) -> pd.Series:
@@ -172,178 +262,5 @@ class Hierarchy:
 
 def _plain(distinct: object, kind: Kind) -> Array:
     """Distinct non-missing values as the plain NumPy dtype of ``Hierarchy.leaves``."""
-    dtype = {
-        Kind.INTEGER: "int64",
-        Kind.DECIMAL: "float64",
-        Kind.BOOLEAN: "bool",
-        Kind.CATEGORICAL: "object",
-        Kind.DATE: "datetime64[us]",
-        Kind.DATETIME: "datetime64[us]",
-    }[kind]
-    plain: Array = np.asarray(distinct, dtype=np.dtype(dtype))
+    plain: Array = np.asarray(distinct, dtype=np.dtype(PLAIN_DTYPES[kind]))
     return plain
-
-
-def from_levels(
-    column: str,
-    kind: Kind,
-    leaves: Array,
-    levels: Sequence[Sequence[str]],
-    *,
-    bounds: Sequence[tuple[Array, Array]] | None = None,
-    missing: bool = False,
-    source: str = "",
-) -> Hierarchy:
-    """Build a hierarchy from the labels of each leaf on levels 1, 2, ...
-
-    Parameters
-    ----------
-    column, kind : str, Kind
-        What the values are.
-    leaves : numpy.ndarray, shape (n_leaves,)
-        Distinct values in the plain dtype of the kind.
-    levels : sequence of sequences of str
-        ``levels[i][j]`` is the label of leaf ``j`` on level ``i + 1``. The last level must have one label;
-        labels must be nested: leaves together on one level stay together above.
-    bounds : sequence of (low, high) arrays, optional
-        Inclusive bounds of each leaf's label on levels 1, 2, ...; the share of a node is then
-        (high - low) / (high - low of the root). Without them shares are leaf counts and bounds are the least
-        and greatest leaf.
-    missing : bool
-        Add a leaf for the missing value, in a node of its own below the root.
-    source : str
-        File name for messages.
-
-    Raises
-    ------
-    HierarchyError
-        Duplicate leaves, levels that are not nested, or more than one root; all problems at once.
-    """
-    where = f"{source}: " if source else ""
-    texts = np.array([_leaf_label(value, kind) for value in leaves], dtype=object)
-    columns = [texts, *(np.asarray(level, dtype=object) for level in levels)]
-    problems = _structure_problems(where, column, columns)
-    if problems:
-        raise HierarchyError(problems)
-    if missing:
-        columns = _with_missing(columns)
-    node_of, labels = _number_nodes(columns)
-    n_leaves = len(columns[0])
-    covered = np.zeros(len(labels))
-    for at in range(node_of.shape[1]):
-        covered[: len(labels)] = np.maximum(covered, np.bincount(node_of[:, at], minlength=len(labels)))
-    low, high = _bounds(kind, leaves, node_of[: len(leaves)], len(labels), bounds)
-    share = covered / n_leaves
-    if bounds is not None:
-        share = _width_share(low, high, int(node_of[0, -1]), share)
-    placeholder = leaves[:1] if len(leaves) else leaves
-    all_leaves = np.append(leaves, placeholder) if missing else leaves
-    if missing and kind is Kind.CATEGORICAL:
-        all_leaves = all_leaves.copy()
-        all_leaves[-1] = None
-    return Hierarchy(column, kind, all_leaves, node_of, labels, share, low, high, len(leaves) if missing else None)
-
-
-def _leaf_label(value: object, kind: Kind) -> str:
-    if kind.is_temporal:
-        text = str(np.datetime64(value, "s")).replace("T", " ")  # type: ignore[call-overload]
-        return text.removesuffix(" 00:00:00")
-    if kind is Kind.DECIMAL:
-        return repr(float(value))  # type: ignore[arg-type]
-    return str(value)
-
-
-def _structure_problems(where: str, column: str, columns: list[Array]) -> list[Problem]:
-    problems = []
-    duplicated = pd.Series(columns[0]).duplicated()
-    if duplicated.any():
-        problems.append(
-            Problem(
-                f"{where}hierarchy of {column!r}: {int(duplicated.sum())} values occur more than once",
-                "keep one line per value",
-                values=", ".join(map(str, columns[0][duplicated.to_numpy()][:10])),
-            )
-        )
-    for at in range(1, len(columns)):
-        pairs = pd.DataFrame({"below": columns[at - 1], "above": columns[at]}).drop_duplicates()
-        split = pairs["below"][pairs["below"].duplicated()].unique() if at > 1 else []
-        if len(split):
-            problems.append(
-                Problem(
-                    f"{where}hierarchy of {column!r} is not nested: {len(split)} labels of level {at - 1} "
-                    f"have more than one parent on level {at}",
-                    f"give each label of level {at - 1} one label on level {at}",
-                    values=", ".join(map(str, split[:10])),
-                )
-            )
-    roots = len(set(columns[-1]))
-    if len(columns) < 2 or roots > 1:
-        problems.append(
-            Problem(
-                f"{where}hierarchy of {column!r} has {roots} roots; the last level must have one label for all values",
-                f'add a last level with the same label, such as "{ROOT}", on every line',
-            )
-        )
-    return problems
-
-
-def _with_missing(columns: list[Array]) -> list[Array]:
-    root = columns[-1][0] if len(columns[-1]) else ROOT
-    return [np.append(column, MISSING) for column in columns[:-1]] + [np.append(columns[-1], root)]
-
-
-def _number_nodes(columns: list[Array]) -> tuple[Array, tuple[str, ...]]:
-    """Number distinct leaf sets; a label that covers the same leaves on the next level is the same node."""
-    n = len(columns[0])
-    node_of = np.empty((n, len(columns)), dtype=np.int32)
-    labels: list[str] = []
-    codes_below: Array | None = None
-    for at, column in enumerate(columns):
-        codes, distinct = (np.arange(n), column) if at == 0 else pd.factorize(column)
-        first = np.zeros(len(distinct), dtype=np.int64)
-        first[codes[::-1]] = np.arange(n)[::-1]
-        fresh = np.ones(len(distinct), dtype=bool)
-        if codes_below is not None:
-            sizes = np.bincount(codes, minlength=len(distinct))
-            sizes_below = np.bincount(codes_below)
-            fresh = sizes != sizes_below[codes_below[first]]
-        numbers = np.empty(len(distinct), dtype=np.int32)
-        numbers[fresh] = len(labels) + np.arange(int(fresh.sum()))
-        if codes_below is not None:
-            numbers[~fresh] = node_of[first[~fresh], at - 1]
-        labels.extend(str(distinct[i]) for i in np.flatnonzero(fresh))
-        node_of[:, at] = numbers[codes]
-        codes_below = codes
-    return node_of, tuple(labels)
-
-
-def _bounds(
-    kind: Kind,
-    leaves: Array,
-    node_of: Array,
-    n_nodes: int,
-    bounds: Sequence[tuple[Array, Array]] | None,
-) -> tuple[Array, Array]:
-    if not kind.is_continuous or not len(leaves):
-        return leaves[:0], leaves[:0]
-    low = np.full(n_nodes, leaves[0], dtype=leaves.dtype)
-    high = low.copy()
-    for at in reversed(range(node_of.shape[1])):
-        nodes = node_of[:, at]
-        if at > 0 and bounds is not None:
-            low[nodes], high[nodes] = bounds[at - 1]
-            continue
-        order = np.argsort(leaves, kind="stable")
-        low[nodes[order[::-1]]] = leaves[order[::-1]]
-        high[nodes[order]] = leaves[order]
-    return low, high
-
-
-def _width_share(low: Array, high: Array, root: int, by_count: Array) -> Array:
-    width = (high - low).astype(np.float64)
-    if width[root] <= 0:
-        return by_count
-    smallest = np.finfo(np.float64).tiny
-    share: Array = np.clip(width / width[root], smallest, 1.0)
-    share[root] = 1.0
-    return share

@@ -1,0 +1,150 @@
+"""Build the hierarchy that a YAML file describes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import HierarchyError, Problem
+from hybrid.hierarchy.dates import build_dates
+from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
+from hybrid.hierarchy.intervals import build_intervals
+from hybrid.hierarchy.levels import from_levels
+from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
+from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
+from hybrid.table import Column, Kind
+
+Rows = list[tuple[str, ...]]
+"""One row per value: its text, then its label on levels 1, 2, ..."""
+
+
+def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, source: str = "") -> Hierarchy:
+    """Build a hierarchy for the values of a column.
+
+    Parameters
+    ----------
+    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec or GroupsSpec
+        What the levels are.
+    column : Column
+        Name, kind and format of the column.
+    values : pandas.Series, shape (n,)
+        The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
+    source : str
+        File name for messages.
+
+    Raises
+    ------
+    HierarchyError
+        The type does not suit the column's kind, or what :func:`hybrid.hierarchy.from_levels` refuses. That
+        every value is covered is checked by :func:`hybrid.hierarchy.load.load_hierarchy`.
+    """
+    _check_kind(spec, column, source)
+    found = distinct_values(values, column)
+    missing = bool(values.isna().any())
+
+    def texts(leaves: Array) -> list[str]:
+        return texts_of(leaves, column)
+
+    if isinstance(spec, TreeSpec):
+        return from_rows(_tree_rows(spec), column, missing, source)
+    if isinstance(spec, GroupsSpec):
+        return from_rows(_group_rows(spec, texts(found), column, source), column, missing, source)
+    if not len(found):
+        return from_levels(column.name, column.kind, found, [[]], missing=missing, source=source)
+    if isinstance(spec, IntervalsSpec):
+        return build_intervals(spec, column, found, texts, missing, source)
+    if isinstance(spec, DatesSpec):
+        return build_dates(spec, column, found, texts, missing, source)
+    return from_rows(_mask_rows(spec, texts(found)), column, missing, source)
+
+
+def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarchy:
+    """A hierarchy whose values are all listed: one row per value, all of the same length.
+
+    Raises
+    ------
+    HierarchyError
+        Texts that are no values of the column's kind, and what :func:`hybrid.hierarchy.from_levels` refuses.
+    """
+    leaves = from_texts([row[0] for row in rows], column, source)
+    levels = list(zip(*rows, strict=True))[1:] if rows else [()]
+    return from_levels(
+        column.name, column.kind, leaves, levels, texts=texts_of(leaves, column), missing=missing, source=source
+    )
+
+
+_KINDS: dict[type[Any], tuple[Kind, ...]] = {
+    IntervalsSpec: (Kind.INTEGER, Kind.DECIMAL),
+    DatesSpec: (Kind.DATE, Kind.DATETIME),
+}
+
+
+def _check_kind(spec: HierarchySpec, column: Column, source: str) -> None:
+    allowed = _KINDS.get(type(spec), tuple(Kind))
+    if column.kind not in allowed:
+        kinds = " and ".join(allowed)
+        raise HierarchyError(
+            f"{source}: type {spec.type} is for {kinds} columns, and {column.name!r} is {column.kind}",
+            mend=f"use another type, or declare the column's kind under data.columns.{column.name}",
+        )
+
+
+def _mask_rows(spec: MaskSpec, texts: list[str]) -> Rows:
+    longest = max(map(len, texts))
+    keep = spec.keep or tuple(range(longest - 1, 0, -1))
+    return [(text, *(_masked(text, n, spec) for n in keep), ROOT) for text in texts]
+
+
+def _masked(text: str, n: int, spec: MaskSpec) -> str:
+    if spec.length == "hide":
+        return text[:n] + spec.mark
+    return text[:n] + spec.mark * max(len(text) - n, 0)
+
+
+def _tree_rows(spec: TreeSpec) -> Rows:
+    """Paths from the values to the root; a short one repeats its value below its branch."""
+    paths = [tuple(reversed(path)) for path in _paths(spec.tree, (ROOT,))]
+    depth = max(map(len, paths), default=2)
+    return [(path[0],) * (depth - len(path)) + path for path in paths]
+
+
+def _paths(below: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(below, dict):
+        for label, branch in below.items():
+            yield from _paths(branch, (*path, str(label)))
+    elif isinstance(below, list):
+        for branch in below:
+            yield from _paths(branch, path) if isinstance(branch, dict) else [(*path, str(branch))]
+    elif below in (None, ""):
+        yield path
+    else:
+        yield (*path, str(below))
+
+
+def _group_rows(spec: GroupsSpec, texts: list[str], column: Column, source: str) -> Rows:
+    problems = []
+    listed = [value for members in spec.levels[0].values() for value in members]
+    rest = sorted(set(texts) - set(listed)) if spec.others is not None else []
+    labels: dict[str, tuple[str, ...]] = {value: (value,) for value in [*dict.fromkeys(listed), *rest]}
+    for at, groups in enumerate(spec.levels, start=1):
+        parent = {member: label for label, members in groups.items() for member in members}
+        twice = [m for m, n in Counter(m for members in groups.values() for m in members).items() if n > 1]
+        unknown = set(parent) - {path[-1] for path in labels.values()}
+        for names, what in ((twice, "in more than one group"), (sorted(unknown), "not labels of the level before")):
+            if names:
+                problems.append(
+                    Problem(
+                        f"{source}: hierarchy of {column.name!r}: {len(names)} members of level {at} are {what}",
+                        "list each once, spelled as on the level before",
+                        values=", ".join(names),
+                    )
+                )
+        stay = spec.others if at == 1 else None
+        labels = {value: (*path, parent.get(path[-1], stay or path[-1])) for value, path in labels.items()}
+    if problems:
+        raise HierarchyError(problems)
+    return [(*path, ROOT) for path in labels.values()]

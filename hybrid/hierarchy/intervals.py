@@ -1,0 +1,200 @@
+"""Intervals of numbers as a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.errors import HierarchyError
+from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
+from hybrid.hierarchy.levels import from_levels
+from hybrid.hierarchy.spec import IntervalsSpec
+from hybrid.table import Column, Kind
+
+MOST_ENUMERATED = 100_000
+"""Integer domains up to this size are listed value by value; larger ones are intervals around observed values."""
+_MOST_STEPS = 2**53
+_EXACT_DIGITS = 400
+"""Enough for any float64 written out."""
+_INT64 = np.iinfo(np.int64)
+Texts = Callable[[Array], list[str]]
+"""How the column writes values."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The intervals of one level that hold values.
+
+    ``codes`` (shape (n_values,), int64) number the interval of each value; ``lower`` and ``upper`` are the
+    intervals' edges, None for an open end.
+    """
+
+    codes: Array
+    lower: list[Decimal | None]
+    upper: list[Decimal | None]
+
+
+def build_intervals(
+    spec: IntervalsSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str
+) -> Hierarchy:
+    """The hierarchy of an integer or decimal column.
+
+    Parameters
+    ----------
+    spec : IntervalsSpec
+        Widths or edges.
+    column : Column
+        Its kind, and for decimals the number of digits it writes.
+    values : numpy.ndarray, shape (n,), int64 or float64
+        The distinct values of the column, at least one.
+    texts : callable
+        Values to the texts of level 0.
+    missing : bool
+        Whether the column has missing values.
+    source : str
+        File name for messages.
+
+    Returns
+    -------
+    Hierarchy
+        Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up
+        to :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
+    """
+    with localcontext(prec=_EXACT_DIGITS):
+        return _build(spec, column, np.sort(values), texts, missing, source)
+
+
+def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str) -> Hierarchy:
+    whole = column.kind is Kind.INTEGER
+    numbers = [*spec.widths, spec.origin, *(e for e in (spec.bottom, spec.top) if e is not None), *sum(spec.edges, ())]
+    if whole and any(number != int(number) for number in numbers):
+        raise HierarchyError(
+            f"{source}: intervals of the integer column {column.name!r} have edges that are no integers",
+            mend="use whole numbers, or declare the column decimal",
+        )
+    low, high = _domain(spec, values)
+    enumerated = whole and high - low <= MOST_ENUMERATED and _INT64.min <= low and high <= _INT64.max
+    leaves = np.arange(int(low), int(high), dtype=np.int64) if enumerated else values
+    levels = [_cells(spec, at, leaves, f"{source}: column {column.name!r}") for at in range(spec.n_levels)]
+    labels = [[names[code] for code in cells.codes] for cells in levels for names in [_labels(cells, whole)]]
+    digits = 0 if whole else column.format.decimals
+    ends = _Cells(np.zeros(len(leaves), dtype=np.int64), [low], [high])
+    bounds = [_bounds(cells, digits, leaves) for cells in [*levels, ends]]
+    return from_levels(
+        column.name,
+        column.kind,
+        leaves,
+        [*labels, [ROOT] * len(leaves)],
+        texts=texts(leaves),
+        bounds=None if enumerated else bounds,
+        step=0.0 if digits is None else 10.0**-digits,
+        missing=missing,
+        source=source,
+    )
+
+
+def _domain(spec: IntervalsSpec, values: Array) -> tuple[Decimal, Decimal]:
+    """The first value and the edge after the last, so that the outermost intervals of the coarsest level are whole."""
+    least, greatest = _exact(values[0]), _exact(values[-1])
+    after = greatest + 1 if values.dtype.kind == "i" else greatest
+    if spec.edges:
+        return min(least, spec.edges[0][0]), max(after, spec.edges[0][-1])
+    width = spec.widths[-1]
+    low = spec.origin + ((least - spec.origin) / width).to_integral_value(ROUND_FLOOR) * width
+    high = spec.origin + (((greatest - spec.origin) / width).to_integral_value(ROUND_FLOOR) + 1) * width
+    return (
+        low if spec.bottom is None else min(least, spec.bottom),
+        high if spec.top is None else max(after, spec.top),
+    )
+
+
+def _exact(value: object) -> Decimal:
+    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))  # type: ignore[arg-type]
+
+
+def _cells(spec: IntervalsSpec, level: int, values: Array, where: str) -> _Cells:
+    if spec.edges:
+        edges = list(spec.edges[level])
+        codes = np.searchsorted(np.array(edges, dtype=values.dtype), values, side="right")
+        return _Cells(codes, [None, *edges], [*edges, None])
+    codes = np.empty(len(values), dtype=np.int64)
+    below = np.zeros(len(values), dtype=bool) if spec.bottom is None else values < values.dtype.type(spec.bottom)
+    above = np.zeros(len(values), dtype=bool) if spec.top is None else values >= values.dtype.type(spec.top)
+    inside = ~(below | above)
+    width = spec.widths[level]
+    steps, found = np.unique(_steps(values[inside], width, spec.origin, where), return_inverse=True)
+    lower: list[Decimal | None] = [_at_least(spec.origin + width * int(step), spec.bottom) for step in steps]
+    upper: list[Decimal | None] = [_at_most(spec.origin + width * (int(step) + 1), spec.top) for step in steps]
+    codes[inside] = found.reshape(-1)
+    codes[below], codes[above] = len(steps), len(steps) + 1
+    return _Cells(codes, [*lower, None, spec.top], [*upper, spec.bottom, None])
+
+
+def _at_least(edge: Decimal, bottom: Decimal | None) -> Decimal:
+    return edge if bottom is None else max(edge, bottom)
+
+
+def _at_most(edge: Decimal, top: Decimal | None) -> Decimal:
+    return edge if top is None else min(edge, top)
+
+
+def _steps(values: Array, width: Decimal, origin: Decimal, where: str) -> Array:
+    """In which interval from the origin each value lies; exact although 0.3 / 0.1 is below 3 in floating point."""
+    if values.dtype.kind == "i":
+        found: Array = np.floor_divide(values.astype(object) - int(origin), int(width))
+        return found
+    guess = np.floor((values - float(origin)) / float(width))
+    if len(guess) and not np.abs(guess).max() < _MOST_STEPS:
+        raise HierarchyError(f"{where}: intervals of the given width are too narrow for values this large")
+    steps = guess.astype(np.int64)
+    distinct, place = np.unique(steps, return_inverse=True)
+    starts = np.array([float(origin + width * int(step)) for step in distinct])[place.reshape(-1)]
+    ends = np.array([float(origin + width * (int(step) + 1)) for step in distinct])[place.reshape(-1)]
+    exact: Array = steps - (values < starts) + (values >= ends)
+    return exact
+
+
+def _labels(cells: _Cells, whole: bool) -> list[str]:
+    return [_label(lower, upper, whole) for lower, upper in zip(cells.lower, cells.upper, strict=True)]
+
+
+def _label(lower: Decimal | None, upper: Decimal | None, whole: bool) -> str:
+    if lower is None or upper is None:
+        return f"<{_plain(upper)}" if lower is None else f">={_plain(lower)}"
+    if not whole:
+        return f"[{_plain(lower)}, {_plain(upper)})"
+    first, last = int(lower), int(upper) - 1
+    if first == last:
+        return str(first)
+    return f"{first} to {last}" if first < 0 else f"{first}-{last}"
+
+
+def _plain(number: Decimal | None) -> str:
+    return "" if number is None else format(number.normalize(), "f")
+
+
+def _bounds(cells: _Cells, digits: int | None, leaves: Array) -> tuple[Array, Array]:
+    """Least and greatest value the column can hold in each value's interval."""
+    low = [leaves[0] if edge is None else _first_from(edge, digits) for edge in cells.lower]
+    high = [leaves[-1] if edge is None else _last_below(edge, digits) for edge in cells.upper]
+    return _as(leaves, low)[cells.codes], _as(leaves, high)[cells.codes]
+
+
+def _as(leaves: Array, numbers: list[object]) -> Array:
+    if leaves.dtype.kind == "i":
+        numbers = [min(max(int(number), _INT64.min), _INT64.max) for number in numbers]  # type: ignore[call-overload]
+    return np.array(numbers, dtype=leaves.dtype)
+
+
+def _first_from(edge: Decimal, digits: int | None) -> Decimal:
+    return edge if digits is None else edge.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+
+
+def _last_below(edge: Decimal, digits: int | None) -> Decimal | float:
+    if digits is None:
+        return float(np.nextafter(float(edge), -np.inf))
+    return edge.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING) - Decimal(1).scaleb(-digits)

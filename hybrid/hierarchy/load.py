@@ -1,0 +1,109 @@
+"""Load the hierarchies of a table, and check that they cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from hybrid.errors import HierarchyError, Problem
+from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
+from hybrid.hierarchy.hierarchy import MISSING, Hierarchy
+from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, read_spec
+from hybrid.hierarchy.values import parse_texts
+from hybrid.table import Column, Kind, Table
+
+_USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
+"""Texts that mean "missing" in hierarchy files of numbers and dates, where they cannot be a value."""
+
+
+def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hierarchy]:
+    """Load and check the hierarchy of every quasi-identifier.
+
+    Parameters
+    ----------
+    table : Table
+        The whole table: its values must be covered, and a column with missing values gets a leaf for them.
+    paths : mapping of str to Path
+        CSV (column i = level i) or YAML file of each column. Columns that are no quasi-identifiers are ignored.
+
+    Returns
+    -------
+    dict of str to Hierarchy
+        In the order of ``table.schema.quasi_identifiers``.
+
+    Raises
+    ------
+    HierarchyError
+        All problems of all hierarchies at once.
+    """
+    loaded: dict[str, Hierarchy] = {}
+    problems: list[Problem] = []
+    for name in table.schema.quasi_identifiers:
+        if name not in paths:
+            problems.append(
+                Problem(
+                    f"column {name!r}: a quasi-identifier needs a hierarchy",
+                    f"set data.columns.{name}.hierarchy; hybrid init DATA makes one to start from",
+                )
+            )
+            continue
+        try:
+            loaded[name] = load_hierarchy(paths[name], table.schema[name], table.frame[name])
+        except HierarchyError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise HierarchyError(problems)
+    return loaded
+
+
+def load_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
+    """Load one hierarchy and check that it covers a column.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file (``.yaml``, ``.yml``) or else CSV.
+    column : Column
+        Name, kind and format of the column.
+    values : pandas.Series, shape (n,)
+        The column, in the dtype of its kind.
+
+    Returns
+    -------
+    Hierarchy
+        With a leaf for missing values exactly if there are any.
+
+    Raises
+    ------
+    HierarchyError
+        The file is missing, unreadable or malformed, is not nested, has several roots, or does not cover all
+        values; the message counts them, the names are in its private part.
+    """
+    hierarchy = read_hierarchy(path, column, values)
+    try:
+        hierarchy.encode(values)
+    except HierarchyError as error:
+        raise HierarchyError(
+            Problem(f"{path}: {problem.message}", problem.mend, problem.values) for problem in error.problems
+        ) from None
+    return hierarchy
+
+
+def read_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
+    """As :func:`load_hierarchy`, but values that the file does not cover are no error."""
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return build_hierarchy(read_spec(path), column, values, str(path))
+    rows = _without_markers(read_rows(path), column)
+    return from_rows(rows, column, bool(values.isna().any()), str(path))
+
+
+def _without_markers(rows: Rows, column: Column) -> Rows:
+    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
+    markers = {"", MISSING, column.format.missing.strip()}
+    if column.kind is not Kind.CATEGORICAL:
+        candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]
+        bad = parse_texts(candidates, column).bad if candidates else ()
+        markers |= {candidates[i] for i in bad}
+    return [row for row in rows if row[0] not in markers]

@@ -1,0 +1,134 @@
+"""Read hierarchy files: tables of labels (CSV) and descriptions (YAML)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from hybrid.errors import HierarchyError, Problem
+from hybrid.hierarchy.build import Rows
+from hybrid.hierarchy.spec import HierarchySpec
+
+YAML_SUFFIXES = (".yaml", ".yml")
+SEPARATORS = (";", ",", "\t")
+_FREE_TEXT = ("tree", "levels", "edges")
+"""Keys below which a file holds values; a message names nothing below them."""
+
+
+def read_rows(path: Path) -> Rows:
+    """Read a CSV hierarchy: one line per value, column i is level i, no header.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8 with comma, semicolon or tab between the fields; whichever fits is taken.
+
+    Returns
+    -------
+    list of tuple of str
+        One row per value, all of the same length, white space around fields removed.
+
+    Raises
+    ------
+    HierarchyError
+        The file is missing, empty or not text, has lines of different lengths or empty labels.
+    """
+    text = _read_text(path)
+    if not text.strip():
+        raise HierarchyError(f"{path}: the file is empty", mend="write one line per value: value, label, ..., *")
+    rows = max((_split(text, separator) for separator in SEPARATORS), key=_fitness)
+    width = max(map(len, rows))
+    short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
+    if short:
+        raise HierarchyError(
+            f"{path}: {len(short)} lines have fewer fields than the longest, which has {width} (the first: {short[0]})",
+            mend="give every line one field per level; quote fields that contain the separator",
+        )
+    empty = [at for at, row in enumerate(rows, start=1) if not all(row[1:])]
+    if empty:
+        raise HierarchyError(
+            f"{path}: {len(empty)} lines have an empty label (the first: {empty[0]})",
+            mend="give every value a label on every level",
+        )
+    return rows
+
+
+def _split(text: str, separator: str) -> Rows:
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    return [tuple(field.strip() for field in line) for line in lines if any(field.strip() for field in line)]
+
+
+def _fitness(rows: Rows) -> tuple[bool, bool, int]:
+    """How well a separator explains a file: equally long lines, one root, many levels."""
+    one_length = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+    return one_length, one_length and len({row[-1] for row in rows}) == 1, len(rows[0])
+
+
+def read_spec(path: Path) -> HierarchySpec:
+    """Read a YAML hierarchy.
+
+    Every scalar is text as it stands in the file: ``no`` is Norway, not false, and ``01`` keeps its zero.
+
+    Raises
+    ------
+    HierarchyError
+        The file is missing, no YAML, has a key twice, an unknown key or a wrong value; all problems at once.
+    """
+    try:
+        content = yaml.load(_read_text(path), _TextLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
+        raise HierarchyError(
+            f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line"
+        ) from None
+    except yaml.YAMLError:
+        raise HierarchyError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
+    if not isinstance(content, dict):
+        raise HierarchyError(f"{path}: a mapping with the key 'type' was expected", mend="start with type: intervals")
+    try:
+        spec: HierarchySpec = TypeAdapter(HierarchySpec).validate_python(content)
+    except ValidationError as error:
+        raise HierarchyError(_problem(path, detail) for detail in error.errors()) from None
+    return spec
+
+
+def _problem(path: Path, detail: Any) -> Problem:
+    keys = [str(part) for part in detail["loc"][1:]]
+    if keys and keys[0] in _FREE_TEXT:
+        keys = keys[:1]
+    where = ".".join(keys)
+    if detail["type"] == "extra_forbidden":
+        return Problem(f"{path}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return Problem(f"{path}: type: one of intervals, dates, mask, tree, groups was expected")
+    message = detail["msg"].removeprefix("Value error, ")
+    return Problem(f"{path}: {where}: {message}" if where else f"{path}: {message}")
+
+
+class _TextLoader(yaml.BaseLoader):
+    """YAML whose scalars all stay text, and in which a key that stands twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            if key_node.value in seen:
+                raise yaml.MarkedYAMLError(problem="a key stands twice", problem_mark=key_node.start_mark)
+            seen.add(key_node.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _read_text(path: Path) -> str:
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise HierarchyError(f"{path}: the hierarchy file {what}", mend="correct the path under data.columns")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise HierarchyError(f"{path}: the file is not text in UTF-8", mend="save it as UTF-8") from None
+    except OSError as error:
+        raise HierarchyError(f"{path}: the file could not be opened ({error.strerror})") from None

@@ -1,0 +1,68 @@
+"""Write hierarchies: tables of labels (CSV) and descriptions (YAML)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from hybrid.hierarchy.hierarchy import Hierarchy
+from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.table.write import write_text
+
+
+def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
+    """Write a hierarchy as CSV: one line per value, column i = level i, ``;`` between, no header.
+
+    The missing leaf is not written; loading adds it where a column has missing values. Of a hierarchy of
+    intervals the observed values are written: what is loaded again covers these and no others.
+
+    Raises
+    ------
+    OutputError
+        The folder is not writable or the disk is full; the file is as it was before.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=";", lineterminator="\n")
+    names = np.array(hierarchy.labels, dtype=object)
+    writer.writerows(names[hierarchy.node_of[: hierarchy.missing_leaf]])
+    write_text(path, text.getvalue())
+
+
+def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
+    """Write a description as YAML, without its defaults.
+
+    Parameters
+    ----------
+    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec or GroupsSpec
+        What the levels are.
+    path : Path
+        ``*.yaml``.
+    comment : str
+        Lines to stand above it.
+
+    Raises
+    ------
+    OutputError
+        The folder is not writable or the disk is full; the file is as it was before.
+    """
+    content = {"type": spec.type, **_plain(spec.model_dump(exclude_defaults=True))}
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    write_text(path, head + body)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, decimal numbers as YAML numbers."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    return value

@@ -1,0 +1,120 @@
+"""What a hierarchy's YAML file can say: one model per ``type``."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from hybrid.options import Options
+
+Period = Literal["day", "month", "quarter", "year", "decade"]
+PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")
+"""From fine to coarse; each is nested in the next."""
+
+Number = Annotated[Decimal, Field(allow_inf_nan=False)]
+
+
+class IntervalsSpec(Options):
+    """Half-open intervals [a, b) of integers or decimals; level 0 is the value, the last level "*".
+
+    Either ``widths`` (equal intervals) or ``edges`` (any intervals) is given.
+    """
+
+    type: Literal["intervals"] = "intervals"
+    widths: tuple[Annotated[Number, Field(gt=0)], ...] = ()
+    """Width of the intervals on levels 1, 2, ...; each a multiple of the one before."""
+    origin: Number = Decimal(0)
+    """A number at which intervals of every level begin (with ``widths``)."""
+    bottom: Number | None = None
+    """Smaller values are one group on every level, such as "<18" (with ``widths``)."""
+    top: Number | None = None
+    """This and greater values are one group on every level, such as ">=90" (with ``widths``)."""
+    edges: tuple[Annotated[tuple[Number, ...], Field(min_length=1)], ...] = ()
+    """Ascending edges on levels 1, 2, ...; each list a part of the one before. Values below the first edge and
+    from the last one on are groups too, such as "<0" and ">=120"."""
+
+    @model_validator(mode="after")
+    def _check(self) -> IntervalsSpec:
+        if bool(self.widths) == bool(self.edges):
+            raise ValueError("give either widths or edges")
+        if self.edges and (self.origin != 0 or self.bottom is not None or self.top is not None):
+            raise ValueError("origin, bottom and top go with widths; edges say all of it themselves")
+        for below, above in pairwise(self.widths):
+            if above <= below or above % below != 0:
+                raise ValueError("each width must be a multiple of the one before, and larger")
+        if self.bottom is not None and self.top is not None and self.bottom >= self.top:
+            raise ValueError("bottom must be less than top")
+        if any(b <= a for edges in self.edges for a, b in pairwise(edges)):
+            raise ValueError("edges must ascend")
+        if any(not set(above) < set(below) for below, above in pairwise(self.edges)):
+            raise ValueError("the edges of each level must be some of those of the level before")
+        return self
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels between the values and the root."""
+        return len(self.widths) or len(self.edges)
+
+
+class DatesSpec(Options):
+    """Calendar periods of dates or datetimes; level 0 is the value, the last level "*"."""
+
+    type: Literal["dates"] = "dates"
+    levels: Annotated[tuple[Period, ...], Field(min_length=1)] = ("month", "quarter", "year", "decade")
+    """Periods on levels 1, 2, ..., from fine to coarse."""
+
+    @field_validator("levels")
+    @classmethod
+    def _ascending(cls, levels: tuple[Period, ...]) -> tuple[Period, ...]:
+        ranks = [PERIODS.index(level) for level in levels]
+        if any(above <= below for below, above in pairwise(ranks)):
+            raise ValueError(f"levels must go from fine to coarse: {', '.join(PERIODS)}")
+        return levels
+
+
+class MaskSpec(Options):
+    """Values with their last characters hidden: "12345" > "1234*" > "123**" > ... > "*"."""
+
+    type: Literal["mask"] = "mask"
+    keep: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Leading characters shown on levels 1, 2, ..., descending; not given: one less on every level."""
+    mark: Annotated[str, Field(min_length=1, max_length=1)] = "*"
+    """The character in place of a hidden one."""
+    length: Literal["keep", "hide"] = "keep"
+    """keep: one mark for each hidden character. hide: one mark after the shown characters whatever was hidden,
+    so that codes of different lengths ("A01", "A01.1") meet."""
+
+    @field_validator("keep")
+    @classmethod
+    def _descending(cls, keep: tuple[int, ...]) -> tuple[int, ...]:
+        if any(above >= below for below, above in pairwise(keep)):
+            raise ValueError("keep must descend, such as [4, 3, 2]")
+        return keep
+
+
+class TreeSpec(Options):
+    """A taxonomy; a value in a shallow branch stays itself until its branch begins."""
+
+    type: Literal["tree"] = "tree"
+    tree: dict[str, Any]
+    """Groups below the root "*": nested mappings of labels, lists of values at their ends."""
+
+
+class GroupsSpec(Options):
+    """Groups by lists, level by level; the last level is "*"."""
+
+    type: Literal["groups"] = "groups"
+    levels: Annotated[tuple[dict[str, tuple[str, ...]], ...], Field(min_length=1)]
+    """For levels 1, 2, ...: the label of each group and what it holds: values on level 1, labels of the level
+    before on the others. A label that no group holds stays as it is."""
+    others: str | None = None
+    """Level 1 label of all values that are in no group; not given: such values are an error."""
+
+
+HierarchySpec = Annotated[
+    IntervalsSpec | DatesSpec | MaskSpec | TreeSpec | GroupsSpec,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,57 @@
+"""Between the values of a column and the texts that stand for them in hierarchy files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import HierarchyError, Problem
+from hybrid.hierarchy.hierarchy import MOST_LISTED, PLAIN_DTYPES
+from hybrid.table import DTYPES, Column
+from hybrid.table.infer import Parsed, parse
+from hybrid.table.write import as_text
+
+
+def distinct_values(values: pd.Series, column: Column) -> Array:
+    """The distinct non-missing values of a column, ascending, in the plain dtype of its kind."""
+    distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    ordered: Array = np.sort(distinct)
+    return ordered
+
+
+def texts_of(leaves: Array, column: Column) -> list[str]:
+    """How the column writes these values, without white space around them."""
+    return [text.strip() for text in as_text(pd.Series(leaves, dtype=DTYPES[column.kind]), column)]
+
+
+def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
+    """The values that these texts stand for: in the column's format, else in ISO dates and decimal points."""
+    shape = column.format
+    date_format = shape.date_format if column.kind.is_temporal else None
+    parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
+    return parse(texts, column.kind) if parsed.bad else parsed
+
+
+def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
+    """Values of a hierarchy file, in the plain dtype of the column's kind; shape (n_texts,).
+
+    Raises
+    ------
+    HierarchyError
+        Texts that are not of the column's kind.
+    """
+    parsed = parse_texts(texts, column)
+    if parsed.bad:
+        bad = [texts[i] for i in parsed.bad]
+        raise HierarchyError(
+            Problem(
+                f"{source}: hierarchy of {column.name!r}: {len(bad)} values are not {column.kind}, as the column is",
+                "correct them; a hierarchy file has no header line",
+                values=", ".join(bad[:MOST_LISTED]),
+            )
+        )
+    plain: Array = np.asarray(parsed.values, dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    return plain
