@@ -10,19 +10,17 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.stages import publish_artifacts
-from hybrid.run_folder import run_audit
+from hybrid.audit import audit_files
+from hybrid.config import RunConfig, load_config
+from hybrid.table.options import DataOptions
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
     """Evaluate the files; gives the report's path."""
-    verdict = run_audit(
-        Path(train),
-        None if control is None else Path(control),
-        Path(synthetic),
-        Path(out),
-        config=None if config is None else Path(config),
-    )
+    loaded = RunConfig(name="audit", data=DataOptions(path=train)) if config is None else load_config(Path(config))
+    control_path = None if control is None else Path(control)
+    verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out))
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {verdict.status}", report)
     return str(report)

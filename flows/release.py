@@ -12,32 +12,31 @@ from prefect.cache_policies import NO_CACHE
 
 from flows.stages import STAGES, compute, publish_artifacts, walk_of
 from hybrid.errors import HybridError
-from hybrid.run_folder import keep_private_details, publish_run, summary, write_run
+from hybrid.release.publish import publish as publish_folder
+from hybrid.run_folder import keep_private_details, summary, write_run
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def conclude(config: str, store: str, runs: str, releases: str, publish: bool) -> str:
+def conclude(config: str, work: str, runs: str, releases: str, publish: bool) -> str:
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
-    walk = walk_of(config, store)
+    walk = walk_of(config, work)
     folder = Path(runs) / f"{walk.config.name}-{datetime.now():%Y%m%d-%H%M%S}"
     write_run(walk, folder)
-    publish_artifacts(
-        walk.config.name.lower().replace("_", "-").replace(".", "-"), summary(walk), folder / "report.html"
-    )
-    return str(publish_run(walk, folder, Path(releases)) if publish else folder)
+    publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
+    return str(publish_folder(folder, Path(releases), Path(work), walk.policy) if publish else folder)
 
 
 @flow(name="release", log_prints=False)
 def release(
-    config: str, publish: bool = False, store: str = "work/store", runs: str = "runs", releases: str = "releases"
+    config: str, publish: bool = False, work: str = "work", runs: str = "runs", releases: str = "releases"
 ) -> str:
     """Run the pipeline on a configuration; publish the result if the gate lets it out."""
     try:
         for stage in STAGES:
-            compute(config, store, stage)
-        return conclude(config, store, runs, releases, publish)
+            compute(config, work, stage)
+        return conclude(config, work, runs, releases, publish)
     except HybridError as error:
-        keep_private_details(error, Path(store).parent)
+        keep_private_details(error, Path(work))
         raise
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from pathlib import Path
 
 # Nothing about a run leaves this machine, also when Prefect is started from another folder than prefect.toml's.
@@ -23,20 +24,21 @@ STAGES = ("anonymized", "sampled", "restored", "generated", "baseline", "evaluat
 """The stages of a walk, in order; each is one task."""
 
 
-def walk_of(config: str, store: str) -> Walk:
+def walk_of(config: str, work: str) -> Walk:
     """The walk whose stages the tasks of one flow compute and find in the store."""
-    return Walk(load_config(Path(config)), store=Store(Path(store)))
+    return Walk(load_config(Path(config)), store=Store(Path(work) / "store"))
 
 
 # Our store decides by content what is computed again: Prefect's caches see paths, not what is in the files,
 # and would write tables into its own storage.
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{stage}")
-def compute(config: str, store: str, stage: str) -> None:
+def compute(config: str, work: str, stage: str) -> None:
     """Compute one stage, or find it in the store."""
-    getattr(walk_of(config, store), stage)
+    getattr(walk_of(config, work), stage)
 
 
 def publish_artifacts(key: str, summary: str, report: Path) -> None:
     """Show the summary and the link to the report in Prefect."""
+    key = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")
     create_markdown_artifact(summary, key=f"{key}-summary")
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=f"{key}-report")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from hybrid.config import RunConfig
 from hybrid.errors import DataError, Problem
 from hybrid.evaluate import evaluate
-from hybrid.evaluate.measure import Evaluation, Stage
-from hybrid.evaluate.options import EvaluateOptions
+from hybrid.evaluate.measure import Stage
 from hybrid.progress import Progress, silent
 from hybrid.randomness import fresh_seed, stream
+from hybrid.release.policy import load_policy
+from hybrid.release.verdict import Verdict
+from hybrid.run_folder import write_audit
 from hybrid.table import Kind, Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read import read_table
@@ -71,22 +74,25 @@ def _unified(tables: Mapping[str, Table], names: list[str], options: DataOptions
     return options if columns == options.columns else options.model_copy(update={"columns": columns})
 
 
-def audit(
-    train: Table,
-    control: Table | None,
-    synthetic: Table,
-    options: EvaluateOptions,
+def audit_files(
+    train: Path,
+    control: Path | None,
+    synthetic: Path,
+    config: RunConfig,
+    out: Path,
     seed: int | None = None,
     progress: Progress = silent,
-) -> Evaluation:
-    """Evaluate a synthetic table against the records it was made from.
+) -> Verdict:
+    """Evaluate a synthetic table against the records it was made from, judge it, and write the report.
 
     Parameters
     ----------
-    train, control, synthetic : Table
-        As :func:`read_audited` returns them.
-    options : EvaluateOptions
-        Targets, secrets and metrics.
+    train, control, synthetic : Path
+        As for :func:`read_audited`.
+    config : RunConfig
+        Its sections ``data`` (how to read, roles), ``evaluate`` and ``policy`` count.
+    out : Path
+        Gets evaluation.json and report.html.
     seed : int, optional
         Repeats every draw; a fresh one by default.
     progress : Progress
@@ -94,9 +100,12 @@ def audit(
 
     Returns
     -------
-    Evaluation
-        Stages ``original`` (train itself, the worst case) and ``synthetic``.
+    Verdict
+        What the policy says. Stages are ``original`` (train itself, the worst case) and ``synthetic``.
     """
+    tables = read_audited(train, control, synthetic, config.data)
+    stages: dict[Stage, Table] = {"original": tables[0], "synthetic": tables[2]}
     rng = stream(fresh_seed() if seed is None else seed, "evaluate")
-    stages: dict[Stage, Table] = {"original": train, "synthetic": synthetic}
-    return evaluate(train, control, stages, options, rng, progress)
+    evaluation = evaluate(tables[0], tables[1], stages, config.evaluate, rng, progress)
+    policy = load_policy(None if config.policy is None else config.path(config.policy))
+    return write_audit(tables, evaluation, policy, config.name, out)

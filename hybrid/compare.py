@@ -21,9 +21,10 @@ from hybrid.evaluate.measure import Evaluation, Measure
 from hybrid.options import Options
 from hybrid.pipeline import Walk
 from hybrid.progress import Progress, silent
+from hybrid.report.comparison import render_comparison
 from hybrid.run_folder import write_run
 from hybrid.store import Store
-from hybrid.table.write import atomic
+from hybrid.table.write import atomic, write_text
 
 STORE = ".store"
 
@@ -137,6 +138,13 @@ def compare(plan: ComparePlan, folder: Path, out: Path, jobs: int = 1, progress:
 def metric_names(comparison: pd.DataFrame) -> list[str]:
     """The columns of a comparison that are metrics."""
     return [name for name in comparison.columns if name.partition(".")[0] in ("anonymized", "synthetic", "baseline")]
+
+
+def write_comparison(plan: ComparePlan, comparison: pd.DataFrame, out: Path) -> Path:
+    """Write ``comparison.html``; returns its path."""
+    report = out / "comparison.html"
+    write_text(report, render_comparison(plan.name, comparison, list(plan.factors), metric_names(comparison)))
+    return report
 
 
 def _run_all(base: Path, todo: list[Trial], out: Path, jobs: int) -> Iterator[tuple[int, dict[str, Any]]]:

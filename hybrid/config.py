@@ -254,9 +254,7 @@ def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) ->
     for step in location:
         if step is part:
             break
-        if (isinstance(at, Mapping) and step in at) or (
-            isinstance(at, list) and isinstance(step, int) and step < len(at)
-        ):
+        if isinstance(at, Mapping | list) and step in (at if isinstance(at, Mapping) else range(len(at))):
             at = at[step]
     if location[-1] is part:
         return True
