@@ -1,1 +1,1 @@
-"""Room to be filled."""
+"""From a finished run to a release: policy, gate, certificate, publishing, verifying."""

@@ -1,0 +1,101 @@
+"""The certificate of a release: what was promised, measured and decided, and the hashes of all files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybrid.evaluate.measure import Evaluation
+from hybrid.release.guarantee import guarantee_sentence
+from hybrid.release.policy import Policy
+from hybrid.release.redact import WITHHELD, public_config
+from hybrid.release.run import FinishedRun
+from hybrid.release.verdict import Verdict
+
+FORMAT = 1
+METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")
+SEED_NOTE = "withheld: with the seed the draws could be repeated, and a guess of the source confirmed"
+DATA_NOTE = "HMAC-SHA256 of the source under a key that only the publisher has"
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Who let a release out that the policy wanted reviewed, and why."""
+
+    by: str
+    reason: str
+
+
+def build_certificate(
+    run: FinishedRun,
+    *,
+    release: str,
+    created: str,
+    verdict: Verdict,
+    policy: Policy,
+    acceptance: Acceptance | None,
+    data_tag: str,
+    release_tag: str,
+    files: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The content of ``certificate.json``.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        What is published.
+    release, created : str
+        Name of the release's folder; when it was made (UTC, ISO 8601).
+    verdict, policy, acceptance
+        What the gate said, by which rules, and who accepted a review.
+    data_tag, release_tag : str
+        As :mod:`hybrid.release.identity` gives them.
+    files : mapping
+        ``{"sha256", "bytes"}`` of every other file of the release.
+
+    Returns
+    -------
+    dict
+        Of JSON types; ``checksum`` is that of all other entries. It finds accidents; who fears forgers compares
+        the certificate's own SHA-256 with one received on another way.
+    """
+    content = {
+        "format": FORMAT,
+        "release": release,
+        "name": run.manifest.get("name"),
+        "created": created,
+        "verdict": verdict.to_json(),
+        "policy": {
+            "name": policy.name,
+            "version": policy.version,
+            "owner": policy.owner,
+            "sha256": policy.sha256,
+        },
+        "acceptance": None if acceptance is None else asdict(acceptance),
+        "guarantee": guarantee_sentence(run.anonymization, run.manifest["config"], run.evaluation),
+        "anonymization": None if run.anonymization is None else run.anonymization.to_json(),
+        "metrics": metrics_of(run.evaluation),
+        "config": public_config(run.manifest["config"]),
+        "seed": SEED_NOTE,
+        "source": {"tag": data_tag, "about": DATA_NOTE, "fingerprint": WITHHELD},
+        "release_tag": release_tag,
+        "code": {key: run.manifest.get(key) for key in ("packages", "python", "git")},
+        "files": {name: dict(about) for name, about in sorted(files.items())},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(content))
+    return plain | {"checksum": checksum(plain)}
+
+
+def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The numbers of an evaluation, without the details."""
+    return [{key: metric.to_json()[key] for key in METRIC_ENTRIES} for metric in evaluation.metrics]
+
+
+def checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 of a certificate without its entry ``checksum``, as canonical JSON (sorted keys, no spaces)."""
+    rest = {key: value for key, value in content.items() if key != "checksum"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

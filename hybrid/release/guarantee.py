@@ -1,0 +1,96 @@
+"""Say honestly which guarantee survives the pipeline, and which does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.evaluate.measure import Evaluation, Measure
+
+
+def guarantee_sentence(
+    anonymization: AnonymizationResult | None, config: Mapping[str, Any], evaluation: Evaluation
+) -> str:
+    """What a reader of a release may rely on, in a few plain sentences.
+
+    Parameters
+    ----------
+    anonymization : AnonymizationResult or None
+        How the intermediate table was made; None if nothing was anonymized.
+    config : mapping
+        The run's config as resolved (JSON types); its sections ``sample``, ``transition`` and ``synthesize`` count.
+    evaluation : Evaluation
+        Which privacy metrics were measured on the synthetic table.
+
+    Returns
+    -------
+    str
+        No cell value, no seed, no path.
+    """
+    if anonymization is None:
+        start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
+    else:
+        start = [*_anonymity(anonymization), *_restored(config)]
+    records = "training records" if anonymization is None else "records of the intermediate table"
+    end = [_sampled(config, records), "No differential privacy is claimed.", *_measured(evaluation)]
+    return " ".join([*start, *end])
+
+
+def _anonymity(result: AnonymizationResult) -> Iterator[str]:
+    models = "".join(f", {_model(model)}" for model in result.models)
+    checked = " (checked again on the finished table)" if result.verified else ""
+    yield (
+        f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
+        f"its smallest class has {result.min_class_size} records, and {result.suppressed} of {result.records} "
+        f"records were suppressed."
+    )
+    yield (
+        "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns went "
+        "on as they are in the source, and the published rows themselves are not k-anonymous."
+    )
+
+
+def _model(model: Mapping[str, Any]) -> str:
+    of = f" of {model['attribute']}" if model.get("attribute") else ""
+    if model.get("model") == "l_diversity":
+        return f"{model.get('kind', 'distinct')} l-diversity{of} with l = {model['l']}"
+    rest = ", ".join(f"{key} = {value}" for key, value in model.items() if key not in ("model", "attribute"))
+    return f"{model.get('model', 'model')}{of} ({rest})"
+
+
+def _restored(config: Mapping[str, Any]) -> Iterator[str]:
+    transition = config.get("transition") or {}
+    if transition.get("method") == "conditional":
+        yield (
+            "Values were put back in place of generalized ones by drawing from distributions estimated on the original "
+            "records, so the published table is not a function of the k-anonymous table alone."
+        )
+    elif transition:
+        yield f"Values were put back in place of generalized ones by the method {transition.get('method')}."
+
+
+def _sampled(config: Mapping[str, Any], records: str) -> str:
+    sample = config.get("sample") or {}
+    share = sample.get("beta", 1)
+    if share == 1:
+        used = f"All {records} were used"
+    elif sample.get("method") == "simple":
+        used = f"A random share of {share:g} of the {records} was used"
+    else:
+        within = " within strata" if sample.get("method") == "stratified" else ""
+        used = f"Each of the {records} was used with probability {share:g}{within}"
+    generator = (config.get("synthesize") or {}).get("generator")
+    return f"{used}; {'no generator was trained' if generator == 'none' else f'the generator was {generator}'}."
+
+
+def _measured(evaluation: Evaluation) -> Iterator[str]:
+    privacy = [metric for metric in evaluation.metrics if (metric.family, metric.stage) == ("privacy", "synthetic")]
+    done = list(dict.fromkeys(metric.name for metric in privacy if isinstance(metric.outcome, Measure)))
+    failed = [name for name in dict.fromkeys(metric.name for metric in privacy) if name not in done]
+    if done:
+        yield f"Privacy was measured empirically by {', '.join(done)}; an attack that is not listed was not tried."
+    else:
+        yield "No attack on the published table was measured."
+    if failed:
+        yield f"Not computable: {', '.join(failed)}."

@@ -1,0 +1,76 @@
+"""Recognize the same source and method again, without letting anybody else do so.
+
+A plain SHA-256 of a table confirms a guess: whoever knows all records but one can try values for the last until the
+hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
+key and the source, the steward can show an auditor which source a release came from; nobody else learns anything
+beyond "same source" or "another source".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hybrid.errors import OutputError
+from hybrid.fingerprint import fingerprint
+from hybrid.locks import locked
+from hybrid.release.redact import public_config
+
+KEY = "release.key"
+KEY_BYTES = 32
+
+
+def release_key(private_dir: Path) -> bytes:
+    """The installation's secret (32 random bytes, file mode 0600), made when first asked for.
+
+    Losing it is harmless: the same source then counts as a new one.
+
+    Raises
+    ------
+    OutputError
+        The folder or the file cannot be made, or the file is not such a key.
+    """
+    path = private_dir / KEY
+    try:
+        private_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(private_dir / f".{KEY}.lock"):
+            if not path.exists():
+                _make(path)
+            key = path.read_bytes()
+    except OSError as error:
+        raise OutputError(f"{path}: the release key cannot be made or read ({error.strerror})") from None
+    if len(key) != KEY_BYTES:
+        raise OutputError(f"{path}: this is not a release key", mend="remove the file; a new key will be made")
+    return key
+
+
+def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
+    """What stands for the source in a certificate; 64 hexadecimal digits."""
+    return _tag(key, "data", manifest["data_fingerprint"])
+
+
+def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
+    """What stands for source and method together: equal for runs that differ only in seed, places and time."""
+    return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
+
+
+def _tag(key: bytes, *parts: str) -> str:
+    return hmac.new(key, fingerprint(parts).encode(), hashlib.sha256).hexdigest()
+
+
+def _make(path: Path) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(secrets.token_bytes(KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,187 @@
+"""A policy: which numbers let a table out, which need a second look, which hold it back.
+
+A policy is a YAML file with an owner and a version. Every rule has two limits: beyond ``review`` a person decides,
+beyond ``block`` nothing is released.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from hybrid.errors import ConfigError, Problem
+from hybrid.evaluate.measure import Direction, Stage
+from hybrid.options import Options
+from hybrid.release.verdict import Status
+
+Compare = Literal["value", "low", "high", "difference_to_reference", "ratio_to_reference", "difference_to_stage"]
+
+
+class Rule(Options):
+    """What every rule has: two limits, and the words around them."""
+
+    name: str = Field(min_length=1)
+    """What the rule is called in verdicts and certificates; unique in a policy."""
+    review: float | None = Field(default=None, allow_inf_nan=False)
+    """Beyond this a person decides. A number that equals a limit is within it."""
+    block: float | None = Field(default=None, allow_inf_nan=False)
+    """Beyond this nothing is released."""
+    if_not_computable: Status = "block"
+    """What follows where the number does not exist: pass (the rule does not apply then), review or block. A metric
+    that failed or timed out is never passed: review at least."""
+    reason: str = Field(min_length=1)
+    """Why the rule exists, in one sentence."""
+    mend: str = ""
+    """What to try when the rule is not met."""
+
+    @property
+    def better(self) -> Direction:
+        """Whether lower or higher numbers are better."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> Self:
+        if self.review is None and self.block is None:
+            raise ValueError("a rule needs a limit: review, block or both")
+        if self.review is not None and self.block is not None:
+            stricter = self.review <= self.block if self.better == "lower" else self.review >= self.block
+            if not stricter:
+                side = "below" if self.better == "lower" else "above"
+                raise ValueError(f"review must not be looser than block: {self.better} is better, so it lies {side}")
+        return self
+
+
+class MetricRule(Rule):
+    """A limit on a metric of the evaluation."""
+
+    metric: str
+    """Name of the metric, as `hybrid metrics` lists it."""
+    stage: Stage = "synthetic"
+    """original | anonymized | synthetic | baseline."""
+    column: str | None = None
+    """The target or secret the metric is about. Not given: every one is checked."""
+    direction: Direction
+    """Whether lower or higher values of the metric are better; must be the metric's own."""
+    compare: Compare = "value"
+    """What the limits are about: the value; the low or high end of its interval; value - reference;
+    value / reference; value - the same metric's value at the stage ``other``."""
+    other: Stage | None = None
+    """For difference_to_stage."""
+    allowance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Values up to this pass whatever the reference is: a ratio_to_reference of tiny numbers says little."""
+
+    @property
+    def better(self) -> Direction:
+        """Whether lower or higher numbers are better."""
+        return self.direction
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if (self.compare == "difference_to_stage") != (self.other is not None):
+            raise ValueError("other names the second stage of compare: difference_to_stage, and only of it")
+        if self.allowance is not None and (self.compare != "ratio_to_reference" or self.direction != "lower"):
+            raise ValueError("allowance goes with compare: ratio_to_reference and direction: lower")
+        return self
+
+
+class AnonymityRule(Rule):
+    """A limit on the anonymized (intermediate) table."""
+
+    quantity: Literal["k", "l", "suppressed_share"]
+    """k: size of the smallest equivalence class; l: smallest l of the l-diversity models in force;
+    suppressed_share: suppressed records / all records, 0..1."""
+    if_not_computable: Status = "review"
+    """What follows where nothing was anonymized, or (l) no l-diversity model was in force."""
+
+    @property
+    def better(self) -> Direction:
+        """Whether lower or higher numbers are better."""
+        return "lower" if self.quantity == "suppressed_share" else "higher"
+
+
+class Policy(Options):
+    """All rules that a release must meet."""
+
+    name: str = Field(min_length=1)
+    """What the policy is called."""
+    version: str = Field(min_length=1)
+    """Changed by the owner with every change of a rule. In quotes, since 1.10 is not 1.1."""
+    owner: str = Field(min_length=1)
+    """Who answers for the limits."""
+    description: str = ""
+    """What the policy is for."""
+    anonymity: tuple[AnonymityRule, ...] = ()
+    """Rules about the anonymized table."""
+    rules: tuple[MetricRule, ...] = ()
+    """Rules about metrics."""
+
+    @property
+    def all_rules(self) -> tuple[Rule, ...]:
+        """Every rule, those about the anonymized table first."""
+        return (*self.anonymity, *self.rules)
+
+    @property
+    def sha256(self) -> str:
+        """Of the policy's content: the same for the same rules, however the file is written."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        names = [rule.name for rule in self.all_rules]
+        if not names:
+            raise ValueError("a policy without rules would let everything out")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"rules need different names; these stand twice: {', '.join(twice)}")
+        return self
+
+
+def load_policy(path: Path | None = None) -> Policy:
+    """Read a policy.
+
+    Parameters
+    ----------
+    path : Path or None
+        A YAML file. None: the default policy that comes with the package.
+
+    Raises
+    ------
+    ConfigError
+        The file is missing or not YAML, or holds unknown keys or limits that contradict each other; all problems
+        at once.
+    """
+    if path is None:
+        text = files("hybrid.release").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
+        return Policy.model_validate(yaml.safe_load(text))
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: the policy cannot be read ({error.strerror})",
+            mend="correct `policy:` in the config, or leave it out for the default policy",
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}:" if mark else ""
+        raise ConfigError(f"{path}:{where} the policy is not valid YAML", mend="correct the line") from None
+    try:
+        return Policy.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(_problem(path, detail) for detail in error.errors(include_url=False)) from None
+
+
+def _problem(path: Path, detail: Mapping[str, Any]) -> Problem:
+    where = ".".join(map(str, detail["loc"])) or "the file"
+    if detail["type"] == "extra_forbidden":
+        sections: dict[str, type[Options]] = {"rules": MetricRule, "anonymity": AnonymityRule}
+        model = sections.get(str(detail["loc"][0]), Policy)
+        return Problem(f"{path}: {where}: unknown key", f"known keys here: {', '.join(sorted(model.model_fields))}")
+    return Problem(f"{path}: {where}: {detail['msg'].removeprefix('Value error, ')}")

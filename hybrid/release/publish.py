@@ -1,0 +1,206 @@
+"""Let a run out: through the gate, into ``releases/<date>-<id>/``, whole or not at all.
+
+A release holds the synthetic table, the report, the evaluation, a redacted manifest and the certificate. Labels of
+real records (``anonymized.parquet``), models, seeds and paths stay behind.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hybrid.errors import ConfigError, GateRefused, Problem
+from hybrid.fingerprint import file_sha256
+from hybrid.manifest import MANIFEST, hash_files
+from hybrid.release.certificate import Acceptance, build_certificate
+from hybrid.release.folder import (
+    CERTIFICATE,
+    Release,
+    incoming,
+    latest_in,
+    opened,
+    place,
+    point_latest,
+    releases_in,
+    take_away,
+)
+from hybrid.release.gate import judge
+from hybrid.release.identity import data_tag, release_key, release_tag
+from hybrid.release.policy import Policy
+from hybrid.release.redact import public_evaluation, public_manifest, refuse_leaks
+from hybrid.release.run import EVALUATION, FinishedRun, changed, read_run
+from hybrid.release.verdict import Verdict
+from hybrid.release.verify import verify
+
+logger = logging.getLogger(__name__)
+
+
+def publish(
+    run_dir: Path,
+    releases_dir: Path,
+    private_dir: Path,
+    policy: Policy,
+    *,
+    accept_review: bool = False,
+    by: str = "",
+    reason: str = "",
+) -> Path:
+    """Publish a finished run if its policy lets it out.
+
+    The run's numbers are judged here, from files checked against the manifest, not taken from an earlier verdict.
+    The release is filled under a hidden name, written through to the disk and renamed; then ``latest`` is exchanged.
+    Killed at any point, every earlier release is whole and ``latest`` names a whole release; the next call removes
+    what was left. A release is never overwritten. Runs of the same source, hierarchies and method (whatever their
+    seed) are one release: publishing the second returns the first, unless that was damaged since.
+
+    Parameters
+    ----------
+    run_dir : Path
+        Folder of a finished run.
+    releases_dir : Path
+        The public zone; made if needed.
+    private_dir : Path
+        The private zone; keeps the key of :mod:`hybrid.release.identity`.
+    policy : Policy
+        The rules.
+    accept_review : bool
+        Publish although the verdict is review; never although it is block.
+    by, reason : str
+        Who accepts the review and why; both stand in the certificate.
+
+    Returns
+    -------
+    Path
+        The release's folder.
+
+    Raises
+    ------
+    GateRefused
+        The verdict is block, or review that nobody accepted; the failed checks are the problems.
+    ConfigError
+        A review is accepted without a name or a reason, or the policy contradicts a metric.
+    DataError, VerificationError
+        The run is not complete, was changed, or a file holds what must not leave.
+    OutputError
+        The folder is not writable or the disk is full; no release was changed.
+    """
+    run = read_run(run_dir)
+    verdict = judge(policy, run.evaluation, run.anonymization)
+    acceptance = _admit(verdict, accept_review, by.strip(), reason.strip())
+    key = release_key(private_dir)
+    tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
+    with opened(releases_dir):
+        existing = _published(releases_dir, tags["release_tag"])
+        if existing is not None:
+            logger.info("already published as %s", existing.path.name)
+            _catch_up(releases_dir, existing)
+            return existing.path
+        release = _build(run, releases_dir, private_dir, verdict, policy, acceptance, tags)
+        point_latest(release)
+        return release
+
+
+def retain(releases_dir: Path, keep: int) -> list[str]:
+    """Remove all but the newest releases.
+
+    Parameters
+    ----------
+    releases_dir : Path
+        The public zone.
+    keep : int
+        How many of the newest stay, 1 or more. Beyond those, the one ``latest`` names stays, and the newest that
+        :func:`verify` finds whole. Folders without a readable certificate are not touched.
+
+    Returns
+    -------
+    list of str
+        Names of the removed releases, oldest first.
+    """
+    if keep < 1:
+        raise ConfigError(f"keep is {keep}; at least one release must stay", mend="set keep to 1 or more")
+    with opened(releases_dir):
+        releases = releases_in(releases_dir)
+        latest = latest_in(releases_dir)
+        good = next((release for release in reversed(releases) if not verify(release.path)), None)
+        protected = {release.path.name for release in (latest, good) if release is not None}
+        removed = [release.path for release in releases[:-keep] if release.path.name not in protected]
+        for path in removed:
+            take_away(path)
+    return [path.name for path in removed]
+
+
+def _admit(verdict: Verdict, accept_review: bool, by: str, reason: str) -> Acceptance | None:
+    if verdict.status == "pass":
+        return None
+    if verdict.status == "review" and accept_review:
+        if not by or not reason:
+            raise ConfigError(
+                "accepting a review needs a name and a reason", mend="give both; the certificate shows them"
+            )
+        return Acceptance(by, reason)
+    failed = [check for check in verdict.checks if check.status != "pass"]
+    problems = [Problem(f"{check.status}: {check.rule}: {check.message}", check.mend) for check in failed]
+    if verdict.status == "review":
+        problems.append(Problem("the policy wants a person to decide", "accept the review with a name and a reason"))
+    raise GateRefused(problems)
+
+
+def _published(releases_dir: Path, release_tag: str) -> Release | None:
+    """The newest undamaged release of the same source and method."""
+    same = [release for release in releases_in(releases_dir) if release.certificate.get("release_tag") == release_tag]
+    for release in reversed(same):
+        if not verify(release.path):
+            return release
+        logger.warning("release %s has changed since it was published; a new one is made", release.path.name)
+    return None
+
+
+def _catch_up(releases_dir: Path, existing: Release) -> None:
+    """Point ``latest`` to a release that was killed before that; never back to an older one."""
+    latest = latest_in(releases_dir)
+    if latest is None or latest.created < existing.created:
+        point_latest(existing.path)
+
+
+def _build(
+    run: FinishedRun,
+    releases_dir: Path,
+    private_dir: Path,
+    verdict: Verdict,
+    policy: Policy,
+    acceptance: Acceptance | None,
+    tags: Mapping[str, str],
+) -> Path:
+    now = datetime.now(UTC)
+    target = releases_dir / f"{now:%Y-%m-%d}-{secrets.token_hex(4)}"
+    with incoming(releases_dir) as temporary:
+        for name, sha256 in run.payload.items():
+            shutil.copyfile(run.folder / name, temporary / name)
+            if file_sha256(temporary / name) != sha256:
+                raise changed(run.folder / name)
+        _write_json(temporary / EVALUATION, public_evaluation(run.evaluation.to_json()))
+        _write_json(temporary / MANIFEST, public_manifest(run.manifest))
+        certificate = build_certificate(
+            run,
+            release=target.name,
+            created=now.isoformat(timespec="microseconds"),
+            verdict=verdict,
+            policy=policy,
+            acceptance=acceptance,
+            files=hash_files(temporary),
+            **tags,
+        )
+        _write_json(temporary / CERTIFICATE, certificate)
+        refuse_leaks(temporary, run, private_dir)
+        place(temporary, target)
+    return target
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,89 @@
+"""From the operator's zone to the public one: what a release may say about its run.
+
+What may leave is listed; anything else stays. Withheld are: the seed (with it and a guess of the source, the
+release could be repeated and the guess confirmed), every path and address, and the plain fingerprint of the data
+(whoever guesses the table, row for row, could confirm the guess).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hybrid.errors import Problem, VerificationError
+from hybrid.release.run import FinishedRun
+
+WITHHELD = "withheld"
+METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output")
+"""Sections of a config that say how, and not on what."""
+COLUMN = ("role", "kind", "target")
+MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages")
+_PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
+_PLACE = re.compile(r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://")
+_LONGEST_COMMON_SEED = 10**8
+"""Smaller seeds are digits that stand anywhere by chance."""
+
+
+def public_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """How the release was made: the method's options and the columns' roles, without seeds and places."""
+    columns = (config.get("data") or {}).get("columns") or {}
+    roles = {name: {key: about[key] for key in COLUMN if key in about} for name, about in columns.items()}
+    return {key: _withhold(config[key]) for key in METHOD if key in config} | {"columns": roles}
+
+
+def public_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of a release: no seed, no places, no fingerprint of the data."""
+    kept = {key: manifest[key] for key in MANIFEST_ENTRIES if key in manifest}
+    return kept | {"config": public_config(manifest["config"]), "seed": WITHHELD, "data_fingerprint": WITHHELD}
+
+
+def public_evaluation(content: Any) -> Any:
+    """An evaluation without the seeds that details may hold."""
+    if isinstance(content, Mapping):
+        return {key: public_evaluation(value) for key, value in content.items() if not _is_seed(key, value)}
+    return [public_evaluation(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
+    """Look for the seed, the data's fingerprint and private places in what is to be published.
+
+    A last line of defence over all texts but the table itself; :func:`public_manifest` and its like are the first.
+
+    Raises
+    ------
+    VerificationError
+        Some are there. The message names the file and what it holds, not the content.
+    """
+    secrets = {
+        "the data's fingerprint": str(run.manifest["data_fingerprint"]),
+        "the path of the run": str(run.folder.resolve()),
+        "the path of the private zone": str(private_dir.resolve()),
+        "the path of the data": str((run.manifest["config"].get("data") or {}).get("path") or ""),
+    }
+    if not Path(secrets["the path of the data"]).is_absolute():
+        del secrets["the path of the data"]
+    if run.manifest["seed"] >= _LONGEST_COMMON_SEED:
+        secrets["the seed"] = str(run.manifest["seed"])
+    problems = [
+        Problem(f"{path.name} holds {what}; nothing was published", "write the file without it")
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".html", ".json")
+        for what, secret in secrets.items()
+        if secret and secret.encode() in path.read_bytes()
+    ]
+    if problems:
+        raise VerificationError(problems)
+
+
+def _withhold(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: WITHHELD if _PRIVATE_KEY.search(str(key)) else _withhold(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_withhold(item) for item in value]
+    return WITHHELD if isinstance(value, str) and _PLACE.search(value) else value
+
+
+def _is_seed(key: str, value: Any) -> bool:
+    return key in ("seed", "seeds", "random_state") and isinstance(value, int | list)

@@ -1,0 +1,124 @@
+"""A finished run, as the pipeline leaves it, small and without any model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.manifest import Recorder, build_manifest
+from hybrid.release.policy import Policy
+
+SEED = 4_611_686_018_427_387_904
+FINGERPRINT = "c0ffee" * 10 + "cafe"
+CANARY_LABEL = "label-of-a-real-record"
+
+RunMaker = Callable[..., Path]
+
+
+def an_anonymization(**changes: Any) -> AnonymizationResult:
+    models = ({"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": "occupation"},)
+    loss = {"name": "loss", "value": 0.4, "per_attribute": {"age": 0.4}}
+    result = AnonymizationResult("exact", 5, models, {"age": 2}, loss, 20, 1000, 90, 5, True, 0.0, 1.5, {"own": True})
+    return replace(result, **changes)
+
+
+def an_evaluation(copies: float = 0.001, control: float = 0.001) -> Evaluation:
+    privacy = ("privacy", "synthetic", "lower")
+    return Evaluation(
+        (
+            MetricResult("identical_match", *privacy, Measure(copies, 0.0005, 0.002, control, 1000, {"seed": 12})),
+            MetricResult("dcr_share", *privacy, Measure(0.5, 0.48, 0.52, 0.5, 1000)),
+            MetricResult("inference", *privacy, NotComputable("no secrets were named"), column="pay"),
+            MetricResult(
+                "tstr", "utility", "synthetic", "higher", Measure(0.9, 0.89, 0.91, 0.92, 500), column="income"
+            ),
+        )
+    )
+
+
+def config(folder: Path) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "name": "adult",
+        "seed": SEED,
+        "data": {
+            "path": str(folder / "secret-place" / "adult.csv"),
+            "separator": ",",
+            "columns": {"age": {"role": "quasi_identifier", "kind": "integer", "hierarchy": "../h/age.csv"}},
+        },
+        "anonymize": {"engine": "exact", "k": 5},
+        "sample": {"method": "stratified", "beta": 0.5, "by": "equivalence_class"},
+        "transition": {"method": "conditional", "order": "pre"},
+        "synthesize": {"generator": "cart", "options": {"seed": SEED, "worker_path": "/opt/worker"}},
+        "policy": "policies/own.yaml",
+    }
+
+
+@pytest.fixture
+def anonymization() -> Callable[..., AnonymizationResult]:
+    return an_anonymization
+
+
+@pytest.fixture
+def evaluation() -> Callable[..., Evaluation]:
+    return an_evaluation
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> RunMaker:
+    def make(
+        name: str = "run",
+        *,
+        seed: int = SEED,
+        data_fingerprint: str = FINGERPRINT,
+        rows: str = "age,income\n41,low\n",
+        measured: Evaluation | None = None,
+        anonymized: AnonymizationResult | None = an_anonymization(),  # noqa: B008
+        report: str = "<html>report</html>",
+        **sections: Any,
+    ) -> Path:
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "synthetic.csv").write_text(rows)
+        (folder / "anonymized.parquet").write_text(CANARY_LABEL)
+        (folder / "report.html").write_text(report)
+        (folder / "evaluation.json").write_text(json.dumps((measured or an_evaluation()).to_json()))
+        if anonymized is not None:
+            (folder / "anonymization.json").write_text(json.dumps(anonymized.to_json()))
+        recorder = Recorder()
+        with recorder.stage("synthesize"):
+            pass
+        manifest = build_manifest(
+            name="adult",
+            config=config(tmp_path) | {"seed": seed} | sections,
+            seed=seed,
+            data_fingerprint=data_fingerprint,
+            folder=folder,
+            stages=recorder.stages,
+        )
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def policy() -> Policy:
+    copies = {"metric": "identical_match", "direction": "lower", "compare": "ratio_to_reference"}
+    words = {"reason": "Copies are people.", "mend": "train less"}
+    return Policy.model_validate(
+        {
+            "name": "test",
+            "version": "1",
+            "owner": "the tests",
+            "anonymity": [{"name": "k", "quantity": "k", "review": 5, "block": 2, "reason": "Crowds hide."}],
+            "rules": [{"name": "copies", **copies, "review": 1.5, "block": 2, **words}],
+        }
+    )

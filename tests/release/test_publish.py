@@ -1,0 +1,410 @@
+"""A release is whole, holds only what may leave, and is there once."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
+from hybrid.evaluate.measure import Evaluation
+from hybrid.release import folder as folder_module
+from hybrid.release.policy import Policy
+from hybrid.release.publish import publish, retain
+from hybrid.release.verify import verify
+
+RunMaker = Callable[..., Path]
+FILES = {"certificate.json", "evaluation.json", "manifest.json", "report.html", "synthetic.csv"}
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Path:
+    return tmp_path / "releases"
+
+
+@pytest.fixture
+def out(releases: Path, tmp_path: Path, policy: Policy) -> Callable[..., Path]:
+    def let_out(run: Path, **options: Any) -> Path:
+        return publish(run, releases, tmp_path / "work", options.pop("policy", policy), **options)
+
+    return let_out
+
+
+def certificate(release: Path) -> Any:
+    return json.loads((release / "certificate.json").read_text())
+
+
+def visible(releases: Path) -> set[str]:
+    return {path.name for path in releases.iterdir() if not path.name.startswith(".")}
+
+
+def hidden(releases: Path) -> set[str]:
+    return {path.name for path in releases.iterdir() if path.name.startswith(".")}
+
+
+def test_a_release_is_whole_and_read_only(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
+    run = make_run()
+    release = out(run)
+    assert verify(release) == []
+    assert {path.name for path in release.iterdir()} == FILES
+    assert (release / "synthetic.csv").read_bytes() == (run / "synthetic.csv").read_bytes()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in release.iterdir()} == {0o444}
+    assert stat.S_IMODE(release.stat().st_mode) == 0o755
+    assert (releases / "latest").resolve() == release.resolve()
+    assert (releases / "latest").readlink() == Path(release.name)
+    assert hidden(releases) == {".publish.lock"}
+    assert certificate(release)["release"] == release.name
+
+
+def test_the_certificate_says_what_was_decided(make_run: RunMaker, out: Callable[..., Path], policy: Policy) -> None:
+    content = certificate(out(make_run()))
+    assert content["verdict"]["status"] == "pass"
+    assert [check["rule"] for check in content["verdict"]["checks"]] == ["k", "copies"]
+    assert content["policy"] == {"name": "test", "version": "1", "owner": "the tests", "sha256": policy.sha256}
+    assert content["acceptance"] is None
+    assert "No differential privacy is claimed." in content["guarantee"]
+    assert content["config"]["anonymize"] == {"engine": "exact", "k": 5}
+    assert content["config"]["columns"] == {"age": {"role": "quasi_identifier", "kind": "integer"}}
+    assert {metric["name"] for metric in content["metrics"]} == {"identical_match", "dcr_share", "inference", "tstr"}
+    assert set(content["files"]) == FILES - {"certificate.json"}
+    assert "numpy" in content["code"]["packages"]
+
+
+def test_nothing_private_leaves(make_run: RunMaker, out: Callable[..., Path], tmp_path: Path) -> None:
+    run = make_run()
+    release = out(run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    everything = b"".join(path.read_bytes() for path in release.iterdir())
+    private = [str(manifest["seed"]), manifest["data_fingerprint"], "secret-place", "/opt/worker", "../h/age.csv"]
+    private += [str(tmp_path), "label-of-a-real-record", "policies/own.yaml", '"seed": 12']
+    assert [text for text in private if text.encode() in everything] == []
+    assert json.loads((release / "manifest.json").read_text())["seed"] == "withheld"
+
+
+def test_the_source_is_recognized_only_with_the_key(make_run: RunMaker, tmp_path: Path, policy: Policy) -> None:
+    run = make_run()
+    one = publish(run, tmp_path / "a", tmp_path / "work", policy)
+    same_key = publish(run, tmp_path / "b", tmp_path / "work", policy)
+    other_key = publish(run, tmp_path / "c", tmp_path / "elsewhere", policy)
+    tags = [certificate(release)["source"]["tag"] for release in (one, same_key, other_key)]
+    assert tags[0] == tags[1] != tags[2]
+    key = tmp_path / "work" / "release.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert len(key.read_bytes()) == 32
+
+
+def test_a_damaged_key_is_refused(make_run: RunMaker, out: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "release.key").write_bytes(b"short")
+    with pytest.raises(OutputError, match="not a release key"):
+        out(make_run())
+
+
+@pytest.mark.parametrize("leak", ["{seed}", "{fingerprint}", "{run}"])
+def test_a_report_with_private_things_is_not_published(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path, leak: str
+) -> None:
+    seed, fingerprint = 9_876_543_210, "deadbeef" * 8
+    report = leak.format(seed=seed, fingerprint=fingerprint, run=tmp_path / "runs" / "run")
+    run = make_run(report=f"<html>{report}</html>", seed=seed, data_fingerprint=fingerprint)
+    with pytest.raises(VerificationError, match=r"report\.html holds the ") as caught:
+        out(run)
+    assert report not in str(caught.value)
+    assert visible(releases) == set()
+
+
+def bad(evaluation: Callable[..., Evaluation], ratio: float) -> Evaluation:
+    return evaluation(copies=0.001 * ratio)
+
+
+def test_blocked_runs_stay(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, evaluation: Callable[..., Evaluation]
+) -> None:
+    run = make_run(measured=bad(evaluation, 3))
+    for options in ({}, {"accept_review": True, "by": "me", "reason": "want it"}):
+        with pytest.raises(GateRefused, match=r"block: copies: .* 3 times the reference") as caught:
+            out(run, **options)
+        assert caught.value.exit_code == 3
+        assert len(caught.value.problems) == 1
+        assert caught.value.problems[0].mend == "train less"
+    assert not releases.exists()
+
+
+def test_reviews_need_a_name_and_a_reason(
+    make_run: RunMaker, out: Callable[..., Path], evaluation: Callable[..., Evaluation]
+) -> None:
+    run = make_run(measured=bad(evaluation, 1.8))
+    with pytest.raises(GateRefused, match="wants a person to decide"):
+        out(run)
+    for options in ({}, {"by": "Ada", "reason": " "}, {"reason": "because"}):
+        with pytest.raises(ConfigError, match="a name and a reason"):
+            out(run, accept_review=True, **options)
+    release = out(run, accept_review=True, by="Ada", reason="rare rows looked at")
+    assert certificate(release)["acceptance"] == {"by": "Ada", "reason": "rare rows looked at"}
+    assert verify(release) == []
+
+
+def test_an_acceptance_of_a_pass_is_not_recorded(make_run: RunMaker, out: Callable[..., Path]) -> None:
+    assert certificate(out(make_run(), accept_review=True))["acceptance"] is None
+
+
+def test_the_same_run_is_one_release(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
+    first = out(make_run())
+    assert out(make_run("again")) == first
+    assert out(make_run("other seed", seed=99)) == first
+    assert visible(releases) == {first.name, "latest"}
+
+
+def test_other_data_or_options_are_another_release(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    first = out(make_run())
+    second = out(make_run("data", data_fingerprint="ab" * 32))
+    third = out(make_run("options", anonymize={"engine": "exact", "k": 10}))
+    assert visible(releases) == {first.name, second.name, third.name, "latest"}
+    assert (releases / "latest").resolve().name == third.name
+
+
+def test_publishing_an_old_run_again_does_not_turn_latest_back(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    run = make_run()
+    first = out(run)
+    second = out(make_run("new", data_fingerprint="ab" * 32))
+    assert out(run) == first
+    assert (releases / "latest").resolve().name == second.name
+
+
+def test_a_damaged_release_is_not_given_for_the_run(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    run = make_run()
+    first = out(run)
+    (first / "synthetic.csv").chmod(0o644)
+    (first / "synthetic.csv").write_text("other rows")
+    second = out(run)
+    assert second != first
+    assert verify(second) == []
+    assert (releases / "latest").resolve().name == second.name
+
+
+@pytest.mark.parametrize("name", ["synthetic.csv", "report.html", "evaluation.json", "anonymization.json"])
+def test_a_run_that_was_changed_is_not_published(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, name: str
+) -> None:
+    run = make_run()
+    (run / name).write_text((run / name).read_text() + " ")
+    with pytest.raises(VerificationError, match=f"{name}: the file was changed"):
+        out(run)
+    assert not releases.exists() or visible(releases) == set()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "evaluation.json"])
+def test_a_run_that_lacks_files_is_not_published(make_run: RunMaker, out: Callable[..., Path], name: str) -> None:
+    run = make_run()
+    (run / name).unlink()
+    with pytest.raises(DataError):
+        out(run)
+
+
+def test_an_unfinished_manifest_or_no_synthetic_table_is_told(make_run: RunMaker, out: Callable[..., Path]) -> None:
+    run = make_run()
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["files"]["synthetic.csv"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(DataError, match=r"lacks synthetic\.csv or \.parquet"):
+        out(run)
+    (run / "manifest.json").write_text("[]")
+    with pytest.raises(DataError, match="not the folder of a finished run"):
+        out(run)
+
+
+def test_without_anonymization_a_run_can_be_published(make_run: RunMaker, out: Callable[..., Path]) -> None:
+    release = out(make_run(anonymized=None), accept_review=True, by="Ada", reason="public data")
+    assert certificate(release)["anonymization"] is None
+    assert certificate(release)["guarantee"].startswith("Nothing was anonymized")
+
+
+def test_nobody_writes_where_nobody_can(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
+    releases.write_text("a file where the folder should be")
+    with pytest.raises(OutputError, match="writing failed"):
+        out(make_run())
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "symlink", "chmod"])
+def test_a_full_disk_leaves_the_earlier_release(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    first = out(make_run())
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_module.os, step, full)
+        with pytest.raises(OutputError, match="No space left on device"):
+            out(make_run("next", data_fingerprint="ab" * 32))
+    assert (releases / "latest").resolve().name == first.name
+    assert all(verify(releases / name) == [] for name in visible(releases))
+    second = out(make_run("retry", data_fingerprint="ab" * 32))
+    assert (releases / "latest").resolve().name == second.name
+    assert hidden(releases) == {".publish.lock"}
+
+
+def test_a_kernel_that_refuses_to_write_leaves_nothing(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    """A limit on the file size makes the kernel refuse in the middle of copying, as a full disk does."""
+    first = out(make_run())
+    run = make_run("large", data_fingerprint="ab" * 32, rows="a\n" + "1\n" * 100_000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(OutputError, match="File too large"):
+            out(run)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert visible(releases) == {first.name, "latest"}
+    assert hidden(releases) == {".publish.lock"}
+
+
+CHILD = """
+import json, os, signal, sys, time
+from pathlib import Path
+from hybrid.release.policy import Policy
+from hybrid.release.publish import publish
+
+run, releases, private, policy, point, count = sys.argv[1:]
+calls = 0
+
+def dying(original, after):
+    def call(*arguments, **options):
+        global calls
+        calls += 1
+        if calls < int(count):
+            return original(*arguments, **options)
+        if after:
+            original(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return call
+
+if point:
+    when, name = point.split(" ")
+    setattr(os, name, dying(getattr(os, name), when == "after"))
+print(publish(Path(run), Path(releases), Path(private), Policy.model_validate(json.loads(policy))))
+"""
+
+
+def child(run: Path, releases: Path, policy: Policy, point: str = "", count: int = 1) -> subprocess.Popen[str]:
+    arguments = [str(run), str(releases), str(releases.parent / "work"), policy.model_dump_json(), point, str(count)]
+    return subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+KILLS = [
+    ("before fsync", 1),
+    ("before fsync", 3),
+    ("after fsync", 6),
+    ("before chmod", 1),
+    ("before rename", 1),
+    ("after rename", 1),
+    ("before symlink", 1),
+    ("after symlink", 1),
+    ("before replace", 1),
+    ("after replace", 1),
+    ("before fsync", 8),
+]
+
+
+@pytest.mark.parametrize(("point", "count"), KILLS)
+def test_a_kill_leaves_every_release_whole(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, policy: Policy, point: str, count: int
+) -> None:
+    first = out(make_run())
+    run = make_run("next", data_fingerprint="ab" * 32)
+    process = child(run, releases, policy, point, count)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, "the kill did not happen"
+
+    names = visible(releases) - {"latest"}
+    assert first.name in names
+    assert all(verify(releases / name) == [] for name in names)
+    latest = (releases / "latest").resolve()
+    assert latest.name in names
+    if len(names) == 1:
+        assert latest == first.resolve()
+
+    second = out(run)
+    assert second != first
+    assert verify(second) == []
+    assert (releases / "latest").resolve() == second.resolve()
+    assert hidden(releases) == {".publish.lock"}
+    assert visible(releases) == {first.name, second.name, "latest"}
+
+
+def test_two_publishers_at_once_make_one_release(make_run: RunMaker, releases: Path, policy: Policy) -> None:
+    run = make_run()
+    pair = [child(run, releases, policy) for _ in range(2)]
+    printed = {process.communicate(timeout=60)[0].strip() for process in pair}
+    assert len(printed) == 1
+    assert verify(Path(printed.pop())) == []
+    assert len(visible(releases)) == 2
+
+
+def test_publishers_of_different_runs_wait_for_each_other(make_run: RunMaker, releases: Path, policy: Policy) -> None:
+    runs = [make_run(str(at), data_fingerprint=f"{at:064x}") for at in range(3)]
+    processes = [child(run, releases, policy) for run in runs]
+    printed = {Path(process.communicate(timeout=60)[0].strip()) for process in processes}
+    assert len(printed) == 3
+    assert all(verify(release) == [] for release in printed)
+    newest = max(printed, key=lambda release: certificate(release)["created"])
+    assert (releases / "latest").resolve() == newest.resolve()
+
+
+def several(make_run: RunMaker, out: Callable[..., Path], n: int) -> list[Path]:
+    return [out(make_run(str(at), data_fingerprint=f"{at:064x}")) for at in range(n)]
+
+
+def test_retention_keeps_the_newest(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
+    made = several(make_run, out, 4)
+    (releases / "notes").mkdir()
+    assert retain(releases, 2) == [made[0].name, made[1].name]
+    assert visible(releases) == {made[2].name, made[3].name, "latest", "notes"}
+    assert hidden(releases) == {".publish.lock"}
+    assert retain(releases, 5) == []
+
+
+def test_retention_never_removes_the_last_good_release(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    made = several(make_run, out, 4)
+    for damaged in made[2:]:
+        (damaged / "report.html").unlink()
+    assert retain(releases, 1) == [made[0].name, made[2].name]
+    assert verify(made[1]) == []
+
+
+def test_retention_never_removes_what_latest_names(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path
+) -> None:
+    made = several(make_run, out, 3)
+    folder_module.point_latest(made[0])
+    assert retain(releases, 1) == [made[1].name]
+    assert (releases / "latest").resolve() == made[0].resolve()
+
+
+@pytest.mark.parametrize("keep", [0, -1])
+def test_retention_keeps_at_least_one(releases: Path, keep: int) -> None:
+    with pytest.raises(ConfigError, match="at least one"):
+        retain(releases, keep)
