@@ -1,1 +1,20 @@
-"""Room to be filled."""
+"""Generators: one protocol, one codec, one registry."""
+
+from hybrid.synthesize.base import Encoded, Encoding, Feature, Generator, Model
+from hybrid.synthesize.fitted import FittedGenerator, fit
+from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.registry import REGISTRY, Availability, availability
+
+__all__ = [
+    "REGISTRY",
+    "Availability",
+    "Encoded",
+    "Encoding",
+    "Feature",
+    "FittedGenerator",
+    "Generator",
+    "Model",
+    "SynthesizeOptions",
+    "availability",
+    "fit",
+]

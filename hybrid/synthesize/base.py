@@ -1,54 +1,133 @@
-"""The protocol of every generator: learn a table, sample rows of the same shape."""
+"""The protocol of every generator: learn encoded columns, draw encoded rows.
+
+A generator never sees labels, dates or dtypes. The codec (:mod:`hybrid.synthesize.codec`) turns a table into
+columns of two sorts and turns what the generator draws back into a table, so that types, precision,
+categories and missing values are handled in one place for all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from hybrid.arrays import Array
 from hybrid.options import Options
 from hybrid.progress import Progress
-from hybrid.table import Table
 
 
-class FittedGenerator(Protocol):
-    """A trained model; private, since it may remember records."""
+@dataclass(frozen=True)
+class Feature:
+    """What a generator may know about one encoded column.
 
-    def sample(self, n_rows: int, seed: int) -> Table:
-        """Draw exactly ``n_rows`` new rows with the schema and the dtypes of the table learned from.
+    Parameters
+    ----------
+    name : str
+        Unique; for progress and messages.
+    n_levels : int
+        2 or more: discrete, int32 codes 0..n_levels-1. 0: continuous, float64.
+    ordered : bool
+        Whether the codes of a discrete column have an order (the missing state, if any, is apart from it).
+    missing : bool
+        Whether missing values occur: NaN in a continuous column, the last code of a discrete one.
+    target : bool
+        Whether users will train models that predict this column.
+    """
 
-        Raises
-        ------
-        GeneratorError
-            The model cannot give that many rows.
-        """
+    name: str
+    n_levels: int
+    ordered: bool
+    missing: bool
+    target: bool = False
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether the column holds codes."""
+        return self.n_levels > 0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table as numbers: no constant columns, no identifiers.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        At least one.
+    columns : sequence of numpy.ndarray, each of shape (n_rows,)
+        float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values
+        are steps above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never
+        infinite.
+    """
+
+    features: Sequence[Feature]
+    columns: Sequence[Array]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a generator wants its columns.
+
+    Parameters
+    ----------
+    max_levels : int
+        Numbers and dates with up to this many distinct values become ordered discrete columns: then only seen
+        values come out. 0: never.
+    flag_missing : bool
+        True: a continuous column with missing values comes as two, its values (holes filled with draws from
+        the others) and a discrete flag; continuous columns are then free of NaN.
+    """
+
+    max_levels: int = 0
+    flag_missing: bool = False
+
+
+class Model(Protocol):
+    """What a generator has learned. Private, since it may remember records."""
+
+    def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
+        """Draw exactly ``n_rows`` (1 or more) new rows, encoded as the training data; same seed, same rows."""
 
     def save(self, folder: Path) -> None:
-        """Write the model into a folder of the private zone."""
+        """Write the model into an existing folder of the private zone."""
 
 
 class Generator(Protocol):
-    """A kind of generator: its options, what it needs, and how it learns."""
+    """A kind of generator: what it is, its options, what it needs, and how it learns."""
 
     name: ClassVar[str]
-    Options: ClassVar[type[Options]]
+    title: ClassVar[str]
+    """One line that says what it is, with its source."""
+    licence: ClassVar[str]
+    """The licence of what does the work."""
     requires: ClassVar[tuple[str, ...]]
     """Import names of the packages it needs beyond the core."""
     extra: ClassVar[str | None]
     """The extra of this package that installs them."""
+    Options: ClassVar[type[Options]]
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """Named settings of the options; ``default`` is always there."""
 
-    def fit(self, table: Table, options: Any, seed: int, progress: Progress) -> FittedGenerator:
-        """Learn a table without identifiers.
+    def encoding(self, options: Any) -> Encoding:
+        """How the columns must come."""
+
+    def learn(self, data: Encoded, options: Any, seed: int, progress: Progress) -> Model:
+        """Learn the joint distribution of the columns.
 
         Parameters
         ----------
-        table : Table, n rows
-            Kinds and dtypes as ``hybrid.table`` documents them; missing values allowed everywhere.
+        data : Encoded, n rows, n >= 1
+            Not to be changed.
         options : Options
             An instance of this generator's ``Options``.
         seed : int
-            The same seed, table, options and versions give the same model where the library allows it.
+            The same seed, data, options and versions give the same model where the library allows it.
         progress : Progress
-            Told about every epoch or column.
+            Told about every column or epoch, with ``loss`` where there is one.
 
         Raises
         ------
@@ -56,5 +135,5 @@ class Generator(Protocol):
             Training failed.
         """
 
-    def load(self, folder: Path) -> FittedGenerator:
-        """Read a model that ``save`` wrote."""
+    def load(self, folder: Path) -> Model:
+        """Read a model that ``Model.save`` wrote."""

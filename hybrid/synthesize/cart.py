@@ -1,0 +1,226 @@
+"""Sequential regression and classification trees: the method of synthpop, on scikit-learn.
+
+The first column is drawn from its own distribution. Every next column is drawn from a tree grown on the
+columns before it: a synthetic record falls into a leaf and takes the value of one of the training records
+there (Reiter, J. Off. Stat. 21(3), 2005; Nowok, Raab, Dibben, J. Stat. Softw. 74(11), 2016,
+doi:10.18637/jss.v074.i11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+from pydantic import Field
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError
+from hybrid.options import Options
+from hybrid.progress import Progress
+from hybrid.randomness import stream
+from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.synthesize.predictors import Ranks, Scores, fit_scores, level_map
+
+MOST_CLASSES = 30
+"""Targets with more states are predicted through a projection of their indicators instead of one by one."""
+N_PROJECTED = 16
+"""Dimensions of that projection."""
+_FILE = "cart.joblib"
+
+
+class CartOptions(Options):
+    """Options of ``cart``."""
+
+    min_leaf: int = Field(default=5, ge=1)
+    """Training records that every leaf holds at least; larger: smoother, fewer copies."""
+    max_depth: int | None = Field(default=None, ge=1)
+    """Splits from root to leaf at most; null: no limit."""
+    smoothing: int = Field(default=5, ge=0)
+    """A number, date or amount that at most this many training records have is not copied: it is replaced by a
+    point between its neighbours, up to this many distinct values away. 0: copies are kept, as in synthpop."""
+    visit_order: tuple[str, ...] = ()
+    """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
+    given them; then the rest in the table's order."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """How one column is drawn: a tree, and the training values in its leaves.
+
+    ``donors`` (n,): training values ordered by leaf; ``starts`` (n_nodes + 1,): where each node's begin.
+    """
+
+    target: int
+    tree: Any
+    predictors: Mapping[int, Ranks | Scores]
+    donors: Array
+    starts: Array
+
+    def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
+        if self.tree is None:
+            return rng.choice(self.donors, size=n_rows)
+        leaves = self.tree.apply(_matrix(self.predictors, drawn))
+        begin, count = self.starts[leaves], np.diff(self.starts)[leaves]
+        picked: Array = self.donors[begin + (rng.random(n_rows) * count).astype(np.int64)]
+        return picked
+
+
+@dataclass(frozen=True)
+class _Smoother:
+    """Replaces rare values by points between their neighbours. ``distinct`` (m,) sorted, ``rare`` (m,) bool."""
+
+    distinct: Array
+    rare: Array
+    reach: int
+
+    def apply(self, values: Array, rng: np.random.Generator) -> Array:
+        at = np.searchsorted(self.distinct, values)
+        last = len(self.distinct) - 1
+        spread = np.isfinite(values) & self.rare[np.minimum(at, last)]
+        position = at[spread] + rng.uniform(-self.reach, self.reach, size=int(spread.sum()))
+        position = last - np.abs(last - np.abs(position) % (2 * last)) if last else position * 0
+        smoothed = values.copy()
+        smoothed[spread] = np.interp(position, np.arange(last + 1), self.distinct)
+        return smoothed
+
+
+@dataclass(frozen=True)
+class CartModel:
+    """Trees and their donors. Private: donors are training values."""
+
+    steps: tuple[_Step, ...]
+    smoothers: Mapping[int, _Smoother]
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        rng = stream(seed, "cart draw")
+        drawn: dict[int, Array] = {}
+        for step in self.steps:
+            drawn[step.target] = step.draw(drawn, n_rows, rng)
+        for at, smoother in self.smoothers.items():
+            drawn[at] = smoother.apply(drawn[at], rng)
+        return [drawn[at] for at in range(len(drawn))]
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        joblib.dump(self, folder / _FILE)
+
+
+class Cart:
+    """The generator ``cart``."""
+
+    name: ClassVar[str] = "cart"
+    title: ClassVar[str] = "sequential trees, the method of synthpop: seconds, no deep learning"
+    licence: ClassVar[str] = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
+    requires: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str | None] = None
+    Options: ClassVar[type[Options]] = CartOptions
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {},
+        "synthpop": {"min_leaf": 5, "smoothing": 0},
+    }
+
+    def encoding(self, options: CartOptions) -> Encoding:  # noqa: ARG002  (the protocol)
+        """Missing values stay within their columns."""
+        return Encoding()
+
+    def learn(self, data: Encoded, options: CartOptions, seed: int, progress: Progress) -> CartModel:
+        """Grow one tree per column; see :class:`CartOptions`."""
+        order = _order(data.features, options.visit_order)
+        rng = stream(seed, "cart fit")
+        steps = []
+        for position, target in enumerate(order):
+            steps.append(_grow(data, target, order[:position], options, rng))
+            progress("fit cart", position + 1, len(order))
+        smoothers = {
+            at: _smoother(data.columns[at], options.smoothing)
+            for at, feature in enumerate(data.features)
+            if options.smoothing and not feature.is_discrete
+        }
+        return CartModel(tuple(steps), smoothers)
+
+    def load(self, folder: Path) -> CartModel:
+        """As :class:`hybrid.synthesize.base.Generator`."""
+        model: CartModel = joblib.load(folder / _FILE)
+        return model
+
+
+def _order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
+    names = [feature.name for feature in features]
+    unknown = [name for name in first if name not in names]
+    if unknown:
+        raise GeneratorError(
+            f"cart: visit_order names columns that are not learned: {', '.join(map(repr, unknown))}",
+            mend=f"use columns that vary: {', '.join(names)}",
+        )
+    targets = [at for at, feature in enumerate(features) if feature.target]
+    return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))
+
+
+def _grow(data: Encoded, target: int, before: list[int], options: CartOptions, rng: np.random.Generator) -> _Step:
+    values = data.columns[target]
+    if not before:
+        return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
+    outcome = _outcome(values, data.features[target], rng)
+    predictors = _fit_predictors(data, before, outcome, options.min_leaf)
+    matrix = _matrix(predictors, {at: data.columns[at] for at in before})
+    tree = _tree(outcome, options, int(rng.integers(2**31)))
+    tree.fit(matrix, outcome)
+    leaves = tree.apply(matrix)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.tree_.node_count))])
+    return _Step(target, tree, predictors, values[np.argsort(leaves, kind="stable")], starts)
+
+
+def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
+    """What the tree predicts: classes (n,), or numbers (n, d) whose variance it reduces.
+
+    Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
+    missing. Many classes become a random projection of their indicators: the sum of the projections'
+    variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    """
+    if feature.is_discrete:
+        if feature.n_levels <= MOST_CLASSES:
+            return values
+        projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
+        projected: Array = projection[values]
+        return projected
+    missing = np.isnan(values)
+    ranks = np.zeros(len(values))
+    _, inverse, counts = np.unique(values[~missing], return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - (counts + 1) / 2
+    ranks[~missing] = middles[inverse]
+    ranks = (ranks - middles[inverse].mean()) / max(ranks[~missing].std(), 1e-12)
+    ranks[missing] = 0
+    return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
+
+
+def _tree(outcome: Array, options: CartOptions, seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    limits = {"min_samples_leaf": options.min_leaf, "max_depth": options.max_depth, "random_state": seed}
+    if outcome.ndim == 1:
+        return DecisionTreeClassifier(criterion="entropy", **limits)
+    return DecisionTreeRegressor(**limits)
+
+
+def _fit_predictors(data: Encoded, before: list[int], outcome: Array, min_count: int) -> dict[int, Ranks | Scores]:
+    numbers = level_map(outcome)
+    return {
+        at: fit_scores(data.columns[at], data.features[at], numbers, min_count)
+        if data.features[at].is_discrete
+        else Ranks(np.unique(data.columns[at][~np.isnan(data.columns[at])]))
+        for at in before
+    }
+
+
+def _matrix(predictors: Mapping[int, Ranks | Scores], columns: Mapping[int, Array]) -> Array:
+    return np.column_stack([coder.encode(columns[at]) for at, coder in predictors.items()])
+
+
+def _smoother(values: Array, reach: int) -> _Smoother:
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return _Smoother(distinct, counts <= reach, reach)

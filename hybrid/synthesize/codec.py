@@ -1,0 +1,278 @@
+"""Table to numbers and back: what goes in comes out, whatever the generator.
+
+=====================  =====================================================================================
+categorical, boolean   discrete; the categories that occur, in the dtype's order; unused ones never come out
+integer, date, time    continuous on a grid: steps of the largest width that reaches every value (the
+                       greatest common divisor of the differences), counted from the smallest value
+decimal                the same on the grid of its digits; a plain number if it needs more than 15 digits
+missing                a state of its own: the last code of a discrete column, NaN in a continuous one (or a
+                       flag column, as :class:`~hybrid.synthesize.base.Encoding` asks)
+constant, all missing  not learned, restored
+=====================  =====================================================================================
+
+Decoding rounds to the grid and clips to the range that was learned. Integers and times whose range exceeds
+2**53 steps come back to 53 significant bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import DataError, GeneratorError
+from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.table import DTYPES, Column, Kind, Schema, Table
+
+MOST_DIGITS = 15
+"""Significant decimal digits that a float64 always keeps."""
+
+
+@dataclass(frozen=True)
+class _Discrete:
+    """``levels`` (n_levels,): the states in order, in the column's dtype; missing, if it occurs, is last."""
+
+    feature: Feature
+    levels: pd.Series
+
+    def encode(self, values: pd.Series) -> Array:
+        present = self.levels.dropna()
+        codes = pd.Index(present).get_indexer(pd.Index(values))
+        codes[values.isna().to_numpy()] = len(present)
+        return np.asarray(codes, dtype=np.int32)
+
+    def decode(self, codes: Array) -> pd.Series:
+        if codes.size and not 0 <= codes.min() <= codes.max() < len(self.levels):
+            raise GeneratorError(f"column {self.feature.name!r}: the model drew a state that does not exist")
+        return self.levels.take(codes).reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Values ``(base + step * i) / scale`` for i in 0..last, as int64 before scaling."""
+
+    feature: Feature
+    kind: Kind
+    base: int
+    step: int
+    last: int
+    scale: int
+
+    def encode(self, values: pd.Series) -> Array:
+        encoded = np.full(len(values), np.nan)
+        present = values.notna().to_numpy()
+        offsets = _as_integers(values[present], self.kind, self.scale).view(np.uint64) - _wrapped(self.base)
+        encoded[present] = offsets // np.uint64(self.step)
+        return encoded
+
+    def decode(self, encoded: Array) -> pd.Series:
+        missing = np.isnan(encoded)
+        steps = np.rint(np.where(missing, 0, encoded)).clip(0, np.nextafter(2.0**64, 0)).astype(np.uint64)
+        whole = np.minimum(steps, np.uint64(self.last)) * np.uint64(self.step) + _wrapped(self.base)
+        return _from_integers(whole.view(np.int64), missing, self.kind, self.scale)
+
+
+@dataclass(frozen=True)
+class _Real:
+    """Decimals without a grid, between ``low`` and ``high``."""
+
+    feature: Feature
+    low: float
+    high: float
+
+    def encode(self, values: pd.Series) -> Array:
+        return np.array(values, dtype=np.float64)
+
+    def decode(self, encoded: Array) -> pd.Series:
+        return pd.Series(np.clip(encoded, self.low, self.high))
+
+
+@dataclass(frozen=True)
+class _Flagged:
+    """A continuous column whose missing values are a discrete column of their own."""
+
+    values: _Grid | _Real
+    flag: Feature
+
+
+_Part = _Discrete | _Grid | _Real | _Flagged
+
+
+class Codec:
+    """Encodes tables with the schema of the one it was fitted to, and decodes what was learned from them.
+
+    Parameters
+    ----------
+    table : Table, 1 row or more
+        No identifiers.
+    encoding : Encoding
+        How the columns are wanted.
+
+    Raises
+    ------
+    DataError
+        No rows, no columns, or infinite numbers.
+    GeneratorError
+        A column has the role identifier: those are never learned.
+    """
+
+    def __init__(self, table: Table, encoding: Encoding) -> None:
+        if table.schema.identifiers:
+            raise GeneratorError(f"identifiers are never learned: {', '.join(table.schema.identifiers)}")
+        if len(table) == 0 or len(table.schema) == 0:
+            raise DataError(f"a table of {len(table)} rows and {len(table.schema)} columns cannot be learned from")
+        self.schema: Schema = table.schema
+        self._parts: list[_Part] = [_fit(table.frame[column.name], column, encoding) for column in table.schema]
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns that vary, as a generator sees them; may be empty."""
+        return tuple(feature for part in self._parts for feature in _features(part))
+
+    def encode(self, table: Table, rng: np.random.Generator) -> Encoded:
+        """Turn a table into numbers.
+
+        Parameters
+        ----------
+        table : Table, n rows
+            The table the codec was fitted to, or some of its rows.
+        rng : numpy.random.Generator
+            Fills the holes of flagged columns.
+        """
+        columns: list[Array] = []
+        for column, part in zip(self.schema, self._parts, strict=True):
+            values = table.frame[column.name]
+            if isinstance(part, _Flagged):
+                encoded = part.values.encode(values)
+                missing = np.isnan(encoded)
+                encoded[missing] = rng.choice(encoded[~missing], size=int(missing.sum()))
+                columns += [encoded, missing.astype(np.int32)]
+            elif _features(part):
+                columns.append(part.encode(values))
+        return Encoded(self.features, columns)
+
+    def decode(self, columns: Sequence[Array], n_rows: int) -> Table:
+        """Turn drawn columns into a table with the schema, dtypes and categories of the one learned from.
+
+        Parameters
+        ----------
+        columns : sequence of numpy.ndarray, each of shape (n_rows,)
+            In the order of :attr:`features`.
+        n_rows : int
+            How many rows were asked for.
+
+        Raises
+        ------
+        GeneratorError
+            Another number of columns or rows, codes out of range, or numbers that are not finite.
+        """
+        features = self.features
+        if len(columns) != len(features):
+            raise GeneratorError(f"the model drew {len(columns)} columns instead of {len(features)}")
+        for feature, drawn in zip(features, columns, strict=True):
+            _check(feature, drawn, n_rows)
+        left = iter(columns)
+        frame: dict[str, pd.Series] = {}
+        for column, part in zip(self.schema, self._parts, strict=True):
+            if isinstance(part, _Flagged):
+                encoded, missing = next(left), next(left)
+                frame[column.name] = part.values.decode(np.where(missing.astype(bool), np.nan, encoded))
+            else:
+                frame[column.name] = part.decode(next(left) if _features(part) else np.zeros(n_rows, dtype=np.int32))
+        return Table(pd.DataFrame(frame, index=pd.RangeIndex(n_rows)), self.schema)
+
+
+def _features(part: _Part) -> tuple[Feature, ...]:
+    if isinstance(part, _Flagged):
+        return part.values.feature, part.flag
+    return () if part.feature.n_levels == 1 else (part.feature,)
+
+
+def _check(feature: Feature, drawn: Array, n_rows: int) -> None:
+    if len(drawn) != n_rows:
+        raise GeneratorError(f"the model drew {len(drawn)} rows instead of {n_rows}")
+    if feature.is_discrete:
+        return
+    if np.isinf(drawn).any() or (not feature.missing and np.isnan(drawn).any()):
+        raise GeneratorError(
+            f"column {feature.name!r}: the model drew values that are not numbers",
+            mend="train longer or with a smaller learning rate",
+        )
+
+
+def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
+    missing = bool(values.isna().any())
+    if not column.kind.is_continuous:
+        return _discrete(values, column, missing)
+    distinct = values.dropna().drop_duplicates()
+    if len(distinct) <= max(1, encoding.max_levels):
+        return _discrete(values, column, missing)
+    if column.kind is Kind.DECIMAL and np.isinf(distinct.to_numpy()).any():
+        raise DataError(f"column {column.name!r} holds infinite numbers", mend="list their text under data.missing")
+    flagged = missing and encoding.flag_missing
+    feature = Feature(column.name, 0, ordered=True, missing=missing and not flagged, target=column.target)
+    part = _grid(distinct, column, feature) or _Real(feature, float(distinct.min()), float(distinct.max()))
+    if flagged:
+        return _Flagged(part, Feature(f"{column.name} is missing", 2, ordered=False, missing=False))
+    return part
+
+
+def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
+    distinct = values.dropna().drop_duplicates().sort_values()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        ordered = bool(values.dtype.ordered)
+    else:
+        ordered = values.dtype != DTYPES[Kind.BOOLEAN]
+    levels = pd.Series([*distinct, None] if missing else list(distinct), dtype=values.dtype)
+    return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target), levels)
+
+
+def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:
+    """The widest grid that holds these values; None for decimals that need too many digits."""
+    scale = 1
+    if column.kind is Kind.DECIMAL:
+        found = _scale(distinct.to_numpy(), column.format.decimals)
+        if found is None:
+            return None
+        scale = found
+    whole = np.sort(_as_integers(distinct, column.kind, scale))
+    offsets = whole.view(np.uint64) - whole.view(np.uint64)[0]
+    step = int(np.gcd.reduce(offsets))
+    return _Grid(feature, column.kind, int(whole[0]), step, int(offsets[-1]) // step, scale)
+
+
+def _scale(values: Array, decimals: int | None) -> int | None:
+    """The power of ten that makes all values whole."""
+    for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:
+        scale: int = 10**digits
+        scaled = np.rint(values * scale)
+        if np.abs(scaled).max() >= 10**MOST_DIGITS:
+            return None
+        if (scaled / scale == values).all():
+            return scale
+    return None
+
+
+def _wrapped(value: int) -> np.uint64:
+    return np.uint64(value % 2**64)
+
+
+def _as_integers(values: pd.Series, kind: Kind, scale: int) -> Array:
+    if kind is Kind.DECIMAL:
+        return np.asarray(np.rint(np.asarray(values) * scale), dtype=np.int64)
+    if kind is Kind.INTEGER:
+        return np.asarray(values, dtype=np.int64)
+    return np.asarray(values, dtype="datetime64[us]").view(np.int64)
+
+
+def _from_integers(whole: Array, missing: Array, kind: Kind, scale: int) -> pd.Series:
+    if kind is Kind.INTEGER:
+        return pd.Series(pd.arrays.IntegerArray(whole, missing))
+    if kind is Kind.DECIMAL:
+        return pd.Series(np.where(missing, np.nan, whole / scale))
+    times = whole.astype("datetime64[us]")
+    times[missing] = np.datetime64("NaT")
+    return pd.Series(times).astype(DTYPES[kind])

@@ -1,0 +1,84 @@
+"""Options of the synthesize stage."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from hybrid.options import Options
+from hybrid.synthesize.base import Generator
+from hybrid.synthesize.registry import REGISTRY
+
+NONE = "none"
+
+
+class SynthesizeOptions(Options):
+    """Which generator learns the table, and how much it draws."""
+
+    generator: str = "cart"
+    """Name of a generator (``hybrid generators`` lists them), or none: anonymize only."""
+    preset: str = "default"
+    """Named settings of the generator's options."""
+    rows: Literal["same"] | Annotated[int, Field(ge=1)] = "same"
+    """Synthetic records to draw; same: as many as were learned from."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The generator's own options; they win over the preset."""
+
+    @field_validator("generator", mode="before")
+    @classmethod
+    def _known(cls, value: Any) -> Any:
+        name = NONE if value in (None, False) else value
+        if isinstance(name, str) and name != NONE and name not in REGISTRY:
+            raise ValueError(f"unknown generator {name!r}; {_choices(name, [*REGISTRY, NONE])}")
+        return name
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.is_off:
+            self.resolve()
+        elif self.options:
+            raise ValueError("options are set but generator is none")
+        return self
+
+    @property
+    def is_off(self) -> bool:
+        """Whether no generator runs."""
+        return self.generator == NONE
+
+    @property
+    def plugin(self) -> Generator:
+        """The generator; not to be asked for when :attr:`is_off`."""
+        return REGISTRY[self.generator]
+
+    def resolve(self) -> Options:
+        """The generator's options: its defaults, the preset's values, then ``options``.
+
+        Raises
+        ------
+        ValueError
+            Names the preset or every key that the generator does not know, and wrong values.
+        """
+        plugin = self.plugin
+        if self.preset not in plugin.presets:
+            raise ValueError(f"{self.generator} has no preset {self.preset!r}; {_choices(self.preset, plugin.presets)}")
+        known = list(plugin.Options.model_fields)
+        unknown = [key for key in self.options if key not in known]
+        if unknown:
+            hints = "; ".join(f"{key!r}: {_choices(key, known)}" for key in unknown)
+            raise ValueError(f"{self.generator} does not have these options: {hints}")
+        try:
+            return plugin.Options.model_validate({**plugin.presets[self.preset], **self.options})
+        except ValidationError as error:
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise ValueError(f"options of {self.generator}: {details}") from None
+
+    def n_rows(self, n_learned: int) -> int:
+        """How many rows to draw after learning from ``n_learned``."""
+        return n_learned if self.rows == "same" else self.rows
+
+
+def _choices(wrong: str, known: Any) -> str:
+    close = difflib.get_close_matches(wrong, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"

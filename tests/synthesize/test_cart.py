@@ -1,0 +1,156 @@
+"""Trees reproduce what they learned, and copy no rare value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from synthesize_tables import people, table_of, tables
+
+from hybrid.errors import GeneratorError
+from hybrid.synthesize import SynthesizeOptions, fit
+from hybrid.table import Kind, Table
+
+
+def synthesize(table: Table, n: int | None = None, seed: int = 1, **options: object) -> Table:
+    return fit(table, SynthesizeOptions(generator="cart", options=options), seed).sample(n or len(table), seed)
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Table, Table]:
+    real = people(4000)
+    return real, synthesize(real)
+
+
+def test_marginals_are_close(pair):
+    real, synthetic = (table.frame for table in pair)
+    for name in ("job", "ill", "insured", "country", "note"):
+        shares = [f[name].value_counts(normalize=True, dropna=False) for f in (real, synthetic)]
+        assert shares[0].sub(shares[1], fill_value=0).abs().sum() / 2 < 0.03, name
+    for name in ("age", "cost", "children"):
+        quantiles = [f[name].astype(float).quantile([0.1, 0.5, 0.9]).to_numpy() for f in (real, synthetic)]
+        assert quantiles[1] == pytest.approx(quantiles[0], rel=0.1, abs=1), name
+
+
+def test_associations_are_close(pair):
+    real, synthetic = (table.frame for table in pair)
+    for frame in (real, synthetic):
+        assert (frame.loc[frame["job"] == "retired", "age"] > 62).mean() > 0.98
+    strength = [np.corrcoef(f["age"].astype(float), f["ill"].astype(float))[0, 1] for f in (real, synthetic)]
+    assert strength[1] == pytest.approx(strength[0], abs=0.04)
+    logs = [np.log(f["cost"]).groupby(f["ill"]).mean().diff().iloc[-1] for f in (real, synthetic)]
+    assert logs[1] == pytest.approx(logs[0], abs=0.15)
+
+
+def test_missing_values_follow_what_they_depend_on(pair):
+    real, synthetic = (table.frame for table in pair)
+    assert (real.isna().mean() - synthetic.isna().mean()).abs().max() < 0.03
+    rates = [f["cost"].isna().groupby(f["job"], observed=True).mean() for f in (real, synthetic)]
+    assert (rates[0] - rates[1]).abs().max() < 0.08
+
+
+def test_decimals_have_the_digits_of_the_source(pair):
+    cost = pair[1].frame["cost"].dropna()
+    assert (cost.round(2) == cost).all()
+
+
+def test_rare_amounts_are_not_copied_unless_asked(pair):
+    real, synthetic = (table.frame["cost"].dropna() for table in pair)
+    rare = set(real.value_counts().loc[lambda count: count == 1].index)
+    top = real.nlargest(20)
+    assert not synthetic.isin(top).mean() > 0.002
+    verbatim = synthesize(pair[0], smoothing=0).frame["cost"].dropna()
+    assert verbatim.isin(set(real)).all()
+    assert synthetic.isin(rare).mean() < 0.8 * verbatim.isin(rare).mean()
+
+
+def test_common_amounts_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(500) < 0.8, 0, rng.integers(100, 100000, 500))
+    table = table_of(
+        {"gain": (Kind.INTEGER, values), "sex": (Kind.CATEGORICAL, pd.Series(rng.choice(["f", "m"], 500)))}
+    )
+    gain = synthesize(table).frame["gain"]
+    assert (gain == 0).mean() == pytest.approx(0.8, abs=0.06)
+    assert not gain.between(1, 99).any()
+
+
+def test_the_same_seed_gives_the_same_rows_and_another_seed_others():
+    table = people(300)
+    pd.testing.assert_frame_equal(synthesize(table, seed=3).frame, synthesize(table, seed=3).frame)
+    assert not synthesize(table, seed=3).frame.equals(synthesize(table, seed=4).frame)
+    model = fit(table, SynthesizeOptions(), 3)
+    assert not model.sample(300, 1).frame.equals(model.sample(300, 2).frame)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 1000])
+def test_exactly_as_many_rows_as_asked(n):
+    model = fit(people(200), SynthesizeOptions(), 1)
+    assert len(model.sample(n, 1)) == n
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_any_table_can_be_learned(table):
+    before = table.frame.copy(deep=True)
+    result = synthesize(table, n=9)
+    assert result.schema == table.schema
+    assert (result.frame.dtypes == table.frame.dtypes).all()
+    for column in table.schema:
+        seen, got = table.frame[column.name].dropna(), result.frame[column.name].dropna()
+        if len(seen) and len(got):
+            assert set(got) <= set(seen) or column.kind.is_continuous
+    pd.testing.assert_frame_equal(table.frame, before)
+
+
+def test_three_rows():
+    table = people(200).take(np.array([0, 1, 2]))
+    assert len(synthesize(table, n=50)) == 50
+
+
+def test_300_columns():
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=200)
+    columns = {f"x{i}": (Kind.DECIMAL, np.round(first + rng.normal(size=200), 3)) for i in range(150)}
+    columns |= {f"c{i}": (Kind.CATEGORICAL, pd.Series(rng.choice(list("abcd"), 200))) for i in range(150)}
+    assert synthesize(table_of(columns), max_depth=4).frame.shape == (200, 300)
+
+
+def test_a_category_with_thousands_of_values_keeps_what_it_depends_on():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 3000, 6000)
+    table = table_of(
+        {
+            "ward": (Kind.CATEGORICAL, pd.Series((code % 3).astype(str))),
+            "code": (Kind.CATEGORICAL, pd.Series(code.astype(str))),
+            "size": (Kind.INTEGER, code % 3 * 10 + rng.integers(0, 3, 6000)),
+        }
+    )
+    frame = synthesize(table).frame
+    assert (frame["code"].astype(int) % 3 == frame["ward"].astype(int)).mean() > 0.95
+    assert (frame["size"] // 10 == frame["ward"].astype(int)).mean() > 0.95
+
+
+def test_progress_is_told_per_column():
+    seen = []
+    table = people(100)
+    fit(table, SynthesizeOptions(), 1, lambda step, done, total=None, **values: seen.append((step, done, total)))
+    assert seen == [("fit cart", i + 1, 7) for i in range(7)]
+
+
+def test_a_column_to_visit_that_does_not_exist_is_named():
+    with pytest.raises(GeneratorError, match="'wage'"):
+        synthesize(people(50), visit_order=["wage"])
+
+
+def test_larger_leaves_copy_fewer_records():
+    table = people(1000).only(["age", "job", "children", "admitted"])
+    keys = set(map(tuple, table.frame.astype(str).to_numpy()))
+    share = [
+        np.mean(
+            [tuple(row) in keys for row in synthesize(table, min_leaf=leaf, smoothing=0).frame.astype(str).to_numpy()]
+        )
+        for leaf in (2, 40)
+    ]
+    assert share[1] < share[0]

@@ -1,0 +1,119 @@
+"""The registry, its options, and errors in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from synthesize_tables import people
+
+from hybrid.errors import GeneratorError, MissingExtraError
+from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit
+from hybrid.synthesize.codec import Codec
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"generator": "gart"}, "unknown generator 'gart'; did you mean 'cart'"),
+        ({"generator": "cart", "preset": "thesis"}, "cart has no preset 'thesis'"),
+        ({"generator": "cart", "options": {"min_leav": 3}}, "'min_leav': did you mean 'min_leaf'"),
+        ({"generator": "cart", "options": {"min_leaf": 0}}, "min_leaf: Input should be greater"),
+        ({"generator": "ctgan", "options": {"batch_size": 55}}, "multiple of pac"),
+        ({"generator": "none", "options": {"min_leaf": 3}}, "generator is none"),
+        ({"rows": 0}, "rows"),
+        ({"row": 1}, "Extra inputs"),
+    ],
+)
+def test_mistakes_are_named(given, message):
+    with pytest.raises(ValidationError, match=message):
+        SynthesizeOptions(**given)
+
+
+def test_options_win_over_the_preset():
+    own = SynthesizeOptions(generator="ctgan", preset="thesis", options={"epochs": 5}).resolve()
+    assert (own.epochs, own.generator_lr, own.discriminator_lr) == (5, 1e-4, 1e-4)
+
+
+def test_rows_and_off():
+    assert SynthesizeOptions().n_rows(12) == 12
+    assert SynthesizeOptions(rows=5).n_rows(12) == 5
+    assert SynthesizeOptions(generator=None).is_off
+    assert SynthesizeOptions(generator=False).generator == "none"
+
+
+def test_every_generator_can_be_described():
+    described = {entry.name: entry for entry in availability()}
+    assert list(described) == list(REGISTRY)
+    assert described["cart"].available
+    for name, entry in described.items():
+        assert entry.title
+        assert entry.licence
+        assert "default" in entry.presets
+        assert all(option.description for option in entry.options), name
+        for preset in entry.presets:
+            SynthesizeOptions(generator=name, preset=preset)
+
+
+def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setattr(type(REGISTRY["ctgan"]), "requires", ("package_nobody_has",))
+    entry = next(entry for entry in availability() if entry.name == "ctgan")
+    assert not entry.available
+    assert "[ctgan]" in entry.install
+    with pytest.raises(MissingExtraError, match="package_nobody_has"):
+        fit(people(10), SynthesizeOptions(generator="ctgan"), 1)
+
+
+class _Broken:
+    def __init__(self, error=None, columns=()):
+        self.error, self.columns = error, columns
+
+    def draw(self, n_rows, seed):
+        if self.error:
+            raise self.error
+        return self.columns
+
+    def learn(self, *args):
+        raise self.error
+
+
+def test_whatever_a_library_throws_is_one_error_without_its_words(monkeypatch):
+    def learn(*args):
+        raise ValueError("could not convert 'Alice'")
+
+    monkeypatch.setattr(REGISTRY["cart"], "learn", learn, raising=False)
+    with pytest.raises(GeneratorError, match=r"cart failed to learn \(ValueError\)") as caught:
+        fit(people(10), SynthesizeOptions(), 1)
+    assert "Alice" not in str(caught.value)
+    assert "Alice" in caught.value.problems[0].values
+    assert caught.value.__suppress_context__
+
+
+def test_out_of_memory_has_its_own_advice():
+    table = people(10)
+    codec = Codec(table, REGISTRY["cart"].encoding(None))
+    with pytest.raises(GeneratorError, match="ran out of memory trying to draw"):
+        FittedGenerator("cart", codec, _Broken(MemoryError())).sample(5, 1)
+
+
+def test_an_interrupt_is_not_swallowed(monkeypatch):
+    def learn(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(REGISTRY["cart"], "learn", learn, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        fit(people(10), SynthesizeOptions(), 1)
+
+
+def test_fewer_rows_than_asked_are_an_error():
+    table = people(20).only(["age"])
+    codec = Codec(table, REGISTRY["cart"].encoding(None))
+    with pytest.raises(GeneratorError, match="3 rows instead of 5"):
+        FittedGenerator("cart", codec, _Broken(columns=[np.zeros(3)])).sample(5, 1)
+
+
+def test_a_table_without_variation_needs_no_model():
+    table = people(20).only(["country", "note"])
+    fitted = fit(table, SynthesizeOptions(generator="cart"), 1)
+    assert fitted.model is None
+    assert fitted.sample(3, 1).frame["country"].tolist() == ["here"] * 3
