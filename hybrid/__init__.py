@@ -1,1 +1,59 @@
-"""Anonymize, then synthesize: release tables about people with the evidence beside them."""
+"""Anonymize, then synthesize: release tables about people with the evidence beside them.
+
+Example
+-------
+>>> import hybrid
+>>> config = hybrid.load_config(Path("config.yaml"))  # doctest: +SKIP
+>>> walk = hybrid.run_pipeline(config)  # doctest: +SKIP
+>>> walk.verdict.status, walk.synthetic.frame.shape  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid.audit import audit_files
+    from hybrid.compare import compare
+    from hybrid.config import RunConfig, load_config
+    from hybrid.evaluate import evaluate
+    from hybrid.hierarchy import Hierarchy
+    from hybrid.pipeline import Walk, run_pipeline
+    from hybrid.run_folder import write_run
+    from hybrid.table import Schema, Table
+
+_HOME = {
+    "audit_files": "hybrid.audit",
+    "compare": "hybrid.compare",
+    "RunConfig": "hybrid.config",
+    "load_config": "hybrid.config",
+    "evaluate": "hybrid.evaluate",
+    "Hierarchy": "hybrid.hierarchy",
+    "Walk": "hybrid.pipeline",
+    "run_pipeline": "hybrid.pipeline",
+    "write_run": "hybrid.run_folder",
+    "Schema": "hybrid.table",
+    "Table": "hybrid.table",
+}
+
+__all__ = [
+    "Hierarchy",
+    "RunConfig",
+    "Schema",
+    "Table",
+    "Walk",
+    "audit_files",
+    "compare",
+    "evaluate",
+    "load_config",
+    "run_pipeline",
+    "write_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that ``import hybrid`` costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'hybrid' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -28,7 +28,7 @@ from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
 from hybrid.store import Store, code_version, fingerprint, library_versions
-from hybrid.synthesize import synthesize
+from hybrid.synthesize import fit
 from hybrid.table import Table
 from hybrid.table.identifiers import with_surrogates
 from hybrid.table.read import PARQUET_SUFFIXES, read_table
@@ -178,13 +178,13 @@ class Walk:
     def baseline(self) -> Table | None:
         """The same generator trained on the original records: what anonymizing first is compared with."""
         options = self.config.synthesize
-        if options.generator == "none" or self.config.anonymize is None or not self.config.evaluate.baseline:
+        if options.is_off or self.config.anonymize is None or not self.config.evaluate.baseline:
             return None
         return self._stage(
             "baseline",
             ("hybrid.synthesize",),
             (options, self._parts_key, self.seed),
-            lambda: synthesize(self.train, self._n_rows, options, self._seed_of("baseline"), self.progress),
+            lambda: self._synthesize(self.train, "baseline"),
         )
 
     @cached_property
@@ -229,14 +229,13 @@ class Walk:
         return strategy.fit(self.sampled.anonymized, options, stream(self.seed, "transition", "fit"))
 
     def _generate(self) -> Restored:
-        options, seed = self.config.synthesize, self._seed_of("synthesize")
+        options = self.config.synthesize
         post = self.config.transition is not None and self.config.transition.order == "post"
         if self.sampled is not None and post:
             labels = self.sampled.anonymized.labels
             drawn = labels
-            if options.generator != "none":
-                table = synthesize(labels.to_table(), self._n_rows, options, seed, self.progress)
-                drawn = labels.from_table(table)
+            if not options.is_off:
+                drawn = labels.from_table(self._synthesize(labels.to_table(), "synthesize"))
             restored = self._fitted_transition.restore(drawn, stream(self.seed, "transition", "post"))
             return self._shuffled(restored.table, restored)
         if self.restored is not None:
@@ -244,22 +243,21 @@ class Walk:
         else:
             chosen = sampling.sample_table(self.train, self.config.sample, stream(self.seed, "sample"))
             learned, restored = chosen, Restored(chosen)
-        if options.generator == "none":
+        if options.is_off:
             return self._shuffled(learned, restored)
-        return self._shuffled(synthesize(learned, self._n_rows, options, seed, self.progress), restored)
+        return self._shuffled(self._synthesize(learned, "synthesize"), restored)
 
     def _shuffled(self, table: Table, restored: Restored) -> Restored:
         """The table in an order that says nothing about the source's."""
         order = stream(self.seed, "order").permutation(len(table))
         return Restored(table.take(order), restored.fallbacks)
 
-    @property
-    def _n_rows(self) -> int:
-        rows = self.config.synthesize.rows
-        return len(self.train) if rows == "same" else rows
-
-    def _seed_of(self, stage: str) -> int:
-        return int(stream(self.seed, stage).integers(np.iinfo(np.int32).max))
+    def _synthesize(self, learned: Table, stage: str) -> Table:
+        """Train the generator and draw as many rows as there are training records, or as the config says."""
+        options = self.config.synthesize
+        n_rows = len(self.train) if options.rows == "same" else options.rows
+        learning, drawing = stream(self.seed, stage).integers(np.iinfo(np.int32).max, size=2)
+        return fit(learned, options, int(learning), self.progress).sample(n_rows, int(drawing))
 
     @cached_property
     def _parts_key(self) -> str:
@@ -278,3 +276,18 @@ class Walk:
         self.progress(name, 0, None)
         with self.recorder.stage(name):
             return self.store.get_or_compute(name, key, compute)
+
+
+def run_pipeline(
+    config: RunConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
+) -> Walk:
+    """Walk a table through all rooms, up to the gate's verdict; arguments as for :class:`Walk`.
+
+    Returns
+    -------
+    Walk
+        Every stage computed: ``walk.synthetic`` is the table, ``walk.verdict`` what the gate says of it.
+    """
+    walk = Walk(config, seed, store, progress)
+    _ = walk.verdict
+    return walk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -65,15 +66,15 @@ def generators(as_json: AsJson = False) -> None:
 
     found = availability()
     if as_json:
-        console.out.print_json(json.dumps([entry.to_json() for entry in found]))
+        console.out.print_json(json.dumps([asdict(entry) for entry in found]))
         return
     for entry in found:
-        state = "ok" if entry.available else "note"
-        console.line(state, f"{entry.name:<15}{entry.description}  [licence: {entry.licence}]")
-        if not entry.available:
-            console.out.print(f"        to use it: {entry.how_to_get}", markup=False)
+        console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
+        if entry.install:
+            console.out.print(f"        to use it: {entry.install}", markup=False)
+        console.out.print(f"        presets: {', '.join(entry.presets)}", markup=False)
         for option in entry.options:
-            console.out.print(f"        {option}", markup=False)
+            console.out.print(f"        {option.name} = {option.default}   {option.description}", markup=False)
 
 
 def metrics(as_json: AsJson = False) -> None:
