@@ -1,1 +1,16 @@
-"""Room to be filled."""
+"""HTML reports: self-contained files that show aggregates, never a record."""
+
+from hybrid.report.compare import TableComparison, compare_tables
+from hybrid.report.inputs import Change, MetricText, ReportInputs, TradeOff, WalkStep
+from hybrid.report.render import render_report
+
+__all__ = [
+    "Change",
+    "MetricText",
+    "ReportInputs",
+    "TableComparison",
+    "TradeOff",
+    "WalkStep",
+    "compare_tables",
+    "render_report",
+]

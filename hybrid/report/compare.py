@@ -1,0 +1,172 @@
+"""Real beside synthetic, in aggregates that hold no small group of real records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.report.cells import Cells, part
+from hybrid.table import Column, Table
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column of the real table beside the same column of the synthetic one.
+
+    Parameters
+    ----------
+    name, role, kind : str
+        What the column is.
+    cells : Cells or None
+        How its values are parted; None if too few real values are there to show any.
+    real, synthetic : numpy.ndarray, shape (n_cells,), float64
+        Share of each cell among the non-missing values, 0..1. A pool of fewer real records than the minimum has
+        NaN in ``real`` and is left out of what the other shares are taken of, so that they do not tell it.
+    missing_real, missing_synthetic : float or None
+        Share of missing values, 0..1; None where it stands for fewer real records than the minimum, but not none.
+    distance, reference : float or None
+        Total variation distance between the shares (missing values are one more cell), 0 (equal) .. 1
+        (disjoint): of the synthetic table from the real one, and of the control set from the real one.
+    """
+
+    name: str
+    role: str
+    kind: str
+    cells: Cells | None
+    real: Array
+    synthetic: Array
+    missing_real: float | None
+    missing_synthetic: float | None
+    distance: float | None
+    reference: float | None
+
+
+@dataclass(frozen=True)
+class Associations:
+    """How strongly columns hang together, in pairs: Cramér's V with Bergsma's bias correction, 0 .. 1.
+
+    ``real``, ``synthetic`` and ``control`` have shape (n_columns, n_columns), are symmetric and have ones on the
+    diagonal; NaN where a column is constant.
+    """
+
+    names: tuple[str, ...]
+    real: Array
+    synthetic: Array
+    control: Array | None
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """Every column, and every pair of columns, real beside synthetic."""
+
+    columns: tuple[ColumnView, ...]
+    associations: Associations
+    minimum_cell: int
+
+
+def compare_tables(
+    real: Table, synthetic: Table, control: Table | None = None, minimum_cell: int = 5
+) -> TableComparison:
+    """Compare two tables column by column and pair by pair.
+
+    Parameters
+    ----------
+    real, synthetic : Table
+        The training records as they were, and what is to be released; the columns both have are compared,
+        identifiers are left out.
+    control : Table, optional
+        Records the generator never saw: what they score against ``real`` is the reference.
+    minimum_cell : int
+        No category, bound or share is given that stands for fewer real records than this (but not none).
+
+    Returns
+    -------
+    TableComparison
+        Aggregates only: this may leave the private zone.
+    """
+    names = [name for name in real.schema.without_identifiers().names if name in synthetic.schema]
+    cells = {name: part(real.frame[name], real.schema[name], minimum_cell) for name in names}
+    tables = {"real": real, "synthetic": synthetic, **({"control": control} if control is not None else {})}
+    codes = {
+        which: {name: cell.assign(table.frame[name]) for name, cell in cells.items() if cell is not None}
+        for which, table in tables.items()
+    }
+    columns = tuple(_view(real.schema[name], cells[name], codes, tables, minimum_cell) for name in names)
+    shown = tuple(name for name in names if cells[name] is not None)
+    matrices = {which: _matrix([columns_of[name] for name in shown]) for which, columns_of in codes.items()}
+    pairs = Associations(shown, matrices["real"], matrices["synthetic"], matrices.get("control"))
+    return TableComparison(columns, pairs, minimum_cell)
+
+
+def _view(
+    column: Column,
+    cells: Cells | None,
+    codes: dict[str, dict[str, Array]],
+    tables: dict[str, Table],
+    minimum: int,
+) -> ColumnView:
+    name = column.name
+    missing = _missing_shares(tables["real"].frame[name], tables["synthetic"].frame[name], minimum)
+    if cells is None:
+        empty = np.zeros(0)
+        return ColumnView(name, str(column.role), str(column.kind), None, empty, empty, *missing, None, None)
+    counts = {which: np.bincount(of[name], minlength=len(cells) + 1) for which, of in codes.items()}
+    shares = {which: _shares(count) for which, count in counts.items()}
+    shown = counts["real"][:-1].astype(np.float64)
+    shown[-1] = np.nan if cells.hidden else shown[-1]
+    reference = _total_variation(shares["real"], shares["control"]) if "control" in shares else None
+    return ColumnView(
+        name=name,
+        role=str(column.role),
+        kind=str(column.kind),
+        cells=cells,
+        real=_shares(shown),
+        synthetic=_shares(counts["synthetic"][:-1]),
+        missing_real=missing[0],
+        missing_synthetic=missing[1],
+        distance=_total_variation(shares["real"], shares["synthetic"]),
+        reference=reference,
+    )
+
+
+def _missing_shares(real: pd.Series, synthetic: pd.Series, minimum: int) -> tuple[float | None, float | None]:
+    count = int(real.isna().sum())
+    small = 0 < count < minimum or 0 < len(real) - count < minimum
+    share = float(synthetic.isna().mean()) if len(synthetic) else 0.0
+    return (None, None) if small else (count / max(len(real), 1), share)
+
+
+def _shares(counts: Array) -> Array:
+    shares: Array = counts / max(np.nansum(counts), 1)
+    return shares
+
+
+def _total_variation(first: Array, second: Array) -> float:
+    return float(np.abs(first - second).sum() / 2)
+
+
+def _matrix(codes: list[Array]) -> Array:
+    """Bias-corrected Cramér's V of every pair; W. Bergsma, J. Korean Stat. Soc. 42 (2013) 323-328, eq. 4."""
+    n_columns = len(codes)
+    result = np.eye(n_columns)
+    sizes = [int(column.max(initial=0)) + 1 for column in codes]
+    for i in range(n_columns):
+        for j in range(i):
+            joint = np.bincount(codes[i] * sizes[j] + codes[j], minlength=sizes[i] * sizes[j])
+            result[i, j] = result[j, i] = _cramers_v(joint.reshape(sizes[i], sizes[j]))
+    return result
+
+
+def _cramers_v(joint: Array) -> float:
+    joint = joint[joint.any(axis=1)][:, joint.any(axis=0)].astype(np.float64)
+    n, (rows, columns) = joint.sum(), joint.shape
+    if n < 2 or min(rows, columns) < 2:
+        return float("nan")
+    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0)) / n
+    phi2 = float(((joint - expected) ** 2 / expected).sum() / n)
+    corrected = max(0.0, phi2 - (rows - 1) * (columns - 1) / (n - 1))
+    fewest = min(rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1))
+    return float(np.sqrt(min(corrected / (fewest - 1), 1.0))) if fewest > 1 else float("nan")

@@ -1,0 +1,263 @@
+"""The figures of the report, as inline SVG.
+
+Everywhere: what is real is a filled bar, what is synthetic a line or a diamond, a reference a hollow diamond; no
+figure needs colour to be read. Sizes are in CSS pixels at natural size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
+
+from hybrid.arrays import Array
+from hybrid.evaluate.measure import Stage
+from hybrid.report import svg
+from hybrid.report.cells import OTHER
+from hybrid.report.compare import ColumnView
+from hybrid.report.inputs import TradeOff
+
+WIDTH = 360.0
+"""Natural width of a figure in a card."""
+
+
+def percent(share: float) -> str:
+    """0..1 as per cent with one digit; "<0.1 %" for what is not zero but would look like it."""
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    return f"{100 * share:.1f} %"
+
+
+def column_chart(view: ColumnView) -> Markup:
+    """One column, real beside synthetic: bars of categories, or a histogram with round bounds."""
+    if view.cells is None:
+        return Markup()
+    return _histogram(view) if view.cells.edges else _bars(view)
+
+
+def _bars(view: ColumnView) -> Markup:
+    cells = view.cells
+    assert cells is not None
+    pool = len(cells) - 1
+    rows = [at for at in range(len(cells)) if at != pool or cells.pooled or view.synthetic[at] > 0]
+    named = [share for shares in (view.real, view.synthetic) for share in shares[:pool]]
+    top = max([float(share) for share in named] or [float(view.synthetic[pool])]) or 1.0
+    left, right, step, first = 122.0, WIDTH - 106, 19.0, 14.0
+    parts = [svg.text(WIDTH - 58, 8, "real %", "tick", text_anchor="end")]
+    parts.append(svg.text(WIDTH, 8, "synth. %", "tick", text_anchor="end"))
+    for row, at in enumerate(rows):
+        real, synthetic = float(view.real[at]), float(view.synthetic[at])
+        y = first + row * step + step / 2
+        label = f"{OTHER} ({cells.pooled} pooled)" if at == pool else cells.labels[at]
+        shown = "few" if np.isnan(real) else f"{100 * real:.1f}"
+        title = f"{label}: real {shown} %, synthetic {100 * synthetic:.1f} %"
+        x = [left + min(share / top, 1.0) * (right - left) for share in (0 if np.isnan(real) else real, synthetic)]
+        parts += [
+            svg.text(left - 6, y + 4, label, "label pool" if at == pool else "label", longest=19, text_anchor="end"),
+            svg.rect(left, y - 6, x[0] - left, 12, "real", title),
+            svg.text(WIDTH - 58, y + 4, shown, "number", text_anchor="end"),
+            svg.text(WIDTH, y + 4, f"{100 * synthetic:.1f}", "number", text_anchor="end"),
+        ]
+        if max(real, synthetic) > top:  # only the pool can be: its bar is cut
+            parts.append(svg.path(f"M{right - 12:.1f} {y + 8:.1f}l5 -16h4l-5 16Z", "cut"))
+        else:
+            parts.append(svg.diamond(x[1], y, 4.2, "synthetic", title))
+    height = first + step * len(rows) + 2
+    parts.append(svg.line(left, first, left, height, "axis"))
+    return Markup(svg.figure(WIDTH, height, parts, f"{view.name}: shares of categories, real and synthetic"))
+
+
+def _histogram(view: ColumnView) -> Markup:
+    cells = view.cells
+    assert cells is not None
+    slots = np.array(cells.slots, dtype=float)
+    real, synthetic = view.real / slots, view.synthetic / slots
+    top = max(real.max(), synthetic.max(), 1e-9)
+    height, left, right = 112.0, 2.0, WIDTH - 2
+    unit = (right - left) / slots.sum()
+    starts = left + np.concatenate([[0.0], np.cumsum(slots)]) * unit
+    parts = []
+    steps = f"M{left:.1f} {height:.1f}"
+    for at, label in enumerate(cells.labels):
+        title = f"{label}: real {percent(view.real[at])}, synthetic {percent(view.synthetic[at])}"
+        bar, level = real[at] / top * (height - 6), height - synthetic[at] / top * (height - 6)
+        x, width = float(starts[at]), float(starts[at + 1] - starts[at])
+        parts.append(svg.rect(x + 0.5, height - bar, width - 1, bar, "real", title))
+        parts.append(svg.rect(x, 0, width, height, "hover", title))
+        steps += f"V{level:.1f}H{starts[at + 1]:.1f}"
+    parts += [svg.path(steps + f"V{height:.1f}", "synthetic-line"), svg.line(left, height, right, height, "axis")]
+    parts += _ticks(cells.edges, left, unit, height)
+    return Markup(svg.figure(WIDTH, height + 18, parts, f"{view.name}: distribution, real and synthetic"))
+
+
+def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
+    """As many texts of bounds as fit without touching."""
+    parts = []
+    free_from = 0.0
+    for at, text in enumerate(edges, start=1):
+        x, half = left + at * unit, len(text) * 3.1
+        parts.append(svg.line(x, y, x, y + 3, "axis"))
+        if x - half >= free_from and x + half <= WIDTH:
+            parts.append(svg.text(x, y + 14, text, "tick", text_anchor="middle"))
+            free_from = x + half + 8
+    return parts
+
+
+CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
+
+
+def class_size_chart(before: Array | None, after: Array | None, k: int) -> Markup:
+    """Share of records by the size of their class, before and after anonymization; a line marks k."""
+    names = [f"{low}–{high - 1}" if high - low > 1 else str(low) for low, high in pairwise(CLASS_SIZES)]
+    names.append(f"{CLASS_SIZES[-1]}+")
+    shares = [np.zeros(len(names)) if sizes is None else _records_by_size(sizes) for sizes in (before, after)]
+    width, height, top = 480.0, 150.0, max(float(share.max()) for share in shares) or 1.0
+    unit = width / len(names)
+    parts = []
+    for at, name in enumerate(names):
+        x = at * unit
+        for share, offset, class_ in ((shares[0], 0.12, "real"), (shares[1], 0.5, "synthetic-bar")):
+            bar = share[at] / top * (height - 22)
+            if not bar:
+                continue
+            parts.append(svg.rect(x + offset * unit, height - bar, 0.36 * unit, bar, class_))
+            middle = x + (offset + 0.18) * unit
+            parts.append(svg.text(middle, height - bar - 4, f"{100 * share[at]:.0f}", "tick", text_anchor="middle"))
+        parts.append(svg.text(x + unit / 2, height + 15, name, "tick", text_anchor="middle"))
+    parts.append(svg.line(0, height, width, height, "axis"))
+    first = next((at for at, low in enumerate(CLASS_SIZES) if low >= k), len(CLASS_SIZES))
+    parts += [
+        svg.line(first * unit, 0, first * unit, height + 4, "limit"),
+        svg.text(first * unit + 5, 10, f"k = {k}", "tick"),
+    ]
+    return Markup(svg.figure(width, height + 20, parts, "Share of records by class size, before and after"))
+
+
+def _records_by_size(sizes: Array) -> Array:
+    at = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
+    shares: Array = np.bincount(at, weights=sizes, minlength=len(CLASS_SIZES)) / max(sizes.sum(), 1)
+    return shares
+
+
+def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
+    """Information loss against the suppression limit; what was chosen is filled."""
+    width, height, left = 420.0, 170.0, 40.0
+    ordered = sorted(points, key=lambda point: point.limit)
+    x_of = {
+        point.limit: left + 14 + at * (width - left - 40) / max(len(ordered) - 1, 1) for at, point in enumerate(ordered)
+    }
+    top = max([point.loss for point in ordered] + [0.1]) * 1.15
+
+    def y(loss: float) -> float:
+        return height - loss / top * (height - 14)
+
+    step = next((step for step in (0.02, 0.05, 0.1, 0.2) if top / step < 6), 0.25)
+    parts = [svg.line(left, height, width, height, "axis")]
+    for share in np.arange(0, top, step):
+        parts += [
+            svg.line(left, y(share), width, y(share), "grid"),
+            svg.text(left - 6, y(share) + 4, f"{100 * share:.0f} %", "tick", text_anchor="end"),
+        ]
+    parts.append(svg.path("M" + "L".join(f"{x_of[p.limit]:.1f} {y(p.loss):.1f}" for p in ordered), "synthetic-line"))
+    for point in ordered:
+        x = x_of[point.limit]
+        title = f"limit {percent(point.limit)}: loss {percent(point.loss)}, {percent(point.suppressed)} suppressed"
+        parts.append(svg.circle(x, y(point.loss), 4.5, "synthetic" if point.chosen else "hollow", title))
+        parts.append(svg.text(x, y(point.loss) - 9, f"{100 * point.loss:.0f}", "tick", text_anchor="middle"))
+        parts.append(svg.text(x, height + 15, f"{100 * point.limit:g} %", "tick", text_anchor="middle"))
+    return Markup(svg.figure(width, height + 20, parts, "Information loss against the suppression limit"))
+
+
+INTERVAL_WIDTH = 150.0
+
+
+def interval_chart(
+    value: float, low: float | None, high: float | None, reference: float | None, domain: tuple[float, float]
+) -> Markup:
+    """A value (filled), its interval (line) and its reference (hollow) on a common scale; zero is marked."""
+    start, end = domain
+    scale = (INTERVAL_WIDTH - 16) / ((end - start) or 1.0)
+
+    def x(number: float) -> float:
+        return 8 + (min(max(number, start), end) - start) * scale
+
+    parts = [svg.line(8, 10, INTERVAL_WIDTH - 8, 10, "grid")]
+    if start <= 0 <= end:
+        parts.append(svg.line(x(0), 4, x(0), 16, "axis"))
+    if low is not None and high is not None:
+        parts += [svg.line(x(low), 10, x(high), 10, "whisker"), svg.line(x(low), 6, x(low), 14, "whisker")]
+        parts.append(svg.line(x(high), 6, x(high), 14, "whisker"))
+    if reference is not None:
+        parts.append(svg.diamond(x(reference), 10, 6, "hollow", f"reference {reference:.4g}"))
+    parts.append(svg.circle(x(value), 10, 3.6, "synthetic", f"{value:.4g}"))
+    return Markup(svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval"))
+
+
+STAGES: tuple[Stage, ...] = ("original", "anonymized", "synthetic", "baseline")
+
+
+def stage_chart(
+    values: Mapping[Stage, tuple[float, float | None, float | None]], domain: tuple[float, float]
+) -> Markup:
+    """The same metric at each stage on one scale, a letter for each stage."""
+    start, end = domain
+    scale = (240.0 - 24) / ((end - start) or 1.0)
+    parts = []
+    if start <= 0 <= end:
+        parts.append(svg.line(12 - start * scale, 0, 12 - start * scale, 4 + 13 * len(values), "axis"))
+    for row, (stage, (value, low, high)) in enumerate(values.items()):
+        y, x = 9 + 13 * row, 12 + (value - start) * scale
+        parts.append(svg.line(12, y, 228, y, "grid"))
+        if low is not None and high is not None:
+            parts.append(svg.line(12 + (low - start) * scale, y, 12 + (high - start) * scale, y, "whisker"))
+        parts.append(svg.circle(x, y, 6, "synthetic" if stage == "synthetic" else "hollow", f"{stage}: {value:.4g}"))
+        inside = "mark inverse" if stage == "synthetic" else "mark"
+        parts.append(svg.text(x, y + 3, stage[0].upper(), inside, text_anchor="middle"))
+    return Markup(svg.figure(240, 5 + 13 * max(len(values), 1), parts, "the metric at each stage", class_="stages"))
+
+
+def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
+    """A square of associations: ``below`` the diagonal and ``above`` it may be two matrices.
+
+    Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are
+    hatched.
+    """
+    n, cell, left, top = len(names), 27.0, 118.0, 92.0
+    strongest = max(float(np.nanmax(np.abs(np.concatenate([below, above])), initial=0)), 0.1) if signed else 1.0
+    parts = []
+    for i, name in enumerate(names):
+        middle = top + i * cell + cell / 2
+        parts.append(svg.text(left - 6, middle + 4, name, longest=18, text_anchor="end"))
+        x, y = left + i * cell + cell / 2 + 4, top - 6
+        parts.append(svg.text(x, y, name, longest=15, transform=f"rotate(-50 {x:.1f} {y:.1f})"))
+        for j, other in enumerate(names):
+            if i != j:
+                value = float((below if j < i else above)[i, j])
+                parts += _heat_cell(left + j * cell, top + i * cell, cell, value, strongest, f"{name} × {other}")
+    width, height = left + n * cell + 40, top + n * cell + 2
+    return Markup(svg.figure(width, height, parts, description, class_="figure heat"))
+
+
+def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, pair: str) -> list[str]:
+    if not np.isfinite(value):
+        return [svg.text(x + cell / 2, y + cell / 2 + 4, "·", "tick", text_anchor="middle")]
+    strength = min(abs(value) / strongest, 1.0)
+    class_ = "heat-cell" if value >= 0 else "heat-cell negative"
+    number = "" if round(100 * abs(value)) == 0 else f"{100 * value:.0f}".replace("-", "−")
+    square = svg.element(
+        "rect",
+        svg.element("title", f"{escape(pair)}: {value:.3f}"),
+        x=x + 0.5,
+        y=y + 0.5,
+        width=cell - 1,
+        height=cell - 1,
+        class_=class_,
+        fill_opacity=0.06 + 0.9 * strength,
+    )
+    text = svg.text(
+        x + cell / 2, y + cell / 2 + 4, number, "mark inverse" if strength > 0.5 else "mark", text_anchor="middle"
+    )
+    return [square, text]

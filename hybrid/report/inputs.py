@@ -1,0 +1,174 @@
+"""What a report is made from: aggregates only, never a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from hybrid.arrays import Array
+from hybrid.evaluate.measure import Direction, Evaluation, Family
+from hybrid.release.verdict import Verdict
+from hybrid.report.compare import TableComparison
+
+
+@dataclass(frozen=True)
+class WalkStep:
+    """One room the table walked through."""
+
+    name: str
+    rows: int
+    """Rows that came out of it."""
+    seconds: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """What one suppression limit costs."""
+
+    limit: float
+    """Share of records that may be suppressed, 0..1."""
+    suppressed: float
+    """Share that was, 0..1."""
+    loss: float
+    """Information loss of the best solution, 0 (none) .. 1 (everything)."""
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class MetricText:
+    """How a metric is explained to somebody who did not write it."""
+
+    title: str
+    sentence: str
+    """What the number says, in one plain sentence."""
+    reference: str = "control set"
+    """Who scores the reference value."""
+    family: Family | None = None
+    direction: Direction | None = None
+    """Which way is better."""
+
+
+class Described(Protocol):
+    """What a registry knows about a metric."""
+
+    @property
+    def name(self) -> str:
+        """As in ``evaluation.json``."""
+
+    @property
+    def sentence(self) -> str:
+        """What the number says."""
+
+    @property
+    def family(self) -> Family:
+        """What it is about."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+
+
+_SHORT = {
+    "tstr": "TSTR",
+    "dcr": "DCR",
+    "nndr": "NNDR",
+    "knn": "k-NN",
+    "gtcap": "GTCAP",
+    "domias": "DOMIAS",
+    "mmd": "MMD",
+}
+_PREDICTORS = ("tstr", "tstr_linear", "importance_agreement")
+
+
+def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
+    """Titles and sentences for the metrics of a registry, by name."""
+    return {
+        metric.name: MetricText(
+            title_of(metric.name),
+            metric.sentence,
+            "model trained on real data" if metric.name in _PREDICTORS else "control set",
+            metric.family,
+            metric.direction,
+        )
+        for metric in metrics
+    }
+
+
+def title_of(name: str) -> str:
+    """A metric's name as a heading: "dcr_share" becomes "DCR share"."""
+    words = " ".join(_SHORT.get(word, word) for word in name.split("_"))
+    return words[:1].upper() + words[1:] if words[:2] != "k-" else words
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that differs from the last release."""
+
+    what: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True)
+class ReportInputs:
+    """Everything a report shows. Sections whose input is absent say so, or are left out.
+
+    Parameters
+    ----------
+    name, created : str, datetime
+        Which run, and when.
+    guarantee : str
+        One honest sentence: what is guaranteed about this table, and what is not.
+    verdict : Verdict, optional
+        What the gate said; None if no policy was asked.
+    walk : tuple of WalkStep
+        The rooms in order, with the rows that came out of each.
+    anonymization : mapping, optional
+        ``AnonymizationResult.to_json()``.
+    top_levels : mapping of str to int
+        Highest level of each quasi-identifier's hierarchy.
+    class_sizes_before, class_sizes_after : numpy.ndarray of int, optional
+        Records in each class of equal quasi-identifiers: of the values as they came, and of the labels.
+    trade_off : tuple of TradeOff
+        Suppression against information loss.
+    fallbacks : mapping of str to int
+        Cells the transition filled on each rung of its fallback chain.
+    comparison : TableComparison, optional
+        Real beside synthetic (``hybrid.report.compare_tables``).
+    evaluation : Evaluation
+        All metrics.
+    metric_texts : mapping of str to MetricText
+        Explanations by metric name; a metric without one is shown under its name.
+    changes : tuple of Change, optional
+        What changed since the last release; None leaves the section out.
+    limits : tuple of str
+        What this evaluation does not show, one sentence each.
+    licences, versions, facts : mapping of str to str
+        Licences of what was used, versions of packages, and other facts of the manifest (seed, commit, ...).
+    config : str
+        The configuration as resolved, YAML.
+    """
+
+    name: str
+    created: datetime
+    guarantee: str
+    verdict: Verdict | None = None
+    walk: tuple[WalkStep, ...] = ()
+    anonymization: Mapping[str, Any] | None = None
+    top_levels: Mapping[str, int] = field(default_factory=dict)
+    class_sizes_before: Array | None = None
+    class_sizes_after: Array | None = None
+    trade_off: tuple[TradeOff, ...] = ()
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+    comparison: TableComparison | None = None
+    evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
+    metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
+    changes: tuple[Change, ...] | None = None
+    limits: tuple[str, ...] = ()
+    licences: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    config: str = ""

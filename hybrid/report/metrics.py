@@ -1,0 +1,196 @@
+"""Metrics as rows that a person can read: the number, its interval, its reference, and what that means in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from hybrid.evaluate.measure import Evaluation, Family, Measure, MetricResult, NotComputable
+from hybrid.report.figures import STAGES, interval_chart, stage_chart
+from hybrid.report.inputs import MetricText, title_of
+
+BETTER = {
+    ("privacy", "lower"): "lower is safer",
+    ("privacy", "higher"): "higher is safer",
+    ("utility", "lower"): "lower is more useful",
+    ("utility", "higher"): "higher is more useful",
+    ("fidelity", "lower"): "lower is closer to the data",
+    ("fidelity", "higher"): "higher is closer to the data",
+}
+STATES = {
+    "not_applicable": "does not apply",
+    "too_few": "too few records",
+    "failed": "failed",
+    "timed_out": "ran out of time",
+}
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One number, or why there is none."""
+
+    about: str
+    """The column it is about; empty if it is about the table."""
+    value: str
+    interval: str
+    reference: str
+    judgement: str
+    n: str
+    chart: Markup
+    details: tuple[tuple[str, str], ...]
+    missing: str
+    """Why there is no number; empty if there is one."""
+
+
+@dataclass(frozen=True)
+class MetricGroup:
+    """All rows of one metric."""
+
+    name: str
+    title: str
+    sentence: str
+    better: str
+    scale: str
+    """Ends of the axis that the pictures of its rows share."""
+    rows: tuple[MetricRow, ...]
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One metric at the four stages."""
+
+    title: str
+    about: str
+    better: str
+    cells: tuple[str, ...]
+    chart: Markup
+
+
+def number(value: float | None) -> str:
+    """Three digits after the point, or as many as a small number needs to be seen; a true minus sign."""
+    if value is None:
+        return "–"
+    size = abs(value)
+    digits = 3 if size == 0 or size >= 0.001 else 4
+    text = f"{value:,.{digits}f}" if size == 0 or 0.00005 <= size < 1e6 else f"{value:.2e}"
+    return text.replace("-", "−")
+
+
+def metric_groups(evaluation: Evaluation, family: Family, texts: Mapping[str, MetricText]) -> list[MetricGroup]:
+    """The metrics of one family on the synthetic table, grouped by name in the order they were computed."""
+    chosen = [metric for metric in evaluation.metrics if metric.family == family and metric.stage == "synthetic"]
+    order = {name: at for at, name in enumerate(dict.fromkeys(metric.name for metric in chosen))}
+    chosen.sort(key=lambda metric: order[metric.name])
+    return [
+        _group(name, list(metrics), texts.get(name))
+        for name, metrics in groupby(chosen, key=lambda metric: metric.name)
+    ]
+
+
+def _group(name: str, metrics: Sequence[MetricResult], text: MetricText | None) -> MetricGroup:
+    text = text or MetricText(title_of(name), "")
+    domain = _domain(metrics)
+    better = BETTER[metrics[0].family, metrics[0].direction]
+    rows = tuple(_row(metric, text.reference, domain) for metric in metrics)
+    has_numbers = any(isinstance(metric.outcome, Measure) for metric in metrics)
+    scale = has_numbers * " to ".join(f"{end:.2g}".replace("-", "−") for end in domain)
+    return MetricGroup(name, text.title, text.sentence, better, scale, rows)
+
+
+def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> MetricRow:
+    about, outcome = metric.column or "", metric.outcome
+    if isinstance(outcome, NotComputable):
+        reason = f"No number ({STATES[outcome.state]}): {outcome.reason}"
+        return MetricRow(about, "", "", "", "", "", Markup(), (), reason)
+    return MetricRow(
+        about=about,
+        value=number(outcome.value),
+        interval=_interval(outcome),
+        reference=number(outcome.reference),
+        judgement=judgement(outcome, metric.direction == "lower", reference),
+        n=f"{outcome.n:,}" if outcome.n else "–",
+        chart=interval_chart(outcome.value, outcome.low, outcome.high, outcome.reference, domain),
+        details=tuple(_details(outcome)),
+        missing="",
+    )
+
+
+def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
+    """The value against its reference, in words."""
+    if measure.reference is None:
+        return "no reference to compare with"
+    difference = measure.value - measure.reference
+    if measure.low is not None and measure.high is not None and measure.low <= measure.reference <= measure.high:
+        return f"the interval covers the value of the {reference}"
+    if difference == 0:
+        return f"equal to the {reference}"
+    word = "better" if (difference < 0) == lower_is_better else "worse"
+    return f"{number(abs(difference))} {word} than the {reference}"
+
+
+def _interval(measure: Measure) -> str:
+    if measure.low is None or measure.high is None:
+        return "–"
+    return f"{number(measure.low)} to {number(measure.high)}"
+
+
+def _details(measure: Measure) -> list[tuple[str, str]]:
+    """Plain numbers only: texts and lists could hold values of the data."""
+    return [
+        (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else number(value))
+        for name, value in measure.details.items()
+        if isinstance(value, int | float)
+    ]
+
+
+def _domain(metrics: Sequence[MetricResult]) -> tuple[float, float]:
+    """The scale that all rows of a metric share: from zero (or below) to a round number."""
+    numbers = [0.0]
+    for metric in metrics:
+        if isinstance(metric.outcome, Measure):
+            outcome = metric.outcome
+            numbers += [n for n in (outcome.value, outcome.low, outcome.high, outcome.reference) if n is not None]
+    low, high = min(numbers), max(numbers)
+    reach = max(-low, high)
+    end = next((round_ for round_ in (0.02, 0.05, 0.1, 0.25, 0.5, 1.0) if reach <= round_), reach)
+    return (-end if low < -end / 5 else low, end if high > 0 else 0.0)
+
+
+def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
+    """Every metric that was measured at more than one stage, its stages side by side."""
+    rows = []
+    keys = dict.fromkeys((metric.name, metric.column) for metric in evaluation.metrics)
+    for name, column in keys:
+        found = {m.stage: m for m in evaluation.metrics if (m.name, m.column) == (name, column)}
+        if len(found) < 2:
+            continue
+        first = next(iter(found.values()))
+        outcomes = {stage: found[stage].outcome for stage in STAGES if stage in found}
+        measured = {
+            stage: (outcome.value, outcome.low, outcome.high)
+            for stage, outcome in outcomes.items()
+            if isinstance(outcome, Measure)
+        }
+        text = texts.get(name) or MetricText(title_of(name), "")
+        rows.append(
+            StageRow(
+                title=text.title,
+                about=column or "",
+                better=BETTER[first.family, first.direction],
+                cells=tuple(_stage_cell(found.get(stage)) for stage in STAGES),
+                chart=stage_chart(measured, _domain(list(found.values()))),
+            )
+        )
+    return rows
+
+
+def _stage_cell(metric: MetricResult | None) -> str:
+    if metric is None:
+        return "–"
+    if isinstance(metric.outcome, NotComputable):
+        return STATES[metric.outcome.state]
+    interval = _interval(metric.outcome)
+    return number(metric.outcome.value) + ("" if interval == "–" else f"\n{interval}")

@@ -1,0 +1,69 @@
+"""The few SVG elements the figures are made of. All text is escaped; colours are CSS classes of the page."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+def element(name: str, content: str = "", **attributes: str | float) -> str:
+    """One element; ``class_`` and ``stroke_width`` become ``class`` and ``stroke-width``.
+
+    ``content`` is markup already; attribute values are escaped here.
+    """
+    text = "".join(f' {key.strip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
+    return f"<{name}{text}>{content}</{name}>" if content else f"<{name}{text}/>"
+
+
+def _value(value: str | float) -> str:
+    return escape(value) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def figure(width: float, height: float, parts: list[str], description: str, *, class_: str = "figure") -> str:
+    """An ``<svg>`` that scales with its container, with a description for those who cannot see it."""
+    label = element("title", escape(description))
+    return element(
+        "svg",
+        label + "".join(parts),
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        class_=class_,
+        style=f"--natural:{width:g}px",
+        preserveAspectRatio="xMidYMid meet",
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, class_: str, title: str = "") -> str:
+    """A rectangle; ``title`` is shown when the pointer rests on it."""
+    return element("rect", _title(title), x=x, y=y, width=max(width, 0), height=max(height, 0), class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def circle(x: float, y: float, radius: float, class_: str, title: str = "") -> str:
+    """A circle around (x, y)."""
+    return element("circle", _title(title), cx=x, cy=y, r=radius, class_=class_)
+
+
+def path(steps: str, class_: str, title: str = "") -> str:
+    """A path in SVG's own notation."""
+    return element("path", _title(title), d=steps, class_=class_)
+
+
+def diamond(x: float, y: float, radius: float, class_: str, title: str = "") -> str:
+    """A square on its corner around (x, y)."""
+    steps = f"M{x - radius:.1f} {y:.1f}L{x:.1f} {y - radius:.1f}L{x + radius:.1f} {y:.1f}L{x:.1f} {y + radius:.1f}Z"
+    return path(steps, class_, title)
+
+
+def text(x: float, y: float, content: str, class_: str = "", *, longest: int = 0, **attributes: str | float) -> str:
+    """A text; cut after ``longest`` characters (0: never), with the whole of it as its title."""
+    shown = content if not longest or len(content) <= longest else content[: longest - 1].rstrip() + "…"
+    whole = _title(content) if shown != content else ""
+    return element("text", escape(shown) + whole, x=x, y=y, class_=class_ or "label", **attributes)
+
+
+def _title(content: str) -> str:
+    return element("title", escape(content)) if content else ""
