@@ -54,7 +54,8 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
 def _model(model: Mapping[str, Any]) -> str:
     of = f" of {model['attribute']}" if model.get("attribute") else ""
     if model.get("model") == "l_diversity":
-        return f"{model.get('kind', 'distinct')} l-diversity{of} with l = {model['l']}"
+        factor = f" and c = {model['c']:g}" if model.get("c") else ""
+        return f"{model.get('kind', 'distinct')} l-diversity{of} with l = {model['l']:g}{factor}"
     rest = ", ".join(f"{key} = {value}" for key, value in model.items() if key not in ("model", "attribute"))
     return f"{model.get('model', 'model')}{of} ({rest})"
 

@@ -21,7 +21,9 @@ METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synt
 COLUMN = ("role", "kind", "target")
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
-_PLACE = re.compile(r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://")
+_PLACE = re.compile(
+    r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://|\.(csv|tsv|txt|data|parquet|pq|ya?ml|json|db)$", re.IGNORECASE
+)
 _LONGEST_COMMON_SEED = 10**8
 """Smaller seeds are digits that stand anywhere by chance."""
 

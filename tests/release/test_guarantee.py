@@ -60,9 +60,10 @@ def test_sampling_is_told(
 
 
 def test_other_models_and_no_generator_are_told(anonymization: Callable[..., AnonymizationResult]) -> None:
-    models = ({"model": "t_closeness", "t": 0.2, "attribute": "pay"},)
+    recursive = {"model": "l_diversity", "kind": "recursive", "l": 3.0, "c": 2.5, "attribute": "ward"}
+    models = (recursive, {"model": "t_closeness", "t": 0.2, "attribute": "pay"})
     config = CONFIG | {"synthesize": {"generator": "none"}}
     text = guarantee_sentence(anonymization(models=models, verified={}), config, Evaluation(()))
-    assert "t_closeness of pay (t = 0.2)" in text
+    assert "recursive l-diversity of ward with l = 3 and c = 2.5, t_closeness of pay (t = 0.2)" in text
     assert "no generator was trained" in text
     assert "checked again" not in text
