@@ -142,3 +142,149 @@ def nearest(
                     index[i, at] = first + b
                     worst = best[i, k - 1]
                     limit = slack(worst, columns, scale)
+
+
+@compiled
+def linked(
+    qa: Any, ra: Any, qb: Any, rb: Any, reach_a: Array, reach_b: Array, scale: float, start: int, stop: int, out: Array
+) -> None:
+    """Whether some reference is within ``reach_a`` of a query in one Gower space and within ``reach_b`` in another."""
+    columns = qa.numbers.shape[0] + qa.codes.shape[0]
+    n = ra.codes.shape[1]
+    buffer = np.empty(BLOCK, dtype=np.float32)
+    for i in range(start, stop):
+        near = reach_a[i] + TIE * (1 + reach_a[i])
+        also = reach_b[i] + TIE * (1 + reach_b[i])
+        limit = slack(near, columns, scale)
+        for first in range(0, n, BLOCK):
+            last = min(first + BLOCK, n)
+            rough = buffer[: last - first]
+            screen(qa, i, ra, first, last, np.float32(1), False, rough)
+            if out[i] or within(rough, np.float32(limit)) == 0:
+                continue
+            for b in range(last - first):
+                if rough[b] > limit or distance(qa, i, ra, first + b, 1.0, False, -1) > near:
+                    continue
+                if distance(qb, i, rb, first + b, 1.0, False, -1) <= also:
+                    out[i] = True
+                    break
+
+
+@compiled
+def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
+    """Whether reference ``j`` tells secret ``s`` of query ``i``: the same value, or a number within tolerance."""
+    if truth.ranks[s, i] == guess.ranks[s, j]:
+        return True
+    x, y = truth.numbers[s, i], guess.numbers[s, j]
+    if np.isnan(x) or np.isnan(y):
+        return False
+    allowed = max(truth.relative[s] * max(abs(x), abs(y)), truth.absolute[s])
+    return abs(x - y) <= allowed + 1e-12
+
+
+@compiled
+def infer(
+    q: Any, r: Any, skip: Array, truth: Any, guess: Any, scale: float, start: int, stop: int, best: Array, ties: Array,
+    hits: Array, first_hit: Array
+) -> None:  # fmt: skip
+    """Nearest references of every query when column ``skip[s]`` is unknown, for all secrets s in one pass.
+
+    ``best`` (n, m) Gower distance without the secret; ``ties`` and ``hits`` (n, m): references at that distance,
+    and those of them that tell the secret; ``first_hit`` (n, m): whether the first of them does.
+    """
+    columns = q.numbers.shape[0] + q.codes.shape[0]
+    n, m = r.codes.shape[1], skip.shape[0]
+    part = np.empty((columns, BLOCK), dtype=np.float32)
+    total = np.empty(BLOCK, dtype=np.float32)
+    rest = np.empty(BLOCK, dtype=np.float32)
+    limits = np.empty(m, dtype=np.float64)
+    for i in range(start, stop):
+        limits[:] = np.inf
+        for first in range(0, n, BLOCK):
+            size = min(BLOCK, n - first)
+            total[:size] = np.float32(0)
+            for c in range(columns):
+                mine = part[c, :size]
+                mine[:] = np.float32(0)
+                add_column(q, i, r, c, first, first + size, np.float32(1), False, mine)
+                for b in range(size):
+                    total[b] += mine[b]
+            for s in range(m):
+                known = part[skip[s]]
+                for b in range(size):
+                    rest[b] = total[b] - known[b]
+                if within(rest[:size], np.float32(limits[s])) == 0:
+                    continue
+                for b in range(size):
+                    if rest[b] > limits[s]:
+                        continue
+                    d = distance(q, i, r, first + b, 1.0, False, skip[s])
+                    edge = TIE * (1 + d)
+                    if d > best[i, s] + edge:
+                        continue
+                    told = agrees(truth, i, guess, first + b, s)
+                    if d < best[i, s] - edge:
+                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, told
+                        limits[s] = slack(d + edge, columns + 2, scale)
+                    ties[i, s] += 1
+                    hits[i, s] += told
+
+
+@compiled
+def match(
+    q: Any, r: Any, order: Array, begin: Array, end: Array, radius: float, tq: Any, tr: Any, start: int, stop: int,
+    found: Array, told: Array
+) -> None:  # fmt: skip
+    """References of a query's own group whose numbers are all within ``radius``: how many, and with the target too.
+
+    References ``order[begin[i]:end[i]]`` agree with query i on all categories. ``tq`` and ``tr`` hold the target.
+    """
+    p = q.numbers.shape[0]
+    for i in range(start, stop):
+        for at in range(begin[i], end[i]):
+            j = order[at]
+            close = True
+            for c in range(p):
+                if column_distance(q.numbers[c, i], q.missing[c, i], r.numbers[c, j], r.missing[c, j], False) > radius:
+                    close = False
+                    break
+            if not close:
+                continue
+            found[i] += 1
+            if agrees(tq, i, tr, j, 0):
+                told[i] += 1
+
+
+@compiled
+def occurrences(
+    low: Array, high: Array, columns: Array, order: Array, starts: Array, ranks: Array, begin: int, end: int, out: Array
+) -> None:
+    """How many rows fulfil each predicate, counted up to 2 (``out``, shape (m,), int8).
+
+    Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i, c]`` for all c; a column of -1 asks nothing.
+    ``order[column]`` lists the rows by rank, ``starts[column][rank + 1]`` where a rank begins in it. Only rows that
+    fulfil the rarest condition are looked at.
+    """
+    for i in range(begin, end):
+        rarest, fewest = -1, order.shape[1] + 1
+        for c in range(columns.shape[1]):
+            column = columns[i, c]
+            if column >= 0:
+                count = starts[column, high[i, c] + 2] - starts[column, low[i, c] + 1]
+                if count < fewest:
+                    rarest, fewest = c, count
+        if rarest < 0:
+            continue
+        column = columns[i, rarest]
+        for at in range(starts[column, low[i, rarest] + 1], starts[column, high[i, rarest] + 2]):
+            row = order[column, at]
+            holds = True
+            for c in range(columns.shape[1]):
+                other = columns[i, c]
+                if other >= 0 and not low[i, c] <= ranks[other, row] <= high[i, c]:
+                    holds = False
+                    break
+            if holds:
+                out[i] += 1
+                if out[i] == 2:
+                    break

@@ -132,3 +132,109 @@ def in_chunks(work: Callable[[int, int], None], n: int) -> None:
         return
     with ThreadPoolExecutor(min(cores, len(starts))) as pool:
         list(pool.map(lambda start: work(start, min(start + CHUNK, n)), starts))
+
+
+def linked(
+    spaces: tuple[Space, Space], queries: tuple[Columns, Columns], references: tuple[Columns, Columns], k: int
+) -> Array:
+    """Whether a query's nearest references in two spaces have a record in common; shape (n,), bool.
+
+    The nearest are all references at most as far as the k-th nearest: ties are sets, so that the order of the
+    references does not matter.
+    """
+    from hybrid.evaluate import kernels
+
+    reach = [
+        np.ascontiguousarray(nearest(space, q, r, k)[0][:, -1])
+        for space, q, r in zip(spaces, queries, references, strict=True)
+    ]
+    out = np.zeros(queries[0].codes.shape[1], dtype=bool)
+    scale = magnitude(*queries, *references)
+
+    def work(start: int, stop: int) -> None:
+        kernels.linked(queries[0], references[0], queries[1], references[1], *reach, scale, start, stop, out)
+
+    in_chunks(work, len(out))
+    return out
+
+
+class Secrets(NamedTuple):
+    """Values that an attacker guesses, and when a guess is right.
+
+    ``ranks`` (m, n) int32 and ``numbers`` (m, n) float64 of m secret columns; ``relative`` and ``absolute`` (m,):
+    numbers agree within the larger of ``relative`` times the larger of the two and ``absolute``.
+    """
+
+    ranks: Array
+    numbers: Array
+    relative: Array
+    absolute: Array
+
+
+class Guesses(NamedTuple):
+    """What the nearest references of each query tell about each secret, shapes (n, m)."""
+
+    ties: Array
+    """References at the smallest distance."""
+    hits: Array
+    """Those of them that tell the secret."""
+    first: Array
+    """Whether the first of them in the order of the references does."""
+
+
+def infer(
+    space: Space, queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets
+) -> Guesses:
+    """Guess each secret from the nearest references in all other columns, for all secrets in one pass.
+
+    Parameters
+    ----------
+    space : Space
+        Gower over all columns, the secrets among them.
+    secrets : numpy.ndarray, shape (m,)
+        Positions of the secrets in ``space.columns``; each is left out of the distance when it is guessed.
+    truth, guess : Secrets
+        The secrets of the queries and of the references.
+    """
+    from hybrid.evaluate import kernels
+
+    n, m = queries.codes.shape[1], len(secrets)
+    best = np.full((n, m), np.inf)
+    ties, hits = np.zeros((n, m), dtype=np.int32), np.zeros((n, m), dtype=np.int32)
+    first = np.zeros((n, m), dtype=bool)
+    scale = magnitude(queries, references)
+
+    def work(start: int, stop: int) -> None:
+        kernels.infer(queries, references, secrets, truth, guess, scale, start, stop, best, ties, hits, first)
+
+    in_chunks(work, n)
+    return Guesses(ties, hits, first)
+
+
+def matches(
+    queries: Columns, references: Columns, radius: float, truth: Secrets, guess: Secrets
+) -> tuple[Array, Array]:
+    """References that equal a query in all categories and lie within ``radius`` of it in every number.
+
+    Returns
+    -------
+    found : numpy.ndarray, shape (n,), int64
+        How many.
+    told : numpy.ndarray, shape (n,), int64
+        How many of them agree on the (only) secret.
+    """
+    from hybrid.evaluate import kernels
+    from hybrid.evaluate.encoding import row_keys
+
+    mine, its = row_keys([queries.codes.T, references.codes.T])
+    order = np.argsort(its, kind="stable")
+    begin, end = (np.searchsorted(its[order], mine, side=side) for side in ("left", "right"))
+    found, told = np.zeros(len(mine), dtype=np.int64), np.zeros(len(mine), dtype=np.int64)
+
+    def work(start: int, stop: int) -> None:
+        kernels.match(
+            queries, references, order, begin, end, radius + TIE, truth, guess, start, stop, found, told
+        )
+
+    in_chunks(work, len(mine))
+    return found, told

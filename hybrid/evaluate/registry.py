@@ -6,13 +6,17 @@ from types import ModuleType
 
 from hybrid.evaluate.fidelity import columns, pairs
 from hybrid.evaluate.metric import Metric
-from hybrid.evaluate.privacy import anonymity, closeness, copies
+from hybrid.evaluate.privacy import anonymity, attribution, closeness, copies, inference, linkability, singling_out
 from hybrid.evaluate.utility import discriminator, prediction
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
     copies,
     closeness,
+    singling_out,
+    linkability,
+    inference,
+    attribution,
     prediction,
     discriminator,
     columns,

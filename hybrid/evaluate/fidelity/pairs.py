@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 
 BINS = 10
+MAX_CELLS = 1_000_000
+"""Contingency tables with more cells are not judged for association."""
+SDMETRICS_CORRELATION, SDMETRICS_ASSOCIATION = 0.5, 0.3
+"""Pairs of numbers and other pairs at or below this strength do not count in SDMetrics' score."""
 MAX_LISTED = 600
 """Pairs listed in details (the worst ones, if there are more)."""
 
@@ -76,7 +80,7 @@ def associations(context: Context, role: Role) -> Array:
         if continuous[a] or continuous[b]:
             c, x = (b, a) if continuous[a] else (a, b)
             result[a, b] = correlation_ratio(codes[:, c], table.numbers[:, x])
-        elif widths[a] * widths[b] <= 1_000_000:
+        elif widths[a] * widths[b] <= MAX_CELLS:
             result[a, b] = cramers_v(_table(codes[:, a], codes[:, b], widths[a], widths[b]))
     return result
 
@@ -164,39 +168,61 @@ def _fast_similarity(a: Array, b: Array, width: int) -> float:
     return float(1 - 0.5 * np.abs(first - second).sum())
 
 
-def _trends(context: Context, role: Role, own_edges: bool = False) -> Array:
-    """Similarity of every pair of columns to train, 0..1, in the order of ``triu_indices``; NaN if undefined."""
+class Trends(NamedTuple):
+    """Similarity to train and train's own strength of every pair of columns, in the order of ``triu_indices``."""
+
+    similarity: Array
+    strength: Array
+    """|r| of two numbers, else Cramer's V of the contingency table."""
+    numeric: Array
+
+
+def _trends(context: Context, role: Role, own_edges: bool = False) -> Trends:
     continuous = context.encoding.continuous
     train, widths = _digitized(context, "train", own_edges)
     table, _ = _digitized(context, role, own_edges)
     mine = correlations(context.encoded("train").numbers[:, continuous])
     its = correlations(context.encoded(role).numbers[:, continuous])
     place = np.cumsum(continuous) - 1
-    scores = []
+    similarity, strength, numeric = [], [], []
     for a, b in itertools.combinations(range(len(continuous)), 2):
-        if continuous[a] and continuous[b]:
-            scores.append(1 - abs(mine[place[a], place[b]] - its[place[a], place[b]]) / 2)
+        numeric.append(bool(continuous[a] and continuous[b]))
+        if numeric[-1]:
+            real = mine[place[a], place[b]]
+            similarity.append(1 - abs(real - its[place[a], place[b]]) / 2)
+            strength.append(abs(real))
         else:
             pairs = [codes[:, a] * widths[b] + codes[:, b] for codes in (train, table)]
-            scores.append(_fast_similarity(*pairs, int(widths[a] * widths[b])))
-    return np.array(scores)
+            width = int(widths[a] * widths[b])
+            similarity.append(_fast_similarity(*pairs, width))
+            small = own_edges and width <= MAX_CELLS
+            strength.append(cramers_v(_table(train[:, a], train[:, b], widths[a], widths[b])) if small else np.nan)
+    return Trends(np.array(similarity), np.array(strength), np.array(numeric, dtype=bool))
+
+
+def _sdmetrics(context: Context) -> float | None:
+    """The number that SDMetrics 0.32 prints: own bins for each table, only pairs that are strong in train."""
+    trends = _trends(context, "table", own_edges=True)
+    strong = trends.strength > np.where(trends.numeric, SDMETRICS_CORRELATION, SDMETRICS_ASSOCIATION)
+    return _mean(trends.similarity[strong])
 
 
 def pair_trends(context: Context) -> Outcome:
-    """Similarity of pairs of columns to train, mean over pairs, 0..1 (SDMetrics' "Column Pair Trends").
+    """Similarity of pairs of columns to train, mean over all pairs, 0..1.
 
     Two numbers: 1 - |r_T - r_S|/2; otherwise 1 - total variation of the contingency tables, numbers in ten equal
-    bins of train's range. SDMetrics bins each table by its own range; ``details["sdmetrics"]`` has that number.
+    bins of train's range. SDMetrics' "Column Pair Trends" bins each table by its own range and leaves out pairs that
+    are weak in train; ``details["sdmetrics"]`` has that number.
     """
-    scores = _trends(context, "table")
+    scores = _trends(context, "table").similarity
     value = _mean(scores)
     if value is None:
         return NotComputable("fewer than two columns vary")
     reference = None
     if context.control is not None:
-        reference = context.once_for_all_stages("trends", lambda: _mean(_trends(context, "control")))
+        reference = _mean(_trends(context, "control").similarity)
     order = np.argsort(np.nan_to_num(scores, nan=2), kind="stable")
-    details = {"pairs": _listed(context, scores, order), "sdmetrics": _mean(_trends(context, "table", True))}
+    details = {"pairs": _listed(context, scores, order), "sdmetrics": _sdmetrics(context)}
     return Measure(value, reference=reference, n=int((~np.isnan(scores)).sum()), details=details)
 
 

@@ -1,0 +1,155 @@
+"""Correct attribution: rows that agree with a training record on the keys, and whether they tell its secret."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.context import Context, Role
+from hybrid.evaluate.intervals import mean_interval, risk, share_interval, wilson
+from hybrid.evaluate.intervals import Rate
+from hybrid.evaluate.measure import Measure, NotComputable, Outcome
+from hybrid.evaluate.metric import Metric
+from hybrid.evaluate.neighbours import Columns, Secrets, Space, matches
+
+HIT_SHARE = 1 / 30
+"""Numbers within this share of the range hit (SynthEval)."""
+
+
+def _space(context: Context, columns: Array, of_train: bool) -> Space:
+    """Numbers over the range (of train, or of all tables), categories by equality."""
+    encoding = context.encoding
+    numeric = columns[encoding.continuous[columns]]
+    other = columns[~encoding.continuous[columns]]
+    tables = encoding.tables[:1] if of_train else encoding.tables
+    values = np.concatenate([table.numbers[:, numeric] for table in tables])
+    low, high = (np.nan_to_num(f(values, axis=0, initial=i, where=~np.isnan(values)), posinf=0, neginf=0)
+                 for f, i in ((np.min, np.inf), (np.max, -np.inf)))  # fmt: skip
+    span = high - low
+    return Space(np.concatenate([numeric, other]), low, np.where(span > 0, span, 1.0), 1.0, False)
+
+
+class Attribution(NamedTuple):
+    """TCAP over the rows of the table that match somebody: mean, its standard error times z, and their share."""
+
+    rate: Rate
+    coverage: float
+    matched: int
+
+
+def _attribution(context: Context, keys: Array, secret: int, role: Role) -> Attribution:
+    radius = context.options.radius
+    space = _space(context, keys, of_train=True)
+    own = _space(context, np.array([secret]), of_train=True)
+
+    def target(name: Role) -> tuple[Columns, Secrets]:
+        table = context.encoded(name)
+        numbers = np.full((1, len(table)), np.nan)
+        if context.encoding.continuous[secret]:
+            numbers[0] = (table.numbers[:, secret] - own.center[0]) / own.scale[0]
+        ranks = np.ascontiguousarray(table.ranks[:, [secret]].T)
+        return space.place(table), Secrets(ranks, numbers, np.zeros(1), np.array([radius]))
+
+    rows, truth = target("table")
+    people, guess = target(role)
+    found, told = matches(rows, people, radius, truth, guess)
+    hit = found > 0
+    if not hit.any():
+        return Attribution(Rate(0.0, 0.0), 0.0, 0)
+    mean, low, _ = mean_interval(told[hit] / found[hit], context.options.confidence)
+    return Attribution(Rate(mean, mean - low), float(hit.mean()), int(hit.sum()))
+
+
+def _keys(context: Context, secret: str) -> Array:
+    names = [name for name in context.schema.quasi_identifiers if name != secret]
+    chosen = context.encoding.positions(names)
+    if len(chosen):
+        return chosen
+    return context.encoding.positions([name for name in context.encoding.names if name != secret])
+
+
+def gtcap(context: Context, column: str) -> Outcome:
+    """Generalized targeted correct attribution probability, in excess of control (METRICS B8, B9).
+
+    For every row of the table: among the training records with the same keys (categories equal, numbers within
+    ``radius`` of train's range), the share that also has the row's secret; averaged over the rows that match anyone.
+    Keys are the quasi-identifiers (every other column, if there are none). Risk = (T - C)/(1 - C), at most 1.
+    """
+    if column not in context.encoding.names:
+        return NotComputable("the secret is constant or names single records")
+    keys, secret = _keys(context, column), context.encoding.names.index(column)
+    if not len(keys):
+        return NotComputable("there is no other column to attack with")
+    train = _attribution(context, keys, secret, "train")
+    control = _attribution(context, keys, secret, "control")
+    if not train.matched or not control.matched:
+        return NotComputable("no row of the table matches a record on the keys", "too_few")
+    excess = risk(train.rate, control.rate)
+    if excess is None:
+        return NotComputable("no headroom: people never seen are attributed correctly every time")
+    details = {
+        "train": train.rate.value,
+        "control": control.rate.value,
+        "coverage": train.coverage,
+        "control_coverage": control.coverage,
+        "keys": [context.encoding.names[i] for i in keys],
+    }
+    return Measure(excess.value, excess.low, excess.high, 0.0, train.matched, details)
+
+
+def hitting_rate(context: Context) -> Outcome:
+    """Share of training records that some row hits: same categories, numbers within 1/30 of the range (SynthEval).
+
+    Each record counts once, 0..1. The reference is the share of control records hit; ``details["risk"]`` is
+    (T - C)/(1 - C).
+    """
+    space = _space(context, np.arange(len(context.encoding.columns)), of_train=False)
+    table = context.encoded("table")
+    rows = space.place(table)
+
+    def rate(role: Role) -> tuple[float, int]:
+        records = context.encoded(role)
+        found, _ = matches(space.place(records), rows, HIT_SHARE, _nothing(len(records)), _nothing(len(table)))
+        return float((found > 0).sum()), len(records)
+
+    train, control = rate("train"), rate("control")
+    confidence = context.options.confidence
+    low, high = share_interval(train[0] / train[1], train[1], confidence)
+    excess = risk(wilson(*train, confidence), wilson(*control, confidence))
+    details = {} if excess is None else {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details)
+
+
+def _nothing(n: int) -> Secrets:
+    return Secrets(np.zeros((1, n), np.int32), np.zeros((1, n)), np.zeros(1), np.zeros(1))
+
+
+METRICS = (
+    Metric(
+        name="gtcap",
+        family="privacy",
+        direction="lower",
+        sentence="How much better rows with a training person's keys give away the secret than chance.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=gtcap,
+        needs=("control",),
+        per="secret",
+    ),
+    Metric(
+        name="hitting_rate",
+        family="privacy",
+        direction="lower",
+        sentence="The share of training people who have a near double in the table, beside people it never saw.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=hitting_rate,
+        needs=("control",),
+    ),
+)

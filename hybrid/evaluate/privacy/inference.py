@@ -1,0 +1,137 @@
+"""Inference: does the table tell a secret of a person whose other values are known?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.attack import Attack, attacked, worst
+from hybrid.evaluate.context import Context, Role
+from hybrid.evaluate.encoding import Encoded
+from hybrid.evaluate.measure import NotComputable, Outcome
+from hybrid.evaluate.metric import Metric
+from hybrid.evaluate.neighbours import Guesses, Secrets, gower, infer
+
+
+def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
+    """The secret columns of a table; numbers agree within the options' tolerance, dates within that share of
+    train's range."""
+    encoding, options = context.encoding, context.options
+    train = context.encoded("train").numbers[:, columns]
+    temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
+    span = np.zeros(len(columns))
+    for i in np.flatnonzero(temporal):
+        known = train[~np.isnan(train[:, i]), i]
+        span[i] = np.ptp(known) if len(known) else 0.0
+    relative = np.where(temporal, 0.0, options.tolerance)
+    absolute = np.where(temporal, options.tolerance * span, options.absolute_tolerance)
+    ranks = np.ascontiguousarray(table.ranks[:, columns].T)
+    return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute)
+
+
+def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
+    """For every secret: guesses about train and control, and its place in them. One pass over the pairs of records."""
+    encoding = context.encoding
+    space = gower(encoding)
+    names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
+    columns = np.array([encoding.names.index(name) for name in names], dtype=np.int64)
+    place = {int(column): i for i, column in enumerate(space.columns)}
+    skip = np.array([place[int(column)] for column in columns], dtype=np.int64)
+    table = context.encoded("table")
+    references, guess = space.place(table), secrets_of(context, table, columns)
+
+    def about(role: Role) -> Guesses:
+        records = context.encoded(role)
+        return infer(space, space.place(records), references, skip, secrets_of(context, records, columns), guess)
+
+    train, control = about("train"), about("control")
+    return {name: (train, control, i) for i, name in enumerate(names)}
+
+
+def attack(context: Context, secret: str) -> Attack | NotComputable:
+    """The attack on one secret, over all training and all control records."""
+    found = context.once("inference", lambda: _guesses(context))
+    if secret not in found or len(context.encoding.names) < 2:
+        return NotComputable("the secret is constant, names single records, or is the only column")
+    train, control, s = found[secret]
+    return attacked(
+        _expected(train)[:, s].sum(),
+        _expected(control)[:, s].sum(),
+        len(train.hits),
+        len(control.hits),
+        context.options.confidence,
+    )
+
+
+def _expected(guesses: Guesses) -> Array:
+    """Probability that a guess drawn from the tied nearest rows is right, shape (n, m)."""
+    result: Array = guesses.hits / guesses.ties
+    return result
+
+
+def expected_success(context: Context, secret: str) -> Array:
+    """Probability of telling the secret of each training record, shape (n_train,)."""
+    train, _, s = context.once("inference", lambda: _guesses(context))[secret]
+    return _expected(train)[:, s]
+
+
+def inference(context: Context, column: str) -> Outcome:
+    """Risk that the nearest row, by all other columns, tells a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
+
+    Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
+    within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is
+    taken (``details["lowest_index"]`` has the counts and risk of always taking the first). R = (r_T - r_C)/(1 - r_C)
+    over all training and control records: at most 1, 0 without a leak.
+    """
+    made = attack(context, column)
+    if isinstance(made, NotComputable):
+        return made
+    train, control, s = context.once("inference", lambda: _guesses(context))[column]
+    counts = int(train.first[:, s].sum()), int(control.first[:, s].sum())
+    first = attacked(*counts, made.n_train, made.n_control, made.confidence)
+    details = {
+        "tied": float((train.ties[:, s] > 1).mean()),
+        "lowest_index": {
+            "successes": counts[0],
+            "control_successes": counts[1],
+            "risk": None if isinstance(first, NotComputable) else first.measure().value,
+        },
+    }
+    return made.measure(**details)
+
+
+def inference_worst(context: Context) -> Outcome:
+    """The largest inference risk over all secrets, with an interval that holds for all of them at once (Sidak)."""
+    if not context.secrets:
+        return NotComputable("no secret column is declared")
+    attacks = {secret: attack(context, secret) for secret in context.secrets}
+    return worst(attacks, "secret", context.options.confidence)
+
+
+METRICS = (
+    Metric(
+        name="inference",
+        family="privacy",
+        direction="lower",
+        sentence="How much better the table tells this secret of a training person than of a person it never saw.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=inference,
+        needs=("control",),
+        per="secret",
+    ),
+    Metric(
+        name="inference_worst",
+        family="privacy",
+        direction="lower",
+        sentence="The same for the secret that is told best; its interval allows for having picked the worst.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=inference_worst,
+        needs=("control",),
+    ),
+)
