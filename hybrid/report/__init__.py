@@ -1,7 +1,8 @@
 """HTML reports: self-contained files that show aggregates, never a record."""
 
 from hybrid.report.compare import TableComparison, compare_tables
-from hybrid.report.inputs import Change, MetricText, ReportInputs, TradeOff, WalkStep
+from hybrid.report.comparison import render_comparison
+from hybrid.report.inputs import Change, MetricText, ReportInputs, TradeOff, WalkStep, describe
 from hybrid.report.render import render_report
 
 __all__ = [
@@ -12,5 +13,7 @@ __all__ = [
     "TradeOff",
     "WalkStep",
     "compare_tables",
+    "describe",
+    "render_comparison",
     "render_report",
 ]

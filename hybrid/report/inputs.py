@@ -71,15 +71,7 @@ class Described(Protocol):
         """Which way is better."""
 
 
-_SHORT = {
-    "tstr": "TSTR",
-    "dcr": "DCR",
-    "nndr": "NNDR",
-    "knn": "k-NN",
-    "gtcap": "GTCAP",
-    "domias": "DOMIAS",
-    "mmd": "MMD",
-}
+_SHORT = {"tstr": "TSTR", "dcr": "DCR", "nndr": "NNDR", "knn": "k-NN", "gtcap": "GTCAP", "domias": "DOMIAS"}
 _PREDICTORS = ("tstr", "tstr_linear", "importance_agreement")
 
 
