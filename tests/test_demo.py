@@ -10,6 +10,7 @@ import yaml
 
 from hybrid.demo import write, write_demo
 from hybrid.errors import ConfigError, OutputError
+from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Kind, Role
 from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
@@ -77,15 +78,26 @@ def test_parquet_holds_the_same_table(tmp_path: Path, config: dict) -> None:
     pd.testing.assert_frame_equal(text.frame, typed.frame, rtol=1e-12)
 
 
-def test_hierarchies_cover_every_value(demo: Path, frame: pd.DataFrame, config: dict) -> None:
-    for name in ("age", "sex", "postcode", "nationality", "occupation", "admission_date", "diagnosis"):
-        lines = (demo / "hierarchies" / f"{name}.csv").read_text(encoding="utf-8").splitlines()
-        rows = [line.split(";") for line in lines]
-        assert len({len(row) for row in rows}) == 1
-        assert {row[-1] for row in rows} == {"*"}
-        assert set(frame[name].dropna().astype(str)) <= {row[0] for row in rows}
-    quasi_identifiers = {n for n, c in config["data"]["columns"].items() if c["role"] == "quasi_identifier"}
-    assert quasi_identifiers == {"age", "sex", "postcode", "nationality", "occupation", "admission_date"}
+def test_hierarchies_cover_every_value(demo: Path, config: dict) -> None:
+    table = read_table(demo / "admissions.csv", DataOptions.model_validate(config["data"]))
+    paths = {name: demo / c["hierarchy"] for name, c in config["data"]["columns"].items() if "hierarchy" in c}
+    hierarchies = load_hierarchies(table, paths)
+    assert list(hierarchies) == ["age", "sex", "postcode", "nationality", "occupation", "admission_date"]
+    assert {name: tree.n_levels for name, tree in hierarchies.items()} == {
+        "age": 6,
+        "sex": 2,
+        "postcode": 6,
+        "nationality": 4,
+        "occupation": 5,
+        "admission_date": 5,
+    }
+
+
+def test_diagnosis_taxonomy_covers_every_code(demo: Path, frame: pd.DataFrame) -> None:
+    lines = (demo / "hierarchies" / "diagnosis.csv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(";") for line in lines]
+    assert {(len(row), row[-1]) for row in rows} == {(4, "*")}
+    assert set(frame["diagnosis"]) <= {row[0] for row in rows}
 
 
 def test_rare_people_exist(frame: pd.DataFrame) -> None:

@@ -82,6 +82,7 @@ def render_comparison(
             n_rows=len(comparison),
             n_failed=len(comparison) - len(ok),
             pictures=pictures,
+            configurations=_configurations(comparison, factors, [picture["front"] for picture in pictures]),
             means=means,
             factors=[(factor, _means(ok, factor, means)) for factor in factors],
             header=_header(comparison, factors, metrics),
@@ -117,7 +118,7 @@ def _picture(ok: pd.DataFrame, factors: Sequence[str], privacy: _Axis, utility: 
     return {
         "privacy": privacy,
         "utility": utility,
-        "front": [title for title, on in zip(titles, front, strict=True) if on],
+        "front": [str(name) for name, on in zip(mean.index, front, strict=True) if on],
         "chart": scatter_chart(
             names=[str(name) for name in mean.index],
             titles=titles,
@@ -128,6 +129,21 @@ def _picture(ok: pd.DataFrame, factors: Sequence[str], privacy: _Axis, utility: 
             labels=(f"{utility.title} ({utility.better})", f"{privacy.title} ({privacy.better})"),
         ),
     }
+
+
+def _configurations(
+    comparison: pd.DataFrame, factors: Sequence[str], fronts: Sequence[Sequence[str]]
+) -> list[tuple[str, list[str], int, int]]:
+    """Name, settings, how many runs ended well, and how many fronts it is on."""
+    return [
+        (
+            str(name),
+            [str(runs[factor].iloc[0]) for factor in factors],
+            int((runs["status"] == "ok").sum()),
+            sum(str(name) in front for front in fronts),
+        )
+        for name, runs in comparison.groupby("configuration", sort=False)
+    ]
 
 
 def _spans(mean: pd.DataFrame, low: pd.DataFrame, high: pd.DataFrame, column: str) -> Array:

@@ -307,7 +307,8 @@ def scatter_chart(
         parts.append(svg.line(to_x(x[at, 1]), b, to_x(x[at, 2]), b, "spread"))
         parts.append(svg.line(a, to_y(y[at, 1]), a, to_y(y[at, 2]), "spread"))
         parts.append(svg.circle(a, b, 5, "synthetic" if front[at] else "hollow", title))
-        parts.append(svg.text(a + 8, b - 5, names[at], "tick", longest=14))
+        if front[at]:
+            parts.append(svg.text(a + 8, b - 5, names[at], "tick", longest=14))
     for a, b in baseline:
         cross = f"M{to_x(a) - 5:.1f} {to_y(b) - 5:.1f}l10 10m0 -10l-10 10"
         parts.append(svg.path(cross, "cross", f"generator alone: {a:.4g}, {b:.4g}"))
@@ -322,7 +323,7 @@ def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], f
     low, high = low - room, high + room
     power = 10.0 ** np.floor(np.log10((high - low) / 5))
     step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= 6)
-    ticks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    ticks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
 
     def place(value: float) -> float:
         return float(start + (value - low) / (high - low) * (end - start))

@@ -124,7 +124,7 @@ def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
         return "no reference to compare with"
     difference = measure.value - measure.reference
     if measure.low is not None and measure.high is not None and measure.low <= measure.reference <= measure.high:
-        return f"the interval covers the value of the {reference}"
+        return f"the interval covers the {reference}"
     if difference == 0:
         return f"equal to the {reference}"
     word = "better" if (difference < 0) == lower_is_better else "worse"
