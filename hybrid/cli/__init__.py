@@ -12,6 +12,9 @@ from hybrid.cli import inspect, prepare, run
 from hybrid.cli.console import err, print_error
 from hybrid.errors import HybridError
 
+INTERRUPTED = 130
+"""What Typer makes of Ctrl-C."""
+
 app = typer.Typer(
     name="hybrid",
     no_args_is_help=True,
@@ -27,7 +30,7 @@ inspect.register(app)
 
 
 @app.callback()
-def _options(debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error.")) -> None:
+def _options(debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error (anywhere on the line).")) -> None:
     """Options of every command."""
 
 
@@ -40,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
-        result = app(arguments, standalone_mode=False)
+        result = app([word for word in arguments if word != "--debug"], standalone_mode=False)
     except HybridError as error:
         if debug:
             traceback.print_exc()
@@ -50,8 +53,7 @@ def _run(arguments: list[str]) -> int:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        err.print("interrupted: nothing half-written was left; run the same command again")
-        return 1
+        return _interrupted()
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
             traceback.print_exc()
@@ -59,7 +61,14 @@ def _run(arguments: list[str]) -> int:
             err.print(f"[bold red]bug[/]  {type(error).__name__} in {_place(error)}")
             err.print("   mend: run again with --debug (its output may show data), and report what it prints")
         return 1
+    if result == INTERRUPTED:
+        return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    err.print("interrupted: nothing half-written was left; run the same command again")
+    return 1
 
 
 def _place(error: BaseException) -> str:

@@ -1,0 +1,63 @@
+"""A small job that runs in seconds, and the real command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from cli_jobs import Run, edit
+
+from hybrid.cli import main
+from hybrid.demo import write_demo
+
+QUICK = {
+    "seed": 1,
+    "evaluate": {"targets": ["readmitted"], "metrics": ["identical_match", "total_variation", "k_reached"]},
+    "policy": "policy.yaml",
+}
+POLICY = {
+    "name": "test",
+    "version": "1",
+    "owner": "tests",
+    "anonymity": [{"name": "k", "quantity": "k", "block": 5, "reason": "classes are large"}],
+    "rules": [
+        {
+            "name": "copies",
+            "metric": "identical_match",
+            "direction": "lower",
+            "block": 0.5,
+            "reason": "nobody is copied",
+        }
+    ],
+}
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo(folder, rows=600, seed=3)
+    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+    return folder
+
+
+@pytest.fixture
+def job(demo_folder: Path, tmp_path: Path) -> Path:
+    """A folder with data, hierarchies, policy and a config whose evaluation is short; returns the config's path."""
+    folder = tmp_path / "job"
+    shutil.copytree(demo_folder, folder)
+    edit(folder / "config.yaml", **QUICK)
+    return folder / "config.yaml"
+
+
+@pytest.fixture
+def hybrid() -> Run:
+    """The command line in this process; gives the exit code."""
+
+    def run(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as caught:
+            main([str(argument) for argument in arguments])
+        return int(caught.value.code or 0)
+
+    return run
