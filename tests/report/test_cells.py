@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid.report.cells import MOST_CATEGORIES, MOST_INTERVALS, part
+from hybrid.table import DTYPES, Column, Kind, Role
+
+MINIMUM = 5
+
+
+def column(kind: Kind) -> Column:
+    return Column("x", Role.INSENSITIVE, kind)
+
+
+def counts_of(values: pd.Series, kind: Kind, minimum: int = MINIMUM) -> np.ndarray:
+    cells = part(values, column(kind), minimum)
+    assert cells is not None
+    return np.bincount(cells.assign(values), minlength=len(cells) + 1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-(10**6), 10**6), st.integers(0, 12)), min_size=1, max_size=300),
+    st.integers(2, 12),
+)
+def test_no_interval_holds_a_small_group(numbers: list[int | None], minimum: int) -> None:
+    values = pd.Series(numbers, dtype="Int64")
+    cells = part(values, column(Kind.INTEGER), minimum)
+    if cells is None:
+        return
+    codes = cells.assign(values)
+    counts = np.bincount(codes, minlength=len(cells) + 1)[:-1]
+    assert ((counts == 0) | (counts >= minimum)).all()
+    assert counts[0] >= minimum and counts[-1] >= minimum, "the open ends are never empty"
+    assert (codes[values.isna().to_numpy()] == len(cells)).all()
+    assert sum(cells.slots) == len(cells.edges) + 1 <= MOST_INTERVALS + 1
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from([*"abcdefghijklmnopqrst", None]), min_size=1, max_size=120), st.integers(2, 12))
+def test_no_category_of_a_small_group_is_named(letters: list[str | None], minimum: int) -> None:
+    values = pd.Series(letters, dtype=object).astype("category")
+    cells = part(values, column(Kind.CATEGORICAL), minimum)
+    counts = values.value_counts()
+    if cells is None:
+        assert counts.sum() < minimum
+        return
+    named = cells.labels[:-1]
+    assert all(counts[name] >= minimum for name in named)
+    assert len(cells) <= MOST_CATEGORIES + 1
+    pooled = counts.sum() - counts[list(named)].sum()
+    assert cells.hidden == (0 < pooled < minimum)
+    assert np.bincount(cells.assign(values), minlength=len(cells) + 1)[-2] == pooled
+
+
+def test_bounds_are_round_and_not_extreme_values() -> None:
+    rng = np.random.default_rng(0)
+    values = pd.Series(np.append(rng.normal(50, 10, 5000), [123456.789, -987.654321]))
+    cells = part(values, column(Kind.DECIMAL), MINIMUM)
+    assert cells is not None
+    edges = [float(edge.replace(",", "")) for edge in cells.edges]
+    assert min(edges) > 20 and max(edges) < 80
+    assert all(edge == round(edge) for edge in edges)
+
+
+def test_integers_get_whole_bounds() -> None:
+    values = pd.Series(np.repeat(np.arange(7), 20), dtype="Int64")
+    cells = part(values, column(Kind.INTEGER), MINIMUM)
+    assert cells is not None
+    assert cells.labels[0] == "below 1"
+    assert cells.labels[-1] == "6 and above"
+    assert (counts_of(values, Kind.INTEGER)[:-1] == 20).all()
+
+
+def test_long_tails_get_growing_bounds() -> None:
+    values = pd.Series(np.concatenate([np.zeros(900), np.geomspace(1, 1e6, 100)]))
+    cells = part(values, column(Kind.DECIMAL), MINIMUM)
+    assert cells is not None
+    assert {"10", "1,000", "100,000"} <= set(cells.edges)
+
+
+@pytest.mark.parametrize(
+    ("days", "edge"),
+    [(10, "2023-01-05"), (150, "2023-01-09"), (700, "2023-03"), (2000, "2023-04"), (9000, "2024"), (40_000, "2030")],
+)
+def test_dates_are_parted_at_calendar_bounds(days: int, edge: str) -> None:
+    start = np.datetime64("2023-01-01", "us")
+    values = pd.Series(start + np.linspace(0, days, 4000).astype("timedelta64[D]"), dtype="datetime64[us]")
+    cells = part(values, column(Kind.DATE), MINIMUM)
+    assert cells is not None
+    assert edge in cells.edges
+
+
+def test_dates_beyond_nanoseconds() -> None:
+    values = pd.Series(np.array(["0900-01-01", "1500-06-01", "2900-01-01"] * 10, dtype="datetime64[us]"))
+    cells = part(values, column(Kind.DATE), MINIMUM)
+    assert cells is not None
+    assert counts_of(values, Kind.DATE)[:-1].sum() == 30
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("n", [0, 4])
+def test_too_few_values_are_not_parted(kind: Kind, n: int) -> None:
+    sample = {Kind.CATEGORICAL: "a", Kind.DATE: "2023-01-01", Kind.DATETIME: "2023-01-01", Kind.BOOLEAN: True}
+    values = pd.Series([sample.get(kind, 1)] * n + [None] * 50).astype(DTYPES[kind])
+    assert part(values, column(kind), MINIMUM) is None
+
+
+@pytest.mark.parametrize("kind", [Kind.INTEGER, Kind.DECIMAL, Kind.DATE])
+def test_a_constant_number_is_not_shown(kind: Kind) -> None:
+    values = pd.Series([np.datetime64("2023-01-01") if kind is Kind.DATE else 7] * 50).astype(DTYPES[kind])
+    assert part(values, column(kind), MINIMUM) is None
+
+
+def test_huge_integers() -> None:
+    values = pd.Series([2**62, -(2**62), 0] * 30, dtype="Int64")
+    assert counts_of(values, Kind.INTEGER)[:-1].sum() == 90
