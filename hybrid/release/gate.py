@@ -123,7 +123,11 @@ def _compared(rule: MetricRule, metric: MetricResult, evaluation: Evaluation) ->
             return _Found(outcome.value, words)
         case "low" | "high":
             end = outcome.low if rule.compare == "low" else outcome.high
-            return f"{subject} has no interval" if end is None else _Found(end, f"{words}; {rule.compare} end")
+            return (
+                f"{subject} has no interval"
+                if end is None
+                else _Found(end, f"{words}; judged by its {rule.compare} end")
+            )
         case "difference_to_reference":
             if outcome.reference is None:
                 return f"{subject} has no reference"
@@ -139,7 +143,7 @@ def _ratio(rule: MetricRule, outcome: Measure, subject: str, words: str) -> _Fou
     if outcome.reference is None or outcome.reference < 0:
         return f"{subject} has no reference that it could be a multiple of"
     if rule.allowance is not None and outcome.value <= rule.allowance:
-        return _Found(outcome.value, f"{words}; up to {_text(rule.allowance)} passes", allowed=True)
+        return _Found(outcome.value, f"{words}; up to {_text(rule.allowance)} passes", " times", allowed=True)
     if outcome.reference == 0:
         ratio = 1.0 if outcome.value == 0 else math.inf
         return _Found(ratio, f"{words}; {'as' if ratio == 1 else 'and nothing'} in the reference", " times")

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from hybrid.errors import ConfigError
+from hybrid.evaluate import REGISTRY
 from hybrid.release.policy import Policy, load_policy
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 2, "reason": "Copies are people."}
@@ -25,6 +26,11 @@ def test_the_default_policy_comes_with_the_package_and_as_a_template() -> None:
     template = Path(__file__).parents[2] / "configs" / "policies" / "default.yaml"
     assert load_policy(template) == default
     assert {rule.name for rule in default.all_rules} >= {"k-anonymity", "exact copies", "usefulness"}
+
+
+def test_the_default_policy_names_metrics_that_exist_with_their_directions() -> None:
+    for rule in load_policy().rules:
+        assert REGISTRY[rule.metric].direction == rule.direction
 
 
 def test_a_policy_is_read(tmp_path: Path) -> None:
