@@ -5,19 +5,29 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from hybrid import options as base
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.transition.base import FittedTransition
+from hybrid.transition.given import fit_given
 from hybrid.transition.histogram import FittedHistogram
+from hybrid.transition.joint import FittedJoint
+from hybrid.transition.kde import fit_kde
 from hybrid.transition.records import Records
 
 
 class ConditionalOptions(base.Options):
     """How the distribution inside a class is estimated."""
 
-    estimator: Literal["histogram"] = "histogram"
-    """histogram: each attribute by itself, by its frequencies in the class."""
+    estimator: Literal["histogram", "kde", "joint", "given"] = "histogram"
+    """histogram: each attribute by itself, by its frequencies in the class; kde: the same smoothed by a kernel for
+    numbers and dates; joint: all quasi-identifiers of one record together; given: each attribute by itself, from
+    those records of the class that a decision tree finds alike in the record's other columns."""
+    bandwidth: float = Field(default=1.0, gt=0.0)
+    """kde: factor on the bandwidth of Silverman's rule of thumb."""
+    min_records: int = Field(default=5, ge=1)
+    """given: least number of records (of all classes together) that count as alike."""
 
 
 class Conditional:
@@ -32,10 +42,13 @@ class Conditional:
     Options: type[base.Options] = ConditionalOptions
 
     def fit(
-        self,
-        anonymized: AnonymizedTable,
-        options: ConditionalOptions,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
+        self, anonymized: AnonymizedTable, options: ConditionalOptions, rng: np.random.Generator
     ) -> FittedTransition:
         """Arrange the original values by class."""
+        if options.estimator == "kde":
+            return fit_kde(Records(anonymized), anonymized.class_ids, options.bandwidth)
+        if options.estimator == "joint":
+            return FittedJoint(Records(anonymized))
+        if options.estimator == "given":
+            return fit_given(anonymized, options.min_records, rng)
         return FittedHistogram(Records(anonymized))

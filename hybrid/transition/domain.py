@@ -132,7 +132,7 @@ class Domain:
         leaves = np.empty(len(nodes), dtype=np.int64)
         by_node = np.argsort(nodes, kind="stable")
         distinct, starts = np.unique(nodes[by_node], return_index=True)
-        for node, rows in zip(distinct, np.split(by_node, starts[1:]), strict=True):
+        for node, rows in zip(distinct, np.split(by_node, starts[1:]), strict=False):  # no rows: one empty part
             below = self.order[self.first[node] : self.first[node] + self.n_values[node]]
             below = below[np.argsort(self.axis[below], kind="stable")]
             between = (self.axis[below][1:] + self.axis[below][:-1]) / 2

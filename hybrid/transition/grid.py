@@ -43,6 +43,13 @@ class Grid:
     usable: Array
 
     @property
+    def step(self) -> float:
+        """Distance between neighbouring values on the domain's axis; 0 without steps."""
+        if self.low.dtype == np.float64:
+            return 0.0
+        return float(self.unit) if self.decimals is None else 10.0**-self.decimals
+
+    @property
     def n_values(self) -> Array:
         """Number of values inside each node (inf without steps, 1 for a single point); shape (n_nodes,), float64."""
         if self.low.dtype == np.float64:

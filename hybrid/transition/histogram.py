@@ -8,8 +8,7 @@ import numpy as np
 
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
-from hybrid.transition.domain import assemble
-from hybrid.transition.records import RUNGS, Records, add_counts, draw_records
+from hybrid.transition.records import Records, restore_columns
 
 
 @dataclass(frozen=True)
@@ -20,16 +19,5 @@ class FittedHistogram:
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """For each cell the value of a record drawn from the row's class, drawn anew for every attribute."""
-        classes = self.records.classes.find(labels.nodes)
-        columns, counts = {}, dict.fromkeys(RUNGS, 0)
-        for at, (name, domain) in enumerate(self.records.domains.items()):
-            nodes = labels.nodes[:, at]
-            rungs = [
-                self.records.class_rung(classes),
-                self.records.label_rung(at, nodes),
-                self.records.ancestor_rung(at, nodes),
-            ]
-            draw = draw_records(rungs, len(labels), rng)
-            columns[name] = domain.series(self.records.cells(at, draw, nodes, rng))
-            counts = add_counts(counts, draw.counts)
-        return Restored(assemble(labels, columns), counts)
+        in_class = self.records.class_rung(self.records.classes.find(labels.nodes))
+        return restore_columns(self.records, labels, lambda at, nodes: [in_class], rng)  # noqa: ARG005

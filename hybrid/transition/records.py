@@ -9,16 +9,18 @@ import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.arrays import Array
-from hybrid.transition.domain import Domain, domains_of
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.domain import Domain, assemble, domains_of
 from hybrid.transition.pools import ClassIndex, Pools, RankedPools, Runs, class_index, pools, ranked_pools
 
-RUNGS = ("class", "label", "ancestor", "uniform")
-"""The fallback chain: records of the row's class; records with the same label in this column; records with
-another label in this column (under local recoding a coarser or a finer one) whose original value lies below
-this label; any value below the label. A strategy with a rung of its own names it before these."""
-
 Rung = tuple[str, Callable[[Array], Runs]]
-"""A name and the runs of the given rows (positions into the table being restored)."""
+"""A step of the fallback chain: a name, and the runs of the given rows (positions into the table being restored).
+
+The chain of most strategies is ``class``: records of the row's class; ``label``: records with the same label in this
+column; ``ancestor``: records with another label in this column (under local recoding a coarser or a finer one)
+whose original value lies below this label; ``uniform``: any value below the label. A strategy that pools
+records in another way names its own rung in the place of ``class``."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,16 @@ class Records:
         """Records whose value lies below each row's node in quasi-identifier ``at``."""
         return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
 
-    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Rung:
-        """Records of each row's group, restricted to values below the row's node."""
+    def below_rung(
+        self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array, at_least: int = 1
+    ) -> Rung:
+        """Records of each row's group whose value lies below the row's node, where there are ``at_least`` so many."""
         domain = self.domain(at)
 
         def runs(rows: Array) -> Runs:
             below = nodes[rows]
-            return ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
+            found = ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
+            return Runs(found.members, found.start, np.where(found.size < at_least, 0, found.size))
 
         return name, runs
 
@@ -105,6 +110,14 @@ class Records:
             self._below[at] = ranked_pools(everything, self.ranks(at), self.domain(at).hierarchy.n_leaves)
         domain = self.domain(at)
         return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
+
+    def drawn_ranks(self, at: int, draw: Draw, nodes: Array) -> Array:
+        """Tree-order ranks of the drawn records' values; the middle of the label where no record was drawn."""
+        domain = self.domain(at)
+        middle: Array = domain.first[nodes] + (np.maximum(domain.n_values[nodes], 1) - 1) // 2
+        if not len(self):
+            return middle
+        return np.where(draw.records >= 0, domain.rank[self.leaves[draw.records, at]], middle)
 
     def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
         """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
@@ -139,6 +152,32 @@ def draw_records(rungs: Sequence[Rung], n_rows: int, rng: np.random.Generator) -
         counts[name] = int(served.sum())
         pending = pending[~served]
     return Draw(records, counts | {"uniform": len(pending)})
+
+
+def restore_columns(
+    records: Records, labels: LabelTable, own: Callable[[int, Array], Sequence[Rung]], rng: np.random.Generator
+) -> Restored:
+    """Restore every quasi-identifier by itself.
+
+    Parameters
+    ----------
+    records : Records
+        What was learned.
+    labels : LabelTable, n rows
+        What to restore.
+    own : function of (position of the quasi-identifier, nodes of shape (n,)) to rungs
+        The strategy's own rungs, tried before those of the label.
+    rng : numpy.random.Generator
+        Draws the records.
+    """
+    columns, counts = {}, dict[str, int]()
+    for at, (name, domain) in enumerate(records.domains.items()):
+        nodes = labels.nodes[:, at]
+        rungs = [*own(at, nodes), records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
+        draw = draw_records(rungs, len(labels), rng)
+        columns[name] = domain.series(records.cells(at, draw, nodes, rng))
+        counts = add_counts(counts, draw.counts)
+    return Restored(assemble(labels, columns), counts)
 
 
 def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:

@@ -1,0 +1,59 @@
+"""Blend: the class's histogram mixed with the uniform distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from hybrid import options as base
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.domain import assemble
+from hybrid.transition.records import Draw, Records, add_counts, draw_records
+
+
+class BlendOptions(base.Options):
+    """How much of each."""
+
+    weight: float = Field(default=0.5, ge=0.0, le=1.0)
+    """Share of cells drawn from the class, in [0, 1]; 0 is Uniform, 1 is Conditional."""
+
+
+@dataclass(frozen=True)
+class FittedBlend:
+    """Original values by class. Private."""
+
+    records: Records
+    weight: float
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """For each cell, by chance, the value of a record of the class or any value below the label."""
+        records, n = self.records, len(labels)
+        classes = records.classes.find(labels.nodes)
+        columns, counts = {}, dict[str, int]()
+        for at, (name, domain) in enumerate(records.domains.items()):
+            nodes = labels.nodes[:, at]
+            rungs = [records.class_rung(classes), records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
+            draw = draw_records(rungs, n, rng)
+            counts = add_counts(counts, draw.counts)
+            kept = np.where(rng.random(n) < self.weight, draw.records, -1)
+            mixed = Draw(kept, {"uniform": int((kept < 0).sum())})
+            columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
+        return Restored(assemble(labels, columns), counts)
+
+
+class Blend:
+    """With probability ``weight`` Conditional (histogram), else Uniform, for each cell by itself.
+
+    ``Restored.fallbacks`` counts where the conditional part would have come from.
+    """
+
+    name = "blend"
+    Options: type[base.Options] = BlendOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
+        """Arrange the original values by class."""
+        return FittedBlend(Records(anonymized), options.weight)

@@ -1,0 +1,111 @@
+"""Records as numbers that trees can split on: labels, the other columns, and values drawn so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.table import Column, Kind
+from hybrid.transition.domain import Domain
+from hybrid.transition.groups import numbers_of
+
+
+@dataclass(frozen=True)
+class Features:
+    """How labels and other columns become numbers; learned once, so that later rows get the same numbers.
+
+    Parameters
+    ----------
+    domains : dict of str to Domain
+        A label becomes the first and the last tree-order rank below it: siblings are neighbours.
+    columns : tuple of Column
+        The columns beside the quasi-identifiers that serve as predictors.
+    categories : dict of str to pandas.Index
+        Known values of the categorical ones; their position is the number, an unknown value is missing.
+    """
+
+    domains: dict[str, Domain]
+    columns: tuple[Column, ...]
+    categories: dict[str, pd.Index]
+
+    def matrix(self, labels: LabelTable) -> Array:
+        """Numbers of every row; shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""
+        parts = []
+        for at, domain in enumerate(self.domains.values()):
+            first = domain.first[labels.nodes[:, at]]
+            parts += [first, first + domain.n_leaves[labels.nodes[:, at]] - 1]
+        parts += [self._numbers(column, labels.rest.frame[column.name]) for column in self.columns]
+        return np.column_stack(parts).astype(np.float32) if parts else np.empty((len(labels), 0), dtype=np.float32)
+
+    def _numbers(self, column: Column, values: pd.Series) -> Array:
+        numbers: Array
+        if column.kind is Kind.CATEGORICAL:
+            numbers = pd.Categorical(values, categories=self.categories[column.name]).codes.astype(np.float64)
+            numbers[numbers < 0] = np.nan
+        else:
+            numbers = numbers_of(values)
+        return numbers
+
+
+def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool) -> Features:
+    """Learn the numbers of a table.
+
+    Parameters
+    ----------
+    domains : dict of str to Domain
+        Of the quasi-identifiers.
+    labels : LabelTable
+        The table to learn from.
+    sensitive : bool
+        Whether sensitive columns and targets are predictors, too.
+    """
+    schema = labels.rest.schema
+    chosen = tuple(c for c in schema if sensitive or not (c.target or c.name in schema.sensitive))
+    categorical = [column.name for column in chosen if column.kind is Kind.CATEGORICAL]
+    return Features(domains, chosen, {name: labels.rest.frame[name].cat.categories for name in categorical})
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A decision tree read as a partition: which cell a row falls into."""
+
+    tree: object
+    n_cells: int
+
+    def of(self, matrix: Array) -> Array:
+        """Cell of each row, 0..n_cells-1; shape (n,), int64."""
+        if not len(matrix):
+            return np.empty(0, dtype=np.int64)
+        found: Array = self.tree.apply(matrix).astype(np.int64)  # type: ignore[attr-defined]
+        return found
+
+
+MOST_CLASSES = 50
+"""Columns with more distinct values (or more than half as many as records) are split by the variance of the
+tree-order rank instead of Gini impurity."""
+
+
+def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
+    """Grow a tree that predicts a column's tree-order rank.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (n, n_features), float32
+        Predictors, NaN where missing.
+    ranks : numpy.ndarray, shape (n,), int64
+        What to predict.
+    min_records : int
+        Least number of records in every cell.
+    seed : int
+        Decides between equally good splits.
+    """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    few = len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
+    model = DecisionTreeClassifier if few else DecisionTreeRegressor
+    tree = model(min_samples_leaf=min_records, random_state=seed).fit(matrix, ranks)
+    return Cells(tree, tree.tree_.node_count)

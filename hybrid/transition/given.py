@@ -1,0 +1,62 @@
+"""Conditional given: values of those records of the class that resemble the row in its other columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.features import Cells, Features, features, grow
+from hybrid.transition.pools import RankedPools, ranked_pools
+from hybrid.transition.records import Records, Rung, restore_columns
+
+
+@dataclass(frozen=True)
+class FittedGiven:
+    """Original values by class and tree cell. Private."""
+
+    records: Records
+    features: Features
+    cells: tuple[Cells, ...]
+    """One partition per quasi-identifier."""
+    pools: tuple[RankedPools, ...]
+    """Per quasi-identifier: records by class and cell."""
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """The value of a record of the row's class in the row's tree cell; of the class where there is none."""
+        classes = self.records.classes.find(labels.nodes)
+        matrix = self.features.matrix(labels)
+
+        def own(at: int, nodes: Array) -> list[Rung]:  # noqa: ARG001
+            cell, pool = self.cells[at].of(matrix), self.pools[at]
+            alike = lambda rows: pool.runs(classes[rows], cell[rows], np.ones(len(rows), dtype=np.int64))  # noqa: E731
+            return [("given", alike), self.records.class_rung(classes)]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+def fit_given(anonymized: AnonymizedTable, min_records: int, rng: np.random.Generator) -> FittedGiven:
+    """Grow one tree per quasi-identifier on the labels and the record's other columns, over the whole table.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable
+        What to learn from.
+    min_records : int
+        Least number of records (of all classes together) in a tree cell.
+    rng : numpy.random.Generator
+        Decides between equally good splits.
+    """
+    records = Records(anonymized)
+    learned = features(records.domains, anonymized.labels, sensitive=True)
+    matrix = learned.matrix(anonymized.labels)
+    cells, by_class_and_cell = [], []
+    for at in range(anonymized.leaves.shape[1]):
+        found = grow(matrix, records.ranks(at), min_records, int(rng.integers(2**31)))
+        cells.append(found)
+        by_class_and_cell.append(ranked_pools(anonymized.class_ids, found.of(matrix), found.n_cells))
+    return FittedGiven(records, learned, tuple(cells), tuple(by_class_and_cell))

@@ -1,0 +1,82 @@
+"""Groups of records by one declared column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import ConfigError
+from hybrid.hierarchy import LabelTable
+
+N_BINS = 10
+"""Groups of about equal size that numbers and dates are cut into."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The values of a column that tell groups apart.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    values : pandas.Index
+        Distinct values; for numbers and dates the lower bounds of the bins.
+    binned : bool
+        Whether values are lower bounds.
+    """
+
+    column: str
+    values: pd.Index
+    binned: bool
+
+    def __len__(self) -> int:
+        """Number of groups; the last one is for missing and unknown values."""
+        return len(self.values) + 1
+
+    def codes(self, labels: LabelTable) -> Array:
+        """Group of each row, 0..len-1; shape (n,), int64."""
+        values = labels.rest.frame[self.column]
+        if not self.binned:
+            found = self.values.get_indexer(pd.Index(values))
+        else:
+            found = np.maximum(np.searchsorted(self.values, numbers_of(values), side="right") - 1, 0)
+            found[values.isna()] = -1
+        codes: Array = np.where(found < 0, len(self.values), found)
+        return codes
+
+
+def groups_of(labels: LabelTable, column: str) -> Groups:
+    """Learn the groups of a column.
+
+    Raises
+    ------
+    ConfigError
+        The column does not exist, or is a quasi-identifier.
+    """
+    schema = labels.rest.schema
+    if column not in schema:
+        why = "a quasi-identifier" if column in labels.schema else "no column of the data"
+        raise ConfigError(
+            f"transition.given names {column!r}, which is {why}",
+            mend=f"use one of: {', '.join(schema.names)}" if schema.names else "remove transition.given",
+        )
+    values = labels.rest.frame[column].dropna()
+    if not schema[column].kind.is_continuous:
+        return Groups(column, pd.Index(values.unique()), binned=False)
+    quantiles = np.quantile(numbers_of(values), np.arange(N_BINS) / N_BINS) if len(values) else np.empty(0)
+    return Groups(column, pd.Index(np.unique(quantiles)), binned=True)
+
+
+def numbers_of(values: pd.Series) -> Array:
+    """Numbers as they are, dates in microseconds since 1970; NaN is missing."""
+    numbers: Array
+    if values.dtype.kind == "M":
+        numbers = values.to_numpy("datetime64[us]").astype(np.int64).astype(np.float64)
+        numbers[values.isna()] = np.nan
+    else:
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers

@@ -1,0 +1,33 @@
+"""Conditional joint: all quasi-identifiers of one record of the class together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.pools import Runs
+from hybrid.transition.records import Records, draw_records, restore_columns
+
+
+@dataclass(frozen=True)
+class FittedJoint:
+    """Original values by class. Private."""
+
+    records: Records
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """For each row one record of its class, whose values are taken for all attributes.
+
+        Correlations inside a class survive, and so do whole original combinations of values.
+        """
+        classes = self.records.classes.find(labels.nodes)
+        chosen = draw_records([self.records.class_rung(classes)], len(labels), rng).records
+
+        def runs(rows: Array) -> Runs:
+            return Runs(chosen, rows, (chosen[rows] >= 0).astype(np.int64))
+
+        return restore_columns(self.records, labels, lambda at, nodes: [("class", runs)], rng)  # noqa: ARG005

@@ -1,0 +1,70 @@
+"""Marginal: each attribute as frequent as among all records with the same label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid import options as base
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.groups import Groups, groups_of
+from hybrid.transition.pools import RankedPools, ranked_pools
+from hybrid.transition.records import Records, Rung, restore_columns
+
+
+class MarginalOptions(base.Options):
+    """What the distribution depends on beside the label."""
+
+    given: str | None = None
+    """A column that is no quasi-identifier, such as the target: values are drawn from the records with the same
+    label and the same value of it (ten groups of equal size for numbers and dates). null: the label alone."""
+
+
+@dataclass(frozen=True)
+class FittedMarginal:
+    """Original values by label. Private, though every parameter pools all classes with the label."""
+
+    records: Records
+    groups: Groups | None
+    pools: tuple[RankedPools, ...]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """For each cell the value of a record with the same label (and the same value of the given column)."""
+        if self.groups is None:
+            return restore_columns(self.records, labels, lambda at, nodes: [], rng)  # noqa: ARG005
+        codes = self.groups.codes(labels)
+
+        def own(at: int, nodes: Array) -> list[Rung]:
+            pool, one = self.pools[at], np.ones(len(nodes), dtype=np.int64)
+            return [("given", lambda rows: pool.runs(nodes[rows].astype(np.int64), codes[rows], one[rows]))]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+class Marginal:
+    """The label's distribution over the whole table, optionally given one declared column; classes are not used."""
+
+    name = "marginal"
+    Options: type[base.Options] = MarginalOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: MarginalOptions, rng: np.random.Generator) -> FittedMarginal:  # noqa: ARG002
+        """Arrange the original values by label.
+
+        Raises
+        ------
+        ConfigError
+            ``given`` names no column, or a quasi-identifier.
+        """
+        records = Records(anonymized)
+        if options.given is None:
+            return FittedMarginal(records, None, ())
+        groups = groups_of(anonymized.labels, options.given)
+        codes = groups.codes(anonymized.labels)
+        n_qi = anonymized.leaves.shape[1]
+        return FittedMarginal(
+            records, groups, tuple(ranked_pools(records.nodes[:, at], codes, len(groups)) for at in range(n_qi))
+        )

@@ -1,0 +1,203 @@
+"""Noisy: values from tables of counts that were released with noise of a stated epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from hybrid import options as base
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.errors import ConfigError, DataError
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.bins import Bins, bins_by_units, mutual_information
+from hybrid.transition.domain import Domain, assemble
+from hybrid.transition.groups import Groups, groups_of
+from hybrid.transition.mechanisms import exponential_choice, geometric, laplace
+from hybrid.transition.pools import ClassIndex
+from hybrid.transition.records import Records, add_counts
+from hybrid.transition.tables import NoisyTable, Units, units_of
+
+SENSITIVITY = 2.0
+"""Replacing one record by another lowers one count of a table by one and raises one by one."""
+MOST_BINS = 16
+"""Bins of the attribute that another one depends on."""
+MOST_CELLS = 50_000_000
+"""Largest number of cells of one table."""
+STRUCTURE_SHARE = 0.2
+"""Part of epsilon spent on choosing the tree of ``chow_liu``."""
+
+
+class NoisyOptions(base.Options):
+    """Which tables, and how much noise."""
+
+    tables: Literal["marginal", "chow_liu", "class"] = "marginal"
+    """marginal: one table per attribute; chow_liu: one per attribute and the one it depends on in a tree; class: one
+    per attribute and equivalence class."""
+    epsilon: float = Field(default=1.0, gt=0.0)
+    """Privacy loss of all tables together (and of choosing the tree), for data sets of the same size that differ in
+    one record. Smaller hides more."""
+    mechanism: Literal["geometric", "laplace"] = "geometric"
+    """Noise with whole numbers, or the textbook's with real numbers, exact on paper only."""
+    given: str | None = None
+    """marginal, chow_liu: a categorical or boolean column that is no quasi-identifier, on whose value each table
+    depends, too; its values are taken as publicly known."""
+
+
+@dataclass(frozen=True)
+class _Dependency:
+    """Which table an attribute is drawn from: that of its parent's bins and the given group, or of the class."""
+
+    child: int
+    parent: int
+    bins: Bins | None
+    units: Units
+    table: NoisyTable
+
+
+@dataclass(frozen=True)
+class FittedNoisy:
+    """Noisy tables, and no other trace of the original values."""
+
+    domains: dict[str, Domain]
+    classes: ClassIndex | None
+    groups: Groups | None
+    tables: tuple[_Dependency, ...]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """For each cell a value below the label, as frequent as the noisy table says; uniform where it says nothing."""
+        names = list(self.domains)
+        fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
+        ranks: dict[int, Array] = {}
+        columns, counts = {}, dict[str, int]()
+        for one in self.tables:
+            nodes, name = labels.nodes[:, one.child], names[one.child]
+            domain = self.domains[name]
+            group = fixed if one.bins is None else one.bins.codes(ranks[one.parent]) * n_fixed + fixed
+            target, served = one.units.draw(one.table, group, nodes, rng)
+            cells = domain.uniform(target, rng)
+            ranks[one.child] = domain.first[target] + (np.maximum(domain.n_values[target], 1) - 1) // 2
+            columns[name] = domain.series(cells)
+            counts = add_counts(counts, {"table": int(served.sum()), "uniform": int((~served).sum())})
+        return Restored(assemble(labels, columns), counts)
+
+
+class Noisy:
+    """Values drawn from noisy tables of counts over the hierarchy's values.
+
+    What it promises: for ``marginal`` and ``chow_liu`` the tables together are epsilon-differentially private
+    (records of the table restored from, replacement of one record, basic composition over the tables; the tree is
+    chosen by the exponential mechanism), provided the hierarchies, the intervals of
+    decimals and dates that occur, the number of records and the values of the given column are public.
+
+    What it does not promise: the *labels* themselves come from the anonymizer and are not covered, so neither is
+    the restored table; other columns pass through unchanged. For ``class`` the tables depend on which classes
+    exist, which depends on all records: epsilon then only bounds what the counts say once the classes are known.
+    """
+
+    name = "noisy"
+    Options: type[base.Options] = NoisyOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
+        """Count, add noise, and keep the tables.
+
+        Raises
+        ------
+        ConfigError
+            ``given`` names no categorical or boolean column beside the quasi-identifiers, or is set for ``class``.
+        DataError
+            A table would have more than :data:`MOST_CELLS` cells.
+        """
+        records = Records(anonymized)
+        groups = _public_groups(anonymized.labels, options)
+        classes = records.classes if options.tables == "class" else None
+        fixed, n_fixed = _fixed_groups(classes, groups, anonymized.labels)
+        if classes is not None:
+            fixed, n_fixed = anonymized.class_ids, len(records.by_class.sizes)
+        units = [units_of(domain) for domain in records.domains.values()]
+        bins = [bins_by_units(one, MOST_BINS) for one in units]
+        codes = [one.codes(records.ranks(at)) for at, one in enumerate(bins)]
+        budget = options.epsilon
+        tree = [(at, -1) for at in range(len(bins))]
+        if options.tables == "chow_liu" and len(bins) > 1:
+            tree = _private_tree(codes, bins, options.epsilon * STRUCTURE_SHARE, rng)
+            budget *= 1 - STRUCTURE_SHARE
+        tables = []
+        for child, parent in tree:
+            group = fixed if parent < 0 else codes[parent] * n_fixed + fixed
+            n_groups = n_fixed if parent < 0 else len(bins[parent]) * n_fixed
+            table = _noisy_table(
+                units[child], records.ranks(child), group, n_groups, budget / len(tree), options.mechanism, rng
+            )
+            tables.append(_Dependency(child, parent, None if parent < 0 else bins[parent], units[child], table))
+        return FittedNoisy(records.domains, classes, groups, tuple(tables))
+
+
+def _noisy_table(
+    units: Units,
+    ranks: Array,
+    group: Array,
+    n_groups: int,
+    epsilon: float,
+    mechanism: str,
+    rng: np.random.Generator,
+) -> NoisyTable:
+    n_cells = n_groups * len(units)
+    if n_cells > MOST_CELLS:
+        raise DataError(
+            f"transition noisy: the table of column {units.domain.column.name!r} would have {n_cells} cells, "
+            f"more than {MOST_CELLS}",
+            mend="use tables: marginal, or a hierarchy with fewer values",
+        )
+    cell = group * len(units) + units.codes(ranks)
+    add_noise = geometric if mechanism == "geometric" else laplace
+    noisy = add_noise(np.bincount(cell, minlength=n_cells), epsilon, SENSITIVITY, rng)
+    return NoisyTable(np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))]))
+
+
+def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: LabelTable) -> tuple[Array, int]:
+    """What every table of a row depends on: its class (-1: none) or its given group; and how many there are."""
+    if classes is not None:
+        return classes.find(labels.nodes), 1
+    if groups is not None:
+        return groups.codes(labels), len(groups)
+    return np.zeros(len(labels), dtype=np.int64), 1
+
+
+def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
+    if options.given is None:
+        return None
+    if options.tables == "class":
+        raise ConfigError("transition.given makes no sense with tables: class", mend="remove transition.given")
+    groups = groups_of(labels, options.given)
+    if groups.binned:
+        raise ConfigError(
+            f"transition.given names {options.given!r}, whose groups would have to be learned from the records",
+            mend="use a categorical or boolean column",
+        )
+    return groups
+
+
+def _private_tree(
+    codes: list[Array], bins: list[Bins], epsilon: float, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Grow a tree from the first attribute; each edge by the exponential mechanism on mutual information.
+
+    The sensitivity of mutual information under replacement of one of n records is
+    2 / n * ln((n + 1) / 2) + (n - 1) / n * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).
+    """
+    n = max(len(codes[0]), 2)
+    sensitivity = 2 / n * math.log((n + 1) / 2) + (n - 1) / n * math.log((n + 1) / (n - 1))
+    tree, inside = [(0, -1)], [0]
+    while len(inside) < len(codes):
+        edges = [(i, j) for i in range(len(codes)) if i not in inside for j in inside]
+        shared = [mutual_information(codes[i], codes[j], len(bins[i]), len(bins[j])) for i, j in edges]
+        chosen = edges[exponential_choice(np.array(shared), epsilon / (len(codes) - 1), sensitivity, rng)]
+        tree.append(chosen)
+        inside.append(chosen[0])
+    return tree

@@ -1,0 +1,54 @@
+"""Shrunk: small classes borrow from all records with the same label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from hybrid import options as base
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.records import Records, Rung, restore_columns
+
+
+class ShrunkOptions(base.Options):
+    """How strongly classes are shrunk."""
+
+    strength: float = Field(default=20.0, ge=0.0)
+    """In records: a class of n records is used with probability n / (n + strength), the label otherwise. 0 is
+    Conditional (histogram); large values approach Marginal."""
+
+
+@dataclass(frozen=True)
+class FittedShrunk:
+    """Original values by class. Private."""
+
+    records: Records
+    strength: float
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """For each cell, by chance, a record of the class or one with the same label."""
+        classes = self.records.classes.find(labels.nodes)
+        sizes = self.records.by_class.runs(classes).size
+        weight = sizes / np.maximum(sizes + self.strength, 1e-300)
+
+        def own(at: int, nodes: Array) -> list[Rung]:  # noqa: ARG001
+            used = np.where(rng.random(len(classes)) < weight, classes, -1)
+            return [self.records.class_rung(used)]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+class Shrunk:
+    """The class's histogram shrunk towards the label's, the more the smaller the class."""
+
+    name = "shrunk"
+    Options: type[base.Options] = ShrunkOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
+        """Arrange the original values by class."""
+        return FittedShrunk(Records(anonymized), options.strength)

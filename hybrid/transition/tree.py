@@ -1,0 +1,90 @@
+"""Tree: values of records that are alike in labels and other columns, whatever their class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from hybrid import options as base
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.base import Restored
+from hybrid.transition.domain import assemble
+from hybrid.transition.features import Cells, Features, features, grow
+from hybrid.transition.pools import RankedPools, ranked_pools
+from hybrid.transition.records import Records, add_counts, draw_records
+
+
+class TreeOptions(base.Options):
+    """How many records share a distribution, and what they are told apart by."""
+
+    min_records: int = Field(default=200, ge=1)
+    """Least number of records in a leaf of a tree: the privacy knob. Choose it well above k."""
+    sensitive: bool = True
+    """Whether sensitive columns and targets are predictors, too: models trained on the result gain, and inference
+    of these columns from the quasi-identifiers becomes a little easier."""
+
+
+@dataclass(frozen=True)
+class FittedTree:
+    """One partition of the records per quasi-identifier. Private."""
+
+    records: Records
+    features: Features
+    cells: tuple[Cells | None, ...]
+    """None where every label is a single value, and there is nothing to choose."""
+    pools: tuple[RankedPools | None, ...]
+    predicts: tuple[bool, ...]
+    """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Column by column, the value of a record in the same tree leaf, among those below the row's label."""
+        records = self.records
+        matrix = self.features.matrix(labels)
+        columns, counts = {}, dict[str, int]()
+        for at, (name, domain) in enumerate(records.domains.items()):
+            nodes, cells, pool = labels.nodes[:, at], self.cells[at], self.pools[at]
+            rungs = [records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
+            if cells is not None and pool is not None:
+                rungs.insert(0, records.below_rung("leaf", at, pool, cells.of(matrix), nodes))
+            draw = draw_records(rungs, len(labels), rng)
+            columns[name] = domain.series(records.cells(at, draw, nodes, rng))
+            counts = add_counts(counts, draw.counts)
+            if self.predicts[at]:
+                matrix = np.column_stack([matrix, records.drawn_ranks(at, draw, nodes).astype(np.float32)])
+        return Restored(assemble(labels, columns), {"leaf": 0} | counts)
+
+
+class Tree:
+    """One decision tree per quasi-identifier on all labels, the record's other columns and the values drawn so far.
+
+    Each tree leaf holds at least ``min_records`` records of any classes; a value is drawn from those of them whose
+    value lies below the row's label, and where there are none, from the label's records. Quasi-identifiers are
+    restored in the order of the columns, each knowing the ones before it.
+    """
+
+    name = "tree"
+    Options: type[base.Options] = TreeOptions
+
+    def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedTree:
+        """Grow the trees on the original values."""
+        records = Records(anonymized)
+        learned = features(records.domains, anonymized.labels, sensitive=options.sensitive)
+        matrix = learned.matrix(anonymized.labels)
+        cells: list[Cells | None] = []
+        by_cell: list[RankedPools | None] = []
+        schema = anonymized.labels.schema
+        predicts = tuple(options.sensitive or not schema[name].target for name in records.domains)
+        for at, domain in enumerate(records.domains.values()):
+            found = None
+            ranks = records.ranks(at)
+            if len(records) and (domain.n_leaves[records.nodes[:, at]] > 1).any():
+                found = grow(matrix, ranks, options.min_records, int(rng.integers(2**31)))
+            cells.append(found)
+            n_ranks = domain.hierarchy.n_leaves
+            by_cell.append(None if found is None else ranked_pools(found.of(matrix), ranks, n_ranks))
+            if predicts[at]:
+                matrix = np.column_stack([matrix, ranks.astype(np.float32)])
+        return FittedTree(records, learned, tuple(cells), tuple(by_cell), predicts)
