@@ -1,1 +1,16 @@
-"""Room to be filled."""
+"""Generalize quasi-identifiers until every class of equal records meets the privacy models."""
+
+from hybrid.anonymize.checks import check, k_reached, l_reached
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
+from hybrid.anonymize.stage import anonymize
+
+__all__ = [
+    "AnonymizationResult",
+    "AnonymizeOptions",
+    "AnonymizedTable",
+    "anonymize",
+    "check",
+    "k_reached",
+    "l_reached",
+]

@@ -1,0 +1,112 @@
+"""The greedy engine of the package anjana, behind the same contract as our own.
+
+What anjana 1.2.3 does and this adapter does not pass on: a column of source row numbers in the output; records with
+a missing quasi-identifier that escape grouping; a bare KeyError for a value without hierarchy; an empty frame and a
+print when it finds nothing; changed hierarchies. It is given node names that differ between levels, a missing value
+being a leaf like any other, fresh dictionaries, and column names of our own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.exact import nodes_at
+from hybrid.anonymize.grouping import total_of_group
+from hybrid.anonymize.lattice import Found, Node
+from hybrid.anonymize.options import LDiversity
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.task import Task
+from hybrid.arrays import Array
+from hybrid.errors import InfeasibleError, MissingExtraError
+
+_ROW, _SECRET = "row", "secret"
+
+
+def recode(task: Task) -> Recoding:
+    """The generalization that anjana's greedy search ends at.
+
+    Its loss is measured with ours; the gap is the distance to the least bound of any generalization.
+
+    Raises
+    ------
+    MissingExtraError
+        anjana is not installed.
+    InfeasibleError
+        anjana found nothing.
+    """
+    if importlib.util.find_spec("anjana") is None:
+        raise MissingExtraError("the engine anjana is not installed", mend="pip install 'hybrid-release[anjana]'")
+    frame = _run(task)
+    if not len(frame):
+        raise InfeasibleError(
+            f"anjana's greedy search found no generalization for k = {task.options.k} within the suppression limit",
+            mend="use engine: exact, which finds one if there is one, or raise suppression_limit",
+        )
+    lattice = task.lattice
+    node: Node = tuple(int(frame[_column(at)].iloc[0].split(":")[0]) for at in range(len(lattice.axes)))
+    kept = np.zeros(task.records.n_distinct, dtype=bool)
+    kept[task.records.row_of[frame[_ROW].to_numpy()]] = True
+    loss = task.loss(lattice)
+    score = loss.score(node, _found(task, node, kept))
+    least = loss.initial().between(lattice.bottom, lattice.top)
+    return Recoding(
+        nodes=nodes_at(task.records, lattice, node),
+        suppressed=~kept,
+        levels=dict(zip(task.records.names, lattice.levels(node), strict=True)),
+        score=score,
+        gap=max(0.0, score.value - least),
+    )
+
+
+def _column(at: int) -> str:
+    return f"q{at}"
+
+
+def _run(task: Task) -> pd.DataFrame:
+    options = task.options
+    columns = [_column(at) for at in range(task.leaves.shape[1])]
+    hierarchies: dict[str, dict[int, Array]] = {}
+    data: dict[str, Any] = {}
+    for at, (column, hierarchy) in enumerate(zip(columns, task.records.hierarchies, strict=True)):
+        hierarchies[column] = {
+            level: np.array([f"{level}:{node}" for node in hierarchy.node_of[:, level]], dtype=object)
+            for level in range(hierarchy.n_levels)
+        }
+        data[column] = hierarchies[column][0][task.leaves[:, at]]
+    data[_ROW] = np.arange(len(task.train))
+    diverse = [model for model in options.models if isinstance(model, LDiversity)]
+    limit = 100 * task.allowed / len(task.train)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        from anjana import anonymity
+
+        try:
+            if not diverse:
+                found = anonymity.k_anonymity(pd.DataFrame(data), [], columns, options.k, limit, hierarchies)
+            else:
+                data[_SECRET] = _numbers(task, diverse[0].attribute)
+                frame, least = pd.DataFrame(data), int(diverse[0].l)
+                found = anonymity.l_diversity(frame, [], columns, _SECRET, options.k, least, limit, hierarchies)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            raise InfeasibleError(
+                f"anjana's greedy search broke off ({type(error).__name__})", mend="use engine: exact"
+            ) from error
+    return pd.DataFrame(found)
+
+
+def _numbers(task: Task, attribute: str) -> list[str]:
+    codes, _ = pd.factorize(task.train.frame[attribute], use_na_sentinel=False)
+    return [str(code) for code in codes]
+
+
+def _found(task: Task, node: Node, kept: Array) -> Found:
+    counts = task.records.counts
+    code, size = task.checker(task.lattice).code(node)
+    return Found(total_of_group(code, size, counts * kept), ~kept, ~kept, counts)

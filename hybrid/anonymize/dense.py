@@ -1,0 +1,157 @@
+"""Exact search over a lattice whose bounds fit into one array.
+
+The loss without suppression bounds every node from below, in one vectorized pass before any grouping. Each node
+that is grouped raises the bounds of all finer nodes, because its certainly suppressed records are suppressed there
+too, and rules them out when these alone exceed the limit. The node of least bound is approached from above: from it
+the search climbs inside the region that is still open, and groups the highest node first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hybrid.anonymize.lattice import Checker, Found, Node
+from hybrid.anonymize.losses import Loss, Score
+from hybrid.anonymize.solution import Nothing, Solution
+from hybrid.arrays import Array
+from hybrid.progress import Progress, silent
+
+LARGEST = 1 << 20
+"""Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.bestfirst`."""
+
+
+def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Nothing:
+    """The node of least loss among those that suppress at most ``allowed`` records, and not all.
+
+    Among equal losses the lowest sum of levels wins, then the lexicographically smaller levels.
+
+    Parameters
+    ----------
+    checker : Checker
+        Table, lattice and privacy models.
+    loss : Loss
+        What to minimize.
+    allowed : int
+        Records that may be suppressed.
+    progress : Progress
+        Told how many nodes are ruled out.
+
+    Returns
+    -------
+    Solution or Nothing
+    """
+    state = _State(checker, loss, allowed)
+    if allowed == 0:
+        state.probe_pairs()
+    size = checker.lattice.size
+    while (node := state.next()) is not None:
+        state.visit(node)
+        if state.checked % 64 == 0:
+            progress("search", int(np.count_nonzero(~(state.bounds <= state.value))), size, checked=state.checked)
+    return state.outcome()
+
+
+@dataclass
+class _State:
+    """Bounds of all nodes (infinite where a node is done or ruled out) and the best node so far."""
+
+    checker: Checker
+    loss: Loss
+    allowed: int
+    bounds: Array = field(init=False)
+    best: tuple[Node, Score, Found] | None = None
+    checked: int = 0
+    fewest: int = -1
+    fewest_at: Node = ()
+
+    def __post_init__(self) -> None:
+        lattice = self.checker.lattice
+        bounds = self.loss.initial().below(lattice.top)
+        self.bounds = np.array(np.broadcast_to(bounds, lattice.shape))
+
+    @property
+    def value(self) -> float:
+        """Loss of the best node so far."""
+        return np.inf if self.best is None else self.best[1].value
+
+    def next(self) -> Node | None:
+        """The node to look at: the highest open one over the one of least bound."""
+        flat = int(self.bounds.argmin())
+        bound = self.bounds.flat[flat]
+        if bound > self.value or bound == np.inf:
+            return None
+        return self._climb(np.unravel_index(flat, self.bounds.shape))
+
+    def _climb(self, start: tuple[np.intp, ...]) -> Node:
+        node = [int(position) for position in start]
+        value, top = self.value, self.checker.lattice.top
+        while True:
+            best, chosen = np.inf, -1
+            for axis, position in enumerate(node):
+                if position < top[axis]:
+                    node[axis] = position + 1
+                    bound = self.bounds[tuple(node)]
+                    node[axis] = position
+                    if bound <= value and bound < best:
+                        best, chosen = bound, axis
+            if chosen < 0:
+                return tuple(node)
+            node[chosen] += 1
+
+    def visit(self, node: Node) -> None:
+        """Group the records at a node and draw all conclusions."""
+        found = self.checker.check(node)
+        self.checked += 1
+        n_records = self.checker.records.n_records
+        if self.fewest < 0 or found.n_suppressed < self.fewest:
+            self.fewest, self.fewest_at = found.n_suppressed, node
+        if found.n_suppressed <= self.allowed and found.n_suppressed < n_records:
+            self._propose(node, found)
+        self._conclude(node, found)
+
+    def _propose(self, node: Node, found: Found) -> None:
+        score = self.loss.score(node, found)
+        order = self.checker.lattice.order
+        if score.value < self.value or (
+            self.best is not None and score.value == self.value and order(node) < order(self.best[0])
+        ):
+            self.best = node, score, found
+
+    def _conclude(self, node: Node, found: Found) -> None:
+        at_or_below = tuple(slice(0, position + 1) for position in node)
+        at_or_above = tuple(slice(position, None) for position in node)
+        hopeless = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records
+        if hopeless or (self.allowed == 0 and found.n_suppressed > 0):
+            self.bounds[at_or_below] = np.inf
+            return
+        if found.n_suppressed == 0:
+            self.bounds[at_or_above] = np.inf
+        if found.n_certain > 0 or self.loss.above(found) > -np.inf:
+            region = self.bounds[at_or_below]
+            np.maximum(region, self.loss.below(found).below(node), out=region)
+            region = self.bounds[at_or_above]
+            np.maximum(region, self.loss.above(found), out=region)
+        self.bounds[node] = np.inf
+
+    def probe_pairs(self) -> None:
+        """Rule out all nodes below a violating generalization of one or two columns (the others at their top)."""
+        top = self.checker.lattice.top
+        for n in (1, 2):
+            for columns in itertools.combinations(range(len(top)), n):
+                choices = itertools.product(*[range(top[column]) for column in columns])
+                for positions in sorted(choices, key=sum, reverse=True):
+                    node = list(top)
+                    for column, position in zip(columns, positions, strict=True):
+                        node[column] = position
+                    if self.bounds[tuple(node)] < np.inf:
+                        self.visit(tuple(node))
+
+    def outcome(self) -> Solution | Nothing:
+        """The best node, or how near any node came."""
+        if self.best is None:
+            return Nothing(self.fewest, self.fewest_at, True, self.checked)
+        node, score, found = self.best
+        return Solution(node, score, found, score.value, self.checked)

@@ -1,0 +1,92 @@
+"""Grouping rows fast: one integer per combination of codes, and the size of every row's group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hybrid.arrays import Array
+
+DENSE = 1 << 21
+"""Codes below this index a table directly; larger ones are first renumbered by sorting."""
+
+
+def mixed_code(columns: Iterable[tuple[Array, int]], n_rows: int) -> tuple[Array, int]:
+    """One code per combination of column codes.
+
+    Parameters
+    ----------
+    columns : iterable of (codes, cardinality)
+        ``codes`` of shape (n_rows,) hold integers 0..cardinality-1.
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    code : numpy.ndarray, shape (n_rows,), int64
+        Equal for two rows if and only if all their column codes are equal.
+    cardinality : int
+        Codes are smaller than this; at most max(:data:`DENSE`, n_rows).
+    """
+    code = np.zeros(n_rows, dtype=np.int64)
+    size = 1
+    for codes, cardinality in columns:
+        if cardinality <= 1:
+            continue
+        if size > 1:
+            if size * cardinality > DENSE:
+                code, size = renumber(code)
+            code *= cardinality
+        code += codes
+        size *= cardinality
+        if size > max(DENSE, n_rows):
+            code, size = renumber(code)
+    return code, size
+
+
+def renumber(code: Array) -> tuple[Array, int]:
+    """Codes as 0..n_distinct-1 in the same order, and n_distinct."""
+    distinct, dense = np.unique(code, return_inverse=True)
+    return dense.reshape(-1).astype(np.int64, copy=False), len(distinct)
+
+
+def total_of_group(code: Array, size: int, weights: Array) -> Array:
+    """The sum of the weights of each row's group.
+
+    Parameters
+    ----------
+    code : numpy.ndarray, shape (n,), int64
+        Group codes below ``size``.
+    size : int
+        Bound of the codes.
+    weights : numpy.ndarray, shape (n,), int64
+        What to add up.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), int64
+    """
+    totals = np.zeros(size, dtype=np.int64)
+    np.add.at(totals, code, weights)
+    result: Array = totals[code]
+    return result
+
+
+def first_of_group(code: Array, size: int) -> tuple[Array, Array]:
+    """Number groups by one representative row each.
+
+    Returns
+    -------
+    group : numpy.ndarray, shape (n,), int64
+        Group of each row, 0..n_groups-1.
+    rows : numpy.ndarray, shape (n_groups,), int64
+        One row of each group.
+    """
+    some_row = np.empty(size, dtype=np.int64)
+    rows = np.arange(len(code))
+    some_row[code] = rows
+    chosen = some_row[code]
+    is_chosen = chosen == rows
+    number = np.cumsum(is_chosen) - 1
+    return number[chosen], np.flatnonzero(is_chosen)

@@ -1,0 +1,108 @@
+"""How often each sensitive value occurs in each class, kept sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.arrays import Array
+
+_CELLS = 1 << 22
+"""Largest dense block of classes x values made at once."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of sensitive values per class.
+
+    Parameters
+    ----------
+    classes, values, counts : numpy.ndarray, shape (n_entries,), int64
+        Entries with count > 0, sorted by class, then by value.
+    n_classes, n_values : int
+        Every class has an entry.
+    reference : numpy.ndarray, shape (n_values,), float64
+        Relative frequencies in the whole table.
+    """
+
+    classes: Array
+    values: Array
+    counts: Array
+    n_classes: int
+    n_values: int
+    reference: Array
+
+    @classmethod
+    def of(cls, classes: Array, values: Array, counts: Array, n_classes: int, reference: Array) -> Histogram:
+        """Add up entries given in any order; equal (class, value) pairs are joined.
+
+        Parameters
+        ----------
+        classes, values, counts : numpy.ndarray, shape (n,)
+            Class, value number and count of each entry.
+        """
+        n_values = len(reference)
+        code = classes * n_values + values
+        if n_classes * n_values <= 4 * len(code) + 1024:
+            dense = np.bincount(code, weights=counts, minlength=n_classes * n_values)
+            cells = np.flatnonzero(dense)
+            sums = dense[cells]
+        else:
+            cells, where = np.unique(code, return_inverse=True)
+            sums = np.bincount(where.reshape(-1), weights=counts, minlength=len(cells))
+        return cls(cells // n_values, cells % n_values, sums.astype(np.int64), n_classes, n_values, reference)
+
+    @property
+    def sizes(self) -> Array:
+        """Records per class; shape (n_classes,), float64."""
+        return self.per_class(self.counts)
+
+    def per_class(self, entries: Array) -> Array:
+        """Sum over the entries of each class; shape (n_classes,), float64."""
+        return np.bincount(self.classes, weights=entries, minlength=self.n_classes)
+
+    def distinct(self) -> Array:
+        """Number of different values per class; shape (n_classes,), int64."""
+        return np.bincount(self.classes, minlength=self.n_classes)
+
+    def frequencies(self) -> Array:
+        """Relative frequency of each entry in its class; shape (n_entries,), float64."""
+        result: Array = self.counts / self.sizes[self.classes]
+        return result
+
+    def largest(self, entries: Array) -> Array:
+        """Largest entry of each class; shape (n_classes,)."""
+        starts = np.searchsorted(self.classes, np.arange(self.n_classes))
+        result: Array = np.maximum.reduceat(entries, starts) if self.n_classes else entries[:0]
+        return result
+
+    def descending(self) -> tuple[Array, Array]:
+        """Counts from most to least frequent inside each class, and the rank of each, 0 first."""
+        order = np.lexsort((-self.counts, self.classes))
+        starts = np.searchsorted(self.classes, np.arange(self.n_classes))
+        return self.counts[order], np.arange(len(self.classes)) - starts[self.classes]
+
+    def by_blocks(self, measure: Callable[[Array], Array]) -> Array:
+        """Apply a function to the dense frequencies, a block of classes at a time.
+
+        Parameters
+        ----------
+        measure : callable
+            From (n_block, n_values) differences ``class frequency - reference`` to (n_block,) numbers.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_classes,), float64
+        """
+        step = max(1, _CELLS // max(self.n_values, 1))
+        frequencies = self.frequencies()
+        result = np.empty(self.n_classes)
+        for start in range(0, self.n_classes, step):
+            stop = min(start + step, self.n_classes)
+            low, high = np.searchsorted(self.classes, [start, stop])
+            dense = np.tile(-self.reference, (stop - start, 1))
+            dense[self.classes[low:high] - start, self.values[low:high]] += frequencies[low:high]
+            result[start:stop] = measure(dense)
+        return result

@@ -1,0 +1,65 @@
+"""Saying why no generalization meets the models, what came nearest, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybrid.anonymize.solution import Nothing
+from hybrid.anonymize.task import Task
+from hybrid.errors import InfeasibleError, Problem
+
+
+def refuse_impossible(task: Task) -> None:
+    """Raise if no generalization at all can meet a model.
+
+    Raises
+    ------
+    InfeasibleError
+        k exceeds the table, or a sensitive column has too few distinct values; all problems at once.
+    """
+    problems = list(_impossible(task))
+    if problems:
+        raise InfeasibleError(problems)
+
+
+def _impossible(task: Task) -> Iterator[Problem]:
+    n, k = len(task.train), task.options.k
+    if k > n:
+        yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
+    for model in task.models:
+        distinct = task.records.sensitive[model.attribute].n_values
+        if distinct < model.least_distinct:
+            yield Problem(
+                f"{model.name} needs {model.least_distinct} different values in every class, "
+                f"and the whole column has {distinct}",
+                "weaken the model, or drop it for this column",
+            )
+    population = task.records.population
+    if population is not None and population.sum() < task.population_k:
+        yield Problem(
+            f"{task.population_k}-map asks for more people than the population table has ({int(population.sum())})",
+            "use a smaller k for k_map, or a larger population table",
+        )
+
+
+def explain(task: Task, nothing: Nothing) -> InfeasibleError:
+    """The error for a search that found no solution: the best it reached, and what to change."""
+    n, allowed = len(task.train), task.allowed
+    lattice = task.lattice
+    levels = dict(zip(task.records.names, lattice.levels(nothing.fewest_at), strict=True))
+    reached = ", ".join(f"{name} {level}" for name, level in levels.items())
+    wanted = " and ".join([f"k = {task.options.k}", *(model.name for model in task.models)])
+    if task.population_k:
+        wanted += f" and {task.population_k}-map"
+    if nothing.fewest == n:
+        message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
+        mend = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
+        return InfeasibleError(message, mend=mend)
+    share = -(-nothing.fewest * 10_000 // n) / 10_000
+    proof = "" if nothing.complete else " (of those tried within the time limit)"
+    return InfeasibleError(
+        f"no generalization meets {wanted} with at most {allowed} of {n} records left out: "
+        f"at least {nothing.fewest} would have to go{proof}, at the levels {reached}",
+        mend=f"set suppression_limit to {share:g} or more, or weaken the models"
+        + (", or free the fixed levels" if task.options.levels else ""),
+    )

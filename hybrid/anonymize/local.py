@@ -1,0 +1,259 @@
+"""Local recoding: the level of a cell may differ from row to row.
+
+Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and
+with pooling: all records start in one class at the roots. A class is split along one column: records go to the
+children of the column's node, children that violate a model stay behind together at the node, and if what stays
+behind violates a model it borrows records from the largest child, or else a whole child. Every class takes the
+column with the most loss saved per entropy of the split, so that little of the class is used up for it; splits that
+leave something behind are hesitated over. All classes are split at the same time, by array operations over the
+distinct rows. No record is suppressed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hybrid.anonymize.infeasible import explain
+from hybrid.anonymize.losses import CellLoss, Score
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.solution import Nothing
+from hybrid.anonymize.task import Task
+from hybrid.arrays import Array
+from hybrid.progress import Progress
+
+_HESITATIONS = (0.3, 0.8)
+"""Tried in turn; added to the entropy of a split, in nats. Small values save entropy, large ones loss."""
+_LEFT_BEHIND = 0.3
+"""Added too when a split leaves records behind."""
+
+
+def recode(task: Task, progress: Progress) -> Recoding:
+    """Generalize cell by cell; nothing is suppressed.
+
+    Raises
+    ------
+    InfeasibleError
+        The whole table as one class violates a model.
+    """
+    lattice = task.lattice
+    loss = task.loss(lattice)
+    if not isinstance(loss, CellLoss):
+        raise TypeError("local recoding needs a loss of cells")
+    found = task.checker(lattice).check(lattice.top)
+    if found.n_suppressed:
+        raise explain(task, Nothing(found.n_suppressed, lattice.top, True, 1))
+    best: tuple[Score, Array] | None = None
+    for at, hesitation in enumerate(_HESITATIONS):
+        progress("recode", at, len(_HESITATIONS))
+        nodes = TopDown(task, loss, hesitation).run()
+        score = loss.score_nodes(nodes)
+        if best is None or score.value < best[0].value:
+            best = score, nodes
+    score, nodes = best  # type: ignore[misc]
+    kept = np.zeros(task.records.n_distinct, dtype=bool)
+    return Recoding(nodes.T, kept, None, score, score.value)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One column's split of every open class.
+
+    Parameters
+    ----------
+    child : numpy.ndarray, shape (n_open,)
+        Node below the present one that each open row would go to.
+    group : numpy.ndarray, shape (n_open,)
+        Number of the (class, child) of each row.
+    stays : numpy.ndarray, shape (n_open,), bool
+        Rows that stay at the present node.
+    merit : numpy.ndarray, shape (n_classes,)
+        How good the split is for each class; 0 if it saves nothing.
+    """
+
+    child: Array
+    group: Array
+    stays: Array
+    merit: Array
+
+
+class TopDown:
+    """One run from the roots down.
+
+    Parameters
+    ----------
+    task : Task
+        What to do.
+    loss : CellLoss
+        What a cell at each node costs.
+    hesitation : float
+        Added to the entropy of a split.
+    """
+
+    def __init__(self, task: Task, loss: CellLoss, hesitation: float) -> None:
+        self.records = task.records
+        self.models = task.models
+        self.k = task.options.k
+        self.population_k = task.population_k
+        self.hesitation = hesitation
+        self.costs = loss.node_costs
+        self.checker = task.checker(task.lattice)
+        hierarchies = task.records.hierarchies
+        self.nodes = np.stack([np.full(self.records.n_distinct, h.root, dtype=np.int32) for h in hierarchies])
+        self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
+        self.weights = self.records.counts.astype(np.float64)
+
+    def run(self) -> Array:
+        """Split until no class can be split; the node of every cell, shape (n_qi, n_distinct), int32."""
+        open_rows = np.arange(self.records.n_distinct)
+        classes = np.zeros(len(open_rows), dtype=np.int64)
+        while len(open_rows):
+            n_classes = int(classes.max()) + 1
+            splits = [self._split(at, open_rows, classes, n_classes) for at in range(len(self.nodes))]
+            merit = np.stack([split.merit for split in splits])
+            chosen = np.where(merit.max(axis=0) > 0, merit.argmax(axis=0), -1)
+            goes = np.full(len(open_rows), -1, dtype=np.int64)
+            for at, split in enumerate(splits):
+                moved = (chosen[classes] == at) & ~split.stays
+                self.nodes[at][open_rows[moved]] = split.child[moved]
+                goes[moved] = split.group[moved]
+            going_on = chosen[classes] >= 0
+            open_rows, goes = open_rows[going_on], goes[going_on]
+            code = classes[going_on] * (goes.max(initial=0) + 2) + goes + 1
+            classes = np.unique(code, return_inverse=True)[1].reshape(-1)
+        return self.nodes
+
+    def _split(self, at: int, rows: Array, classes: Array, n_classes: int) -> Split:
+        """Split every open class along one column."""
+        hierarchy, weights = self.records.hierarchies[at], self.weights[rows]
+        node = self.nodes[at][rows]
+        below = np.maximum(self.level_of[at][node] - 1, 0)
+        child = hierarchy.node_of[self.records.leaves[at][rows], below]
+        code, group = np.unique(classes * hierarchy.n_nodes + child, return_inverse=True)
+        group = group.reshape(-1)
+        class_of_group = code // hierarchy.n_nodes
+        saved = self.costs[at][node] - self.costs[at][child]
+        groups = _Groups(self, rows, weights, classes, group, class_of_group, n_classes)
+        stays = groups.left_behind(weights * saved)
+        total = np.bincount(classes, weights * saved * ~stays, n_classes)
+        behind = np.bincount(classes, stays, n_classes) > 0
+        merit = total / (self.hesitation + groups.entropy() + _LEFT_BEHIND * behind)
+        return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
+
+    def holds(self, rows: Array, classes: Array, n_classes: int) -> Array:
+        """Which classes of these distinct rows meet k and all models; empty ones do. Shape (n_classes,), bool."""
+        size = np.bincount(classes, self.weights[rows], n_classes)
+        enough: Array = size >= self.k
+        if self.population_k and self.records.population is not None:
+            people = np.bincount(classes, self.records.population[rows], n_classes)
+            enough = enough & (people >= self.population_k)
+        if self.models and enough.any():
+            number = np.where(enough, np.cumsum(enough) - 1, -1)
+            class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
+            class_of_row[rows] = number[classes]
+            good = np.ones(int(enough.sum()), dtype=bool)
+            for model in self.models:
+                good &= model.holds(self.checker.histogram(model.attribute, class_of_row, len(good)))
+            enough[enough] = good
+        empty: Array = np.bincount(classes, minlength=n_classes) == 0
+        return enough | empty
+
+    @cached_property
+    def familiarity(self) -> Array:
+        """How common a row's values are: the sum of the logarithms of their counts; shape (n_distinct,)."""
+        familiarity = np.zeros(self.records.n_distinct)
+        for at, leaves in enumerate(self.records.leaves):
+            familiarity += np.log(np.maximum(self.records.leaf_counts(at), 1))[leaves]
+        return familiarity
+
+    @property
+    def least_loan(self) -> int:
+        """Records that a diverse pool borrows at least."""
+        return max((model.least_distinct - 1 for model in self.models), default=1)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The children of all open classes along one column."""
+
+    run: TopDown
+    rows: Array
+    weights: Array
+    classes: Array
+    group: Array
+    class_of_group: Array
+    n_classes: int
+
+    @cached_property
+    def size(self) -> Array:
+        """Records per group."""
+        return np.bincount(self.group, self.weights, len(self.class_of_group))
+
+    def entropy(self) -> Array:
+        """Shannon entropy of the split of each class, in nats; shape (n_classes,)."""
+        total = np.bincount(self.class_of_group, self.size, self.n_classes)
+        share = np.maximum(self.size, 1e-300) / np.maximum(total, 1e-300)[self.class_of_group]
+        return np.bincount(self.class_of_group, -share * np.log(share), self.n_classes)
+
+    def left_behind(self, saved: Array) -> Array:
+        """Rows that stay at the present node, so that all that leave and all that stay meet the models.
+
+        Parameters
+        ----------
+        saved : numpy.ndarray, shape (n_open,)
+            Loss that each row would save by leaving.
+        """
+        run, n_groups = self.run, len(self.class_of_group)
+        fit = run.holds(self.rows, self.group, n_groups) & (np.bincount(self.group, saved, n_groups) > 0)
+        stays = ~fit[self.group]
+        short = self._short(stays)
+        if short.any():
+            stays = self._borrow(stays, fit, short)
+            short = self._short(stays)
+        if short.any():
+            stays |= self._smallest(fit, short, saved)[self.group]
+            short = self._short(stays)
+        refused: Array = stays | short[self.classes]
+        return refused
+
+    def _short(self, stays: Array) -> Array:
+        """Classes whose rows that stay violate a model; shape (n_classes,), bool."""
+        return ~self.run.holds(self.rows[stays], self.classes[stays], self.n_classes)
+
+    def _borrow(self, stays: Array, fit: Array, short: Array) -> Array:
+        """Let the largest fit group of each short class lend its least familiar rows."""
+        run, n_groups = self.run, len(self.class_of_group)
+        lenders = np.zeros(n_groups, dtype=bool)
+        lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
+        behind = np.bincount(self.classes[stays], self.weights[stays], self.n_classes)
+        loan = np.maximum(run.k - behind, max(run.least_loan, 1))
+        able = np.flatnonzero(lenders[self.group])
+        able = able[np.lexsort((run.familiarity[self.rows[able]], self.group[able]))]
+        group = self.group[able]
+        before = np.cumsum(self.weights[able]) - self.weights[able]
+        starts = np.searchsorted(group, group)
+        lent = able[before - before[starts] < loan[self.class_of_group[group]]]
+        trial = stays.copy()
+        trial[lent] = True
+        keeps = run.holds(self.rows[~trial], self.group[~trial], n_groups)
+        spoiled = np.zeros(self.n_classes, dtype=bool)
+        spoiled[self.class_of_group[lenders & ~keeps]] = True
+        spoiled |= self._short(trial)
+        result: Array = np.where(spoiled[self.classes], stays, trial)
+        return result
+
+    def _smallest(self, fit: Array, short: Array, saved: Array) -> Array:
+        """The fit group of each short class that saves least; shape (n_groups,), bool."""
+        gain = np.bincount(self.group, saved, len(fit))
+        chosen = np.zeros(len(fit), dtype=bool)
+        chosen[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), gain)] = True
+        return chosen
+
+
+def _first_per(key: Array, candidates: Array, value: Array) -> Array:
+    """Of each key, the candidate of least value."""
+    order = candidates[np.lexsort((value[candidates], key[candidates]))]
+    first: Array = order[np.unique(key[order], return_index=True)[1]]
+    return first

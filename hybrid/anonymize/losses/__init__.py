@@ -1,0 +1,49 @@
+"""How much a generalization loses: losses to minimize, with lower bounds for pruning. One module per family."""
+
+from __future__ import annotations
+
+from hybrid.anonymize.lattice import Lattice
+from hybrid.anonymize.losses.base import Bound, Loss, Score
+from hybrid.anonymize.losses.classes import AverageClassSize, Discernibility
+from hybrid.anonymize.losses.columns import DomainShare, Entropy, Precision, column_weights
+from hybrid.anonymize.options import LossOptions
+from hybrid.anonymize.records import Records
+
+__all__ = ["Bound", "CellLoss", "Loss", "Score", "build_loss"]
+
+CellLoss = DomainShare | Precision
+"""Losses that are defined cell by cell, so that cells of one column may be on different levels."""
+
+
+def build_loss(options: LossOptions, records: Records, lattice: Lattice, k: int) -> Loss:
+    """The loss that these options describe, over this lattice.
+
+    Parameters
+    ----------
+    options : LossOptions
+        Which loss.
+    records : Records
+        The table.
+    lattice : Lattice
+        The nodes that will be scored.
+    k : int
+        Least class size; only bounds use it.
+
+    Raises
+    ------
+    ConfigError
+        A weight for a column that is no quasi-identifier.
+    """
+    weights = column_weights(options, records.names)
+    match options.name:
+        case "loss":
+            return DomainShare(records, lattice, weights, options.mean or "geometric", options.gs_factor)
+        case "precision":
+            return Precision(records, lattice, weights, options.mean or "arithmetic", options.gs_factor)
+        case "entropy":
+            mean = "arithmetic" if options.normalized else "sum"
+            return Entropy(records, lattice, weights, mean, normalized=options.normalized)
+        case "aecs":
+            return AverageClassSize(records, lattice, k)
+        case "discernibility":
+            return Discernibility(records, k)

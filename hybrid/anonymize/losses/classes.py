@@ -1,0 +1,98 @@
+"""Losses that look at the sizes of the classes only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.lattice import Found, Lattice, Node
+from hybrid.anonymize.losses.base import Bound, Score
+from hybrid.anonymize.records import Records
+from hybrid.arrays import Array
+
+_UNDER = 1 - 1e-12
+
+
+@dataclass(frozen=True)
+class AverageClassSize:
+    """N / (classes kept + 1 if records are suppressed), as ARX 3.9.2 (LeFevre et al. 2006, without division by k).
+
+    There are at most as many classes as combinations of the nodes that occur, and no more above a node than at it;
+    below a node every kept class of size s falls into at most s // k kept ones.
+    """
+
+    records: Records
+    lattice: Lattice
+    k: int
+
+    def initial(self) -> Bound:
+        """No more classes than combinations of the nodes that occur, or than distinct rows."""
+        n, distinct = self.records.n_records, self.records.n_distinct
+        occurring = []
+        for leaves, hierarchy, axis in zip(
+            self.records.leaves, self.records.hierarchies, self.lattice.axes, strict=True
+        ):
+            present = hierarchy.node_of[np.unique(leaves)]
+            occurring.append(np.array([-float(len(np.unique(present[:, level]))) for level in axis]))
+
+        def combine(fewer: Sequence[Array]) -> Array:
+            classes: Array = np.asarray(1.0)
+            for value in fewer:
+                classes = np.minimum(classes * -value, distinct)
+            return n / classes * _UNDER
+
+        return Bound(occurring, combine)
+
+    def below(self, found: Found) -> Bound:
+        """Every kept class of size s falls into at most s // k kept ones."""
+        kept = ~found.certain & (found.counts > 0)
+        size = found.size_of_row[kept]
+        most = float((found.counts[kept] / size * (size // self.k)).sum())
+        return Bound.constant(self.records.n_records / (most + 1) * _UNDER, len(self.lattice.axes))
+
+    def above(self, found: Found) -> float:
+        """No more classes than here."""
+        return self.records.n_records / max(found.classes(), 1.0) * _UNDER
+
+    def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
+        """Records per class, the suppressed ones being one class."""
+        classes = found.classes(~found.suppressed) + (found.n_suppressed > 0)
+        return Score(self.records.n_records / classes)
+
+
+@dataclass(frozen=True)
+class Discernibility:
+    """Sum over kept classes of size^2 + N per suppressed record (Bayardo and Agrawal 2005, doi 10.1109/ICDE.2005.42).
+
+    A record costs at least k, and N if suppressed; above a node, groups only grow, and a suppressed group of size s
+    costs N s, which is at least s^2.
+    """
+
+    records: Records
+    k: int
+
+    def initial(self) -> Bound:
+        """A record costs at least k; distinct rows only join."""
+        n = self.records.n_records
+        counts = self.records.counts.astype(np.float64)
+        return self._constant(max(float(min(self.k, n) * n), float(counts @ counts)))
+
+    def below(self, found: Found) -> Bound:
+        """N per record that is certainly suppressed, at least k for the others."""
+        n = self.records.n_records
+        return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
+
+    def above(self, found: Found) -> float:
+        """The squares of all groups here, which only join."""
+        return float(found.counts.astype(np.float64) @ found.size_of_row) * _UNDER
+
+    def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
+        """Squares of the kept classes and N per suppressed record."""
+        counts = found.counts.astype(np.float64)
+        kept = float((counts * ~found.suppressed) @ found.size_of_row)
+        return Score(kept + float(found.n_suppressed) * self.records.n_records)
+
+    def _constant(self, value: float) -> Bound:
+        return Bound.constant(value * _UNDER, len(self.records.hierarchies))

@@ -1,0 +1,169 @@
+"""What a search needs of a table: its distinct quasi-identifying rows, their counts, and the sensitive values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.grouping import mixed_code, renumber
+from hybrid.arrays import Array
+from hybrid.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """One sensitive column: how often each value occurs in each distinct row.
+
+    Parameters
+    ----------
+    rows, values, counts : numpy.ndarray, shape (n_pairs,), int64
+        Distinct row, value number and number of records of every combination that occurs.
+    reference : numpy.ndarray, shape (n_values,), float64
+        Relative frequency of each value in the whole table. Values are numbered in their own order, a missing
+        one last: a missing value counts as a value.
+    known : pandas.Series, length n_values
+        The values themselves. Private.
+    """
+
+    rows: Array
+    values: Array
+    counts: Array
+    reference: Array
+    known: pd.Series
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct values."""
+        return len(self.reference)
+
+
+@dataclass(frozen=True)
+class Records:
+    """The distinct quasi-identifying rows of a table.
+
+    Parameters
+    ----------
+    hierarchies : tuple of Hierarchy, length n_qi
+        One per quasi-identifier.
+    leaves : numpy.ndarray, shape (n_qi, n_distinct), int32
+        Leaf of each distinct row in each hierarchy.
+    counts : numpy.ndarray, shape (n_distinct,), int64
+        Records per distinct row; 0 for rows that only the population has.
+    row_of : numpy.ndarray, shape (n_records,), int64
+        Distinct row of each record.
+    sensitive : mapping of str to Sensitive
+        The sensitive columns that privacy models look at.
+    population : numpy.ndarray, shape (n_distinct,), int64, or None
+        People of the population table per distinct row.
+    """
+
+    hierarchies: tuple[Hierarchy, ...]
+    leaves: Array
+    counts: Array
+    row_of: Array
+    sensitive: Mapping[str, Sensitive]
+    population: Array | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.row_of)
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct rows."""
+        return len(self.counts)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return [hierarchy.column for hierarchy in self.hierarchies]
+
+    def leaf_counts(self, at: int, weights: Array | None = None) -> Array:
+        """Sum of weights (default: records) per leaf of quasi-identifier ``at``; shape (n_leaves,), float64."""
+        weights = self.counts if weights is None else weights
+        return np.bincount(self.leaves[at], weights=weights, minlength=self.hierarchies[at].n_leaves)
+
+
+def collect(
+    leaves: Array,
+    hierarchies: Sequence[Hierarchy],
+    sensitive: Mapping[str, pd.Series],
+    population: Array | None = None,
+) -> Records:
+    """Take the distinct rows of a table.
+
+    Parameters
+    ----------
+    leaves : numpy.ndarray, shape (n_records, n_qi), int
+        Hierarchy leaf of each quasi-identifying value.
+    hierarchies : sequence of Hierarchy, length n_qi
+        One per quasi-identifier.
+    sensitive : mapping of str to pandas.Series, each of length n_records
+        Columns that privacy models look at.
+    population : numpy.ndarray, shape (n_people, n_qi), int, optional
+        Leaves of a population table.
+
+    Returns
+    -------
+    Records
+    """
+    n = len(leaves)
+    everyone = leaves if population is None else np.concatenate([leaves, population])
+    columns = ((everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
+    code, size = mixed_code(columns, len(everyone))
+    first, row_of, n_distinct = _distinct(code, size)
+    return Records(
+        hierarchies=tuple(hierarchies),
+        leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
+        counts=np.bincount(row_of[:n], minlength=n_distinct),
+        row_of=row_of[:n],
+        sensitive={name: _sensitive(row_of[:n], values) for name, values in sensitive.items()},
+        population=None if population is None else np.bincount(row_of[n:], minlength=n_distinct),
+    )
+
+
+def _distinct(code: Array, size: int) -> tuple[Array, Array, int]:
+    """One row of each code in ascending order of codes, the number of each row's code, how many there are."""
+    if size > 4 * len(code):
+        code, size = renumber(code)
+    some_row = np.full(size, -1, dtype=np.int64)
+    some_row[code[::-1]] = np.arange(len(code))[::-1]
+    present = some_row >= 0
+    number = np.cumsum(present) - 1
+    return some_row[present], number[code], int(number[-1]) + 1 if size else 0
+
+
+def _sensitive(row_of: Array, values: pd.Series) -> Sensitive:
+    numbers, known = value_numbers(values)
+    n_values = max(len(known), 1)
+    pairs, counts = np.unique(row_of * n_values + numbers, return_counts=True)
+    return Sensitive(
+        rows=pairs // n_values,
+        values=pairs % n_values,
+        counts=counts,
+        reference=np.bincount(numbers, minlength=len(known)) / max(len(numbers), 1),
+        known=known,
+    )
+
+
+def value_numbers(values: pd.Series) -> tuple[Array, pd.Series]:
+    """Number the distinct values of a column in their order, a missing one last.
+
+    Returns
+    -------
+    numbers : numpy.ndarray, shape (n,), int64
+        Number of each value.
+    known : pandas.Series
+        The value of each number, in the dtype of ``values``.
+    """
+    codes, distinct = pd.factorize(values, sort=True, use_na_sentinel=True)
+    numbers = np.asarray(codes, dtype=np.int64)
+    known = pd.Series(distinct)
+    if (numbers < 0).any():
+        numbers = np.where(numbers < 0, len(known), numbers)
+        known = known.reindex(range(len(known) + 1))
+    return numbers, known

@@ -1,0 +1,60 @@
+"""What a search for the best generalization brings home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybrid.anonymize.lattice import Found, Node
+from hybrid.anonymize.losses import Score
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best node found.
+
+    Parameters
+    ----------
+    node : Node
+        Position in the lattice.
+    score : Score
+        Its loss.
+    found : Found
+        What it does to the records.
+    lower_bound : float
+        No feasible node has a smaller loss; equal to the score's value if the search was complete.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    node: Node
+    score: Score
+    found: Found
+    lower_bound: float
+    checked: int
+
+    @property
+    def gap(self) -> float:
+        """Proven bound on loss - least possible loss; 0 when optimal."""
+        return max(0.0, self.score.value - self.lower_bound)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """No feasible node exists (or, if not complete, was found).
+
+    Parameters
+    ----------
+    fewest : int
+        Least number of suppressed records at any node checked.
+    fewest_at : Node
+        Where.
+    complete : bool
+        Whether it is proven that no node is feasible.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    fewest: int
+    fewest_at: Node
+    complete: bool
+    checked: int

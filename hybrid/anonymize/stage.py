@@ -1,0 +1,115 @@
+"""The stage: from a table and hierarchies to a verified anonymized table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hybrid.anonymize import anjana, exact, local
+from hybrid.anonymize.grouping import first_of_group, mixed_code
+from hybrid.anonymize.infeasible import refuse_impossible
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
+from hybrid.anonymize.task import Task, prepare
+from hybrid.anonymize.verify import verify
+from hybrid.arrays import Array
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.progress import Progress, silent
+from hybrid.table import Table
+
+
+def anonymize(
+    train: Table,
+    hierarchies: Mapping[str, Hierarchy],
+    options: AnonymizeOptions,
+    progress: Progress = silent,
+    population: Table | None = None,
+) -> AnonymizedTable:
+    """Generalize quasi-identifiers until every class of equal records meets the privacy models.
+
+    Parameters
+    ----------
+    train : Table, n records
+        The records, without identifier columns. A missing quasi-identifier is a category of its own.
+    hierarchies : mapping of str to Hierarchy
+        One per quasi-identifier, and one of each sensitive column with hierarchical t-closeness.
+    options : AnonymizeOptions
+        k, models, loss, engine.
+    progress : Progress
+        Told how far the search is.
+    population : Table, optional
+        The population table of k-map, with the quasi-identifiers' columns.
+
+    Returns
+    -------
+    AnonymizedTable
+        Verified: every label covers its value, every class meets every model.
+
+    Raises
+    ------
+    ConfigError, DataError, HierarchyError
+        Options, table and hierarchies do not fit together.
+    InfeasibleError
+        No generalization meets the models within the suppression limit; says what came nearest.
+    VerificationError
+        The result does not keep its promise. Nothing may be released.
+    MissingExtraError
+        The engine anjana is asked for and not installed.
+    """
+    started = time.perf_counter()
+    task = prepare(train, hierarchies, options, population)
+    refuse_impossible(task)
+    if options.engine == "anjana":
+        recoding = anjana.recode(task)
+    elif options.recoding == "local":
+        recoding = local.recode(task, progress)
+    else:
+        recoding = exact.recode(task, progress)
+    seconds = time.perf_counter() - started
+    anonymized = _assemble(task, recoding, seconds)
+    verified = verify(anonymized, task)
+    return replace(anonymized, result=replace(anonymized.result, verified=verified))
+
+
+def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable:
+    """Spread the decision over all records."""
+    train, row_of = task.train, task.records.row_of
+    kept = ~recoding.suppressed[row_of]
+    nodes = recoding.nodes[row_of[kept]]
+    names = train.schema.quasi_identifiers
+    originals = train.take(kept)
+    used = {name: task.hierarchies[name] for name in names}
+    labels = LabelTable(nodes, originals.only([n for n in train.schema.names if n not in names]), train.schema, used)
+    columns = ((nodes[:, at], task.hierarchies[name].n_nodes) for at, name in enumerate(names))
+    class_ids, _ = first_of_group(*mixed_code(columns, len(nodes)))
+    return AnonymizedTable(
+        labels=labels,
+        originals=originals,
+        leaves=task.leaves[kept],
+        class_ids=class_ids,
+        suppressed=train.take(~kept),
+        result=_result(task, recoding, np.bincount(class_ids), seconds),
+    )
+
+
+def _result(task: Task, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+    loss = task.options.loss
+    per_attribute = dict(zip(task.records.names, recoding.score.per_attribute, strict=False))
+    return AnonymizationResult(
+        engine=task.options.engine,
+        k=task.options.k,
+        models=tuple(model.model_dump(exclude_none=True) for model in task.options.models),
+        levels=recoding.levels,
+        loss={**loss.model_dump(exclude_none=True), "value": recoding.score.value, "per_attribute": per_attribute},
+        suppressed=int(task.records.counts @ recoding.suppressed),
+        records=len(task.train),
+        classes=len(class_sizes),
+        min_class_size=int(class_sizes.min()),
+        optimal=recoding.gap == 0.0,
+        gap=recoding.gap,
+        seconds=seconds,
+    )

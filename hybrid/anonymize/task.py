@@ -1,0 +1,142 @@
+"""One anonymization to be done: the table as codes, the hierarchies and the models, checked for contradictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.lattice import Checker, Lattice
+from hybrid.anonymize.losses import Loss, build_loss
+from hybrid.anonymize.models import Model, build
+from hybrid.anonymize.options import AnonymizeOptions, KMap
+from hybrid.anonymize.records import Records, collect
+from hybrid.arrays import Array
+from hybrid.errors import ConfigError, DataError, Problem
+from hybrid.hierarchy import Hierarchy
+from hybrid.table import Table
+
+
+@dataclass(frozen=True)
+class Task:
+    """One anonymization to be done.
+
+    Parameters
+    ----------
+    train : Table, n records
+        The table, without identifiers.
+    hierarchies : mapping of str to Hierarchy
+        One per quasi-identifier; those of sensitive columns may be among them.
+    options : AnonymizeOptions
+        What to do.
+    leaves : numpy.ndarray, shape (n, n_qi), int32
+        Leaf of each quasi-identifying value.
+    records : Records
+        The distinct rows.
+    models : tuple of Model
+        The models on sensitive columns.
+    population : Table or None
+        The population of k-map.
+    """
+
+    train: Table
+    hierarchies: Mapping[str, Hierarchy]
+    options: AnonymizeOptions
+    leaves: Array
+    records: Records
+    models: tuple[Model, ...]
+    population: Table | None
+
+    @property
+    def lattice(self) -> Lattice:
+        """The generalizations to choose from."""
+        return Lattice.of(self.records, self.options.levels)
+
+    @property
+    def population_k(self) -> int:
+        """People of the population per class; 0 if k-map is not asked for."""
+        return max((model.k for model in self.options.models if isinstance(model, KMap)), default=0)
+
+    @property
+    def allowed(self) -> int:
+        """Records that may be suppressed."""
+        return self.options.allowed(len(self.train))
+
+    def checker(self, lattice: Lattice) -> Checker:
+        """What finds violating classes at the nodes of a lattice."""
+        return Checker(self.records, lattice, self.options.k, self.population_k, self.models)
+
+    def loss(self, lattice: Lattice) -> Loss:
+        """What to minimize over a lattice."""
+        return build_loss(self.options.loss, self.records, lattice, self.options.k)
+
+
+def prepare(
+    train: Table, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
+) -> Task:
+    """Check that everything fits together and encode the table.
+
+    Raises
+    ------
+    ConfigError
+        Options that do not fit the table; all problems at once.
+    DataError
+        The table is empty.
+    HierarchyError
+        Values that a hierarchy does not cover.
+    """
+    problems = list(_contradictions(train, hierarchies, options, population))
+    if problems:
+        raise ConfigError(problems)
+    if not len(train):
+        raise DataError("there are no records to anonymize", mend="check the input file and the split")
+    names = train.schema.quasi_identifiers
+    used = [hierarchies[name] for name in names]
+    leaves = _encode(train, used)
+    attributes = sorted({model.attribute for model in options.models if not isinstance(model, KMap)})
+    people = None if population is None else _encode(population, used)
+    records = collect(leaves, used, {name: train.frame[name] for name in attributes}, people)
+    return Task(train, hierarchies, options, leaves, records, _models(options, hierarchies, records), population)
+
+
+def _models(options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: Records) -> tuple[Model, ...]:
+    leaves = {
+        name: hierarchies[name].encode(column.known)
+        for name, column in records.sensitive.items()
+        if name in hierarchies
+    }
+    return tuple(build(model, hierarchies, leaves) for model in options.models if not isinstance(model, KMap))
+
+
+def _encode(table: Table, hierarchies: list[Hierarchy]) -> Array:
+    return np.stack([hierarchy.encode(table.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
+
+
+def _contradictions(
+    train: Table, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
+) -> Iterator[Problem]:
+    names = train.schema.quasi_identifiers
+    if not names:
+        yield Problem("no column has the role quasi_identifier", "give one to the columns an attacker may know")
+    for name in names:
+        if name not in hierarchies:
+            yield Problem(f"the quasi-identifier {name!r} has no hierarchy", f"set data.columns.{name}.hierarchy")
+    for at, model in enumerate(options.models):
+        if isinstance(model, KMap):
+            if population is None:
+                yield Problem(f"models[{at}]: k_map needs a population table", "set anonymize.population")
+        elif model.attribute not in train.schema or model.attribute in names:
+            yield Problem(
+                f"models[{at}]: the attribute {model.attribute!r} is not among the columns that stay as they are",
+                f"one of: {', '.join(repr(name) for name in train.schema.names if name not in names)}",
+            )
+    for name, level in options.levels.items():
+        if name not in names:
+            yield Problem(f"levels: {name!r} is no quasi-identifier", f"one of: {', '.join(map(repr, names))}")
+        elif name in hierarchies and level >= hierarchies[name].n_levels:
+            top = hierarchies[name].n_levels - 1
+            yield Problem(f"levels: {name!r} has levels 0..{top}, not {level}", f"use {top} for its root")
+    missing = [name for name in names if population is not None and name not in population.schema]
+    if missing:
+        yield Problem(f"the population table lacks the columns {', '.join(map(repr, missing))}")

@@ -1,0 +1,134 @@
+"""Checking a finished table against what was promised, from its labels alone."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.checks import Context, Reached, check, k_reached
+from hybrid.anonymize.options import AlphaK, LDiversity
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.task import Task
+from hybrid.arrays import Array
+from hybrid.errors import VerificationError
+from hybrid.hierarchy import Hierarchy
+
+_PYCANON_CLASSES = 5_000
+"""pycanon looks at every class in Python; tables of more classes are left to our own check."""
+
+
+def verify(anonymized: AnonymizedTable, task: Task) -> dict[str, Any]:
+    """Measure again what the released labels reach.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable
+        The result.
+    task : Task
+        What was asked for.
+
+    Returns
+    -------
+    dict
+        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon`` (what it measured, or why it did not).
+
+    Raises
+    ------
+    VerificationError
+        A class is too small, a model does not hold, a label does not cover its value, more records are left out
+        than allowed, or pycanon disagrees.
+    """
+    names = anonymized.quasi_identifiers
+    frame = pd.DataFrame(dict(zip(names, anonymized.labels.nodes.T, strict=True)))
+    frame = pd.concat([frame, anonymized.labels.rest.frame], axis=1)
+    failures = _shape_failures(anonymized, task)
+    k = k_reached(frame, names)
+    if k < task.options.k:
+        failures.append(f"the smallest class has {k} records, not {task.options.k}")
+    reached = _models_reached(frame, names, task)
+    failures += [
+        f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
+    ]
+    pycanon = _pycanon(frame, names, task, k)
+    failures += [f"pycanon disagrees on {name}" for name, agrees in pycanon.get("agrees", {}).items() if not agrees]
+    if failures:
+        raise VerificationError(
+            f"the anonymized table does not keep what it promised: {'; '.join(failures)}",
+            mend="do not release it; please report this" if task.options.engine == "exact" else "use engine: exact",
+        )
+    return {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
+
+
+def _shape_failures(anonymized: AnonymizedTable, task: Task) -> list[str]:
+    failures = []
+    if len(anonymized) + len(anonymized.suppressed) != len(task.train):
+        failures.append("records were lost or added")
+    if len(anonymized.suppressed) > task.allowed:
+        failures.append(f"{len(anonymized.suppressed)} records are left out, {task.allowed} were allowed")
+    for at, name in enumerate(anonymized.quasi_identifiers):
+        if not _covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
+            failures.append(f"labels of {name!r} do not cover their values")
+    return failures
+
+
+def _covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
+    pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
+    leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
+    return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())
+
+
+def _models_reached(frame: pd.DataFrame, names: list[str], task: Task) -> list[Reached]:
+    context = Context(
+        hierarchies={name: task.hierarchies[name] for name in task.records.sensitive if name in task.hierarchies},
+        reference={name: task.train.frame[name] for name in task.records.sensitive},
+        population=_population(frame, names, task),
+    )
+    return [check(frame, names, model, context) for model in task.options.models]
+
+
+def _population(frame: pd.DataFrame, names: list[str], task: Task) -> pd.DataFrame | None:
+    """The population with the labels of the released records whose nodes cover them."""
+    if task.population is None:
+        return None
+    people = np.stack([task.hierarchies[name].encode(task.population.frame[name]) for name in names], axis=1)
+    patterns = frame[names].drop_duplicates().to_numpy()
+    matched = []
+    for pattern in patterns:
+        inside = np.ones(len(people), dtype=bool)
+        for at, name in enumerate(names):
+            covered = (task.hierarchies[name].node_of == pattern[at]).any(axis=1)
+            inside &= covered[people[:, at]]
+        matched.append(np.tile(pattern, (int(inside.sum()), 1)))
+    return pd.DataFrame(np.concatenate(matched) if matched else patterns, columns=names)
+
+
+def _pycanon(frame: pd.DataFrame, names: list[str], task: Task, k: int) -> dict[str, Any]:
+    """k, distinct l and alpha as pycanon measures them."""
+    if importlib.util.find_spec("pycanon") is None:
+        return {"skipped": "pycanon is not installed (extra [anjana])"}
+    if not len(frame) or len(frame[names].drop_duplicates()) > _PYCANON_CLASSES:
+        return {"skipped": f"more than {_PYCANON_CLASSES} classes: our own check alone"}
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        from pycanon import anonymity
+
+        texts = frame.astype(str)
+        measured: dict[str, float] = {"k": anonymity.k_anonymity(texts, names)}
+        agrees = {"k": measured["k"] == k}
+        for model in task.options.models:
+            if isinstance(model, LDiversity) and model.kind == "distinct":
+                name = f"l of {model.attribute!r}"
+                measured[name] = anonymity.l_diversity(texts, names, [model.attribute])
+                agrees[name] = measured[name] >= model.l
+            elif isinstance(model, AlphaK):
+                name = f"alpha of {model.attribute!r}"
+                measured[name] = anonymity.alpha_k_anonymity(texts, names, [model.attribute])[0]
+                agrees[name] = measured[name] <= model.alpha + 1e-12
+    return {"measured": {name: float(value) for name, value in measured.items()}, "agrees": agrees}
