@@ -171,9 +171,9 @@ class Population:
     def _readmitted(
         self, age: Array, diagnosis: Array, stay: Array, smoker: Array, discharge: Array, rng: np.random.Generator
     ) -> Array:
-        odds = np.log(self._fact("readmission", diagnosis) + 0.005) + 0.35
-        odds += 0.012 * (age - 60) + 0.35 * np.log1p(stay) - 0.75 + 0.3 * smoker
-        odds += 1.1 * (discharge == DISCHARGES.index("against advice"))
+        leave = np.array([0.0, 0.7, -0.9, 0.9, 0.3, 1.6, 0.0])[discharge]
+        odds = 1.15 * np.log(self._fact("readmission", diagnosis) + 0.004) + 0.028 * (age - 60) + leave
+        odds += 0.85 * np.log1p(stay) + 0.8 * smoker - 1.35
         alive = discharge != DISCHARGES.index("died")
         again: Array = alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds)))
         return again

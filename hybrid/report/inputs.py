@@ -63,6 +63,10 @@ class Described(Protocol):
         """What the number says."""
 
     @property
+    def no_leak(self) -> float | None:
+        """What fresh data of the same population score, where that is known beforehand."""
+
+    @property
     def family(self) -> Family:
         """What it is about."""
 
@@ -81,12 +85,20 @@ def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
         metric.name: MetricText(
             title_of(metric.name),
             metric.sentence,
-            "model trained on real data" if metric.name in _PREDICTORS else "control set",
+            _reference_of(metric),
             metric.family,
             metric.direction,
         )
         for metric in metrics
     }
+
+
+def _reference_of(metric: Described) -> str:
+    if metric.name in _PREDICTORS:
+        return "model trained on real data"
+    if metric.no_leak is None:
+        return "control set"
+    return "value without any leak" if metric.family == "privacy" else "value of fresh real data"
 
 
 def title_of(name: str) -> str:

@@ -73,6 +73,8 @@ def number(value: float | None) -> str:
     """Three digits after the point, or as many as a small number needs to be seen; a true minus sign."""
     if value is None:
         return "–"
+    if value >= 2 and value == int(value):
+        return f"{value:,.0f}"
     size = abs(value)
     digits = 3 if size == 0 or size >= 0.001 else 4
     text = f"{value:,.{digits}f}" if size == 0 or 0.00005 <= size < 1e6 else f"{value:.2e}"
@@ -156,7 +158,8 @@ def _domain(metrics: Sequence[MetricResult]) -> tuple[float, float]:
     low, high = min(numbers), max(numbers)
     reach = max(-low, high)
     end = next((round_ for round_ in (0.02, 0.05, 0.1, 0.25, 0.5, 1.0) if reach <= round_), reach)
-    return (-end if low < -end / 5 else low, end if high > 0 else 0.0)
+    start = -end if low < -end / 5 else -end / 5 if low < 0 else 0.0
+    return start, end if high > 0 else 0.0
 
 
 def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:

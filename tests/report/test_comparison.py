@@ -76,7 +76,7 @@ def test_table_has_every_run_and_sort_keys(comparison: pd.DataFrame) -> None:
     table = html[html.index('<table id="all">') :]
     body = table[table.index("<tbody>") : table.index("</tbody>")]
     assert body.count("<tr") == len(comparison)
-    assert f'data-key="{comparison.loc[0, "synthetic.tstr.income"]!r}"' in body
+    assert 'data-key="0.801"' in body
 
 
 def test_failures_are_told_and_escaped(comparison: pd.DataFrame) -> None:

@@ -127,6 +127,8 @@ def test_judgement(measure: Measure, lower_is_better: bool, words: str) -> None:
         (0.00044, "0.0004"),
         (1e-9, "1.00e−09"),
         (12345.678, "12,345.678"),
+        (1.0, "1.000"),
+        (5.0, "5"),
     ],
 )
 def test_numbers(value: float | None, text: str) -> None:
