@@ -144,8 +144,7 @@ class Store:
         if not _ENTRY.fullmatch(f"{stage}-{key}") or stage.startswith("."):
             raise ValueError("stage must be a plain name and key a fingerprint")
         try:
-            if not path.is_dir():
-                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(path)
             _refuse_foreign(path.stat(), path)
             (path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -180,6 +179,13 @@ class Store:
         names |= {path.name[len(TEMPORARY) :].rpartition("-")[0] for path in self.path.glob(f"{TEMPORARY}*")}
         (self.path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         return [self.path / LOCKS / f"{name}.lock" for name in sorted(names) if name]
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder of the private zone, and the folders above it that are missing, for this user alone (0700)."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 class _Damaged(Exception):

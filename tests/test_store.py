@@ -111,7 +111,7 @@ def test_only_the_owner_can_read(store: Store) -> None:
     finally:
         os.umask(old)
     assert store.path is not None
-    for path in [store.path, *store.path.rglob("*")]:
+    for path in [store.path.parent, store.path, *store.path.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 

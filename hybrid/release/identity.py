@@ -21,6 +21,7 @@ from hybrid.errors import OutputError
 from hybrid.fingerprint import fingerprint
 from hybrid.locks import locked
 from hybrid.release.redact import public_config
+from hybrid.store import make_private
 
 KEY = "release.key"
 KEY_BYTES = 32
@@ -38,7 +39,7 @@ def release_key(private_dir: Path) -> bytes:
     """
     path = private_dir / KEY
     try:
-        private_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(private_dir)
         with locked(private_dir / f".{KEY}.lock"):
             if not path.exists():
                 _make(path)

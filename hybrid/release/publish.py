@@ -184,7 +184,7 @@ def _build(
             shutil.copyfile(run.folder / name, temporary / name)
             if file_sha256(temporary / name) != sha256:
                 raise changed(run.folder / name)
-        _write_json(temporary / EVALUATION, public_evaluation(run.evaluation.to_json()))
+        _write_json(temporary / EVALUATION, public_evaluation(run.evaluation))
         _write_json(temporary / MANIFEST, public_manifest(run.manifest))
         certificate = build_certificate(
             run,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.errors import Problem, VerificationError
+from hybrid.evaluate.measure import Evaluation
 from hybrid.release.run import FinishedRun
 
 WITHHELD = "withheld"
@@ -41,11 +42,13 @@ def public_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"config": public_config(manifest["config"]), "seed": WITHHELD, "data_fingerprint": WITHHELD}
 
 
-def public_evaluation(content: Any) -> Any:
-    """An evaluation without the seeds that details may hold."""
-    if isinstance(content, Mapping):
-        return {key: public_evaluation(value) for key, value in content.items() if not _is_seed(key, value)}
-    return [public_evaluation(value) for value in content] if isinstance(content, list | tuple) else content
+def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    """Every number with its interval and reference, and why a number is missing.
+
+    The other details stay: they may name the groups of people that are most exposed.
+    """
+    metrics = evaluation.to_json()["metrics"]
+    return {"metrics": [metric | {"details": _reason(metric["details"])} for metric in metrics]}
 
 
 def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
@@ -87,5 +90,5 @@ def _withhold(value: Any) -> Any:
     return WITHHELD if isinstance(value, str) and _PLACE.search(value) else value
 
 
-def _is_seed(key: str, value: Any) -> bool:
-    return key in ("seed", "seeds", "random_state") and isinstance(value, int | list)
+def _reason(details: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: details[key] for key in ("reason",) if key in details}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.redact import WITHHELD, public_config, public_evaluation, public_manifest
 
 
@@ -61,10 +62,12 @@ def test_a_manifest_loses_seed_and_fingerprint() -> None:
     assert shown == {"name": "x", "config": {"columns": {}}, "seed": WITHHELD, "data_fingerprint": WITHHELD}
 
 
-def test_an_evaluation_loses_seeds_and_nothing_else() -> None:
-    details = {"seed": 5, "seeds": [1, 2], "per_column": {"seed": {"share": 0.5}}, "path": 3}
-    shown = public_evaluation({"metrics": [{"value": 1.5, "details": details}]})
-    assert shown == {"metrics": [{"value": 1.5, "details": {"per_column": {"seed": {"share": 0.5}}, "path": 3}}]}
+def test_an_evaluation_keeps_numbers_and_reasons_and_no_details() -> None:
+    details = {"seed": 5, "most_exposed": [{"group": "retired"}], "reason": None}
+    told = MetricResult("a", "privacy", "synthetic", "lower", Measure(0.5, 0.4, 0.6, 0.3, 9, {"groups": details}))
+    missing = MetricResult("b", "privacy", "synthetic", "lower", NotComputable("no control set", "too_few"))
+    shown = public_evaluation(Evaluation((told, missing)))["metrics"]
+    assert shown == [told.to_json() | {"details": {}}, missing.to_json()]
 
 
 NESTED = st.recursive(
