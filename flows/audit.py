@@ -9,7 +9,7 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.stages import publish_artifacts
+from flows.stages import publish_artifacts, script
 from hybrid.audit import audit_files
 from hybrid.config import RunConfig, load_config
 from hybrid.table.options import DataOptions
@@ -41,4 +41,4 @@ if __name__ == "__main__":
     parser.add_argument("--control")
     parser.add_argument("--config")
     parser.add_argument("--out", default="runs/audit")
-    print(audit(**vars(parser.parse_args())))  # noqa: T201
+    script(audit, **vars(parser.parse_args()))

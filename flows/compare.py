@@ -9,7 +9,7 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.stages import publish_artifacts
+from flows.stages import publish_artifacts, script
 from hybrid.compare import compare as run_plan
 from hybrid.compare import load_plan, write_comparison
 
@@ -37,4 +37,4 @@ if __name__ == "__main__":
     parser.add_argument("--out", default="runs/comparison")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    print(compare(arguments.plan, arguments.out, arguments.jobs))  # noqa: T201
+    script(compare, arguments.plan, arguments.out, arguments.jobs)

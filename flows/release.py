@@ -10,7 +10,7 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.stages import STAGES, compute, publish_artifacts, walk_of
+from flows.stages import STAGES, compute, publish_artifacts, script, walk_of
 from hybrid.errors import HybridError
 from hybrid.release.publish import publish as publish_folder
 from hybrid.run_folder import keep_private_details, summary, write_run
@@ -45,4 +45,4 @@ if __name__ == "__main__":
     parser.add_argument("config")
     parser.add_argument("--publish", action="store_true", help="publish the result if the gate lets it out")
     arguments = parser.parse_args()
-    print(release(arguments.config, publish=arguments.publish))  # noqa: T201
+    script(release, arguments.config, publish=arguments.publish)

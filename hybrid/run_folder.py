@@ -60,6 +60,12 @@ def check_writable(folder: Path, resumable: bool = False) -> None:
         raise ConfigError(f"{folder}: cannot be written ({error.strerror})", mend="choose another --out") from None
 
 
+def private_folder(path: Path) -> Path:
+    """A folder of the private zone, made with mode 0700 if it does not exist."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A hidden folder to fill, which takes the place of ``folder`` when the block ends well."""
@@ -142,8 +148,7 @@ def keep_private_details(error: HybridError, private: Path) -> None:
     details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
     if not details:
         return
-    private.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = private / f"error-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.txt"
+    path = private_folder(private) / f"error-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.txt"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write("\n\n".join(details))
 

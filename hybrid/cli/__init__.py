@@ -30,7 +30,9 @@ inspect.register(app)
 
 
 @app.callback()
-def _options(debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error (anywhere on the line).")) -> None:
+def _options(
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error (anywhere on the line)."),
+) -> None:
     """Options of every command."""
 
 
