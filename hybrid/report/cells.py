@@ -102,13 +102,14 @@ def _intervals(present: pd.Series, kind: Kind, minimum: int) -> Cells | None:
         return None
     counts = np.bincount(np.searchsorted(bounds, numbers, side="right"), minlength=len(bounds) + 1)
     ends = _joined(counts, minimum)
-    slots = np.diff([0, *ends])
+    if len(ends) < 2:
+        return None
     kept = bounds[np.array(ends[:-1], dtype=int) - 1]
     names = [texts[end - 1] for end in ends[:-1]]
-    if not names:
-        return None
+    # Where the outer intervals end is told by their few records: they get one step, whatever they span.
+    slots = [1, *np.diff(ends[:-1]), 1]
     labels = [f"below {names[0]}", *(f"{a} to below {b}" for a, b in pairwise(names)), f"{names[-1]} and above"]
-    return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts), _bounds=kept)
+    return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts[ends[0] - 1 : ends[-2]]), _bounds=kept)
 
 
 def _joined(counts: Array, minimum: int) -> list[int]:

@@ -67,6 +67,14 @@ def test_bounds_are_round_and_not_extreme_values() -> None:
     assert all(edge == round(edge) for edge in edges)
 
 
+def test_few_records_far_out_do_not_stretch_the_axis() -> None:
+    values = pd.Series([*np.linspace(0, 50, 80), 7_000_000.0, 8_000_000.0])
+    cells = part(values, column(Kind.DECIMAL), MINIMUM)
+    assert cells is not None
+    assert max(float(edge.replace(",", "")) for edge in cells.edges) <= 50
+    assert cells.slots[0] == cells.slots[-1] == 1
+
+
 def test_integers_get_whole_bounds() -> None:
     values = pd.Series(np.repeat(np.arange(7), 20), dtype="Int64")
     cells = part(values, column(Kind.INTEGER), MINIMUM)
