@@ -19,19 +19,19 @@ _USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "
 
 
 def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hierarchy]:
-    """Load and check the hierarchy of every quasi-identifier.
+    """Load and check the hierarchy of every quasi-identifier, and of every sensitive column that has one.
 
     Parameters
     ----------
     table : Table
         The whole table: its values must be covered, and a column with missing values gets a leaf for them.
     paths : mapping of str to Path
-        CSV (column i = level i) or YAML file of each column. Columns that are no quasi-identifiers are ignored.
+        CSV (column i = level i) or YAML file of each column. Other columns than those above are ignored.
 
     Returns
     -------
     dict of str to Hierarchy
-        In the order of ``table.schema.quasi_identifiers``.
+        In the order of the table's columns.
 
     Raises
     ------
@@ -40,7 +40,9 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
     """
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []
-    for name in table.schema.quasi_identifiers:
+    sensitive = [name for name in table.schema.sensitive if name in paths]
+    for column in table.schema.only([*table.schema.quasi_identifiers, *sensitive]):
+        name = column.name
         if name not in paths:
             problems.append(
                 Problem(
@@ -50,7 +52,7 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
             )
             continue
         try:
-            loaded[name] = load_hierarchy(paths[name], table.schema[name], table.frame[name])
+            loaded[name] = load_hierarchy(paths[name], column, table.frame[name])
         except HierarchyError as error:
             problems.extend(error.problems)
     if problems:

@@ -127,7 +127,7 @@ def _read_text(path: Path) -> str:
         what = "is a folder" if path.is_dir() else "does not exist"
         raise HierarchyError(f"{path}: the hierarchy file {what}", mend="correct the path under data.columns")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise HierarchyError(f"{path}: the file is not text in UTF-8", mend="save it as UTF-8") from None
     except OSError as error:

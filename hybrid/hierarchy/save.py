@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,11 +25,9 @@ def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
     OutputError
         The folder is not writable or the disk is full; the file is as it was before.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=";", lineterminator="\n")
-    names = np.array(hierarchy.labels, dtype=object)
-    writer.writerows(names[hierarchy.node_of[: hierarchy.missing_leaf]])
-    write_text(path, text.getvalue())
+    names = np.array([_field(label) for label in hierarchy.labels], dtype=object)
+    rows = names[hierarchy.node_of[: hierarchy.missing_leaf]]
+    write_text(path, "".join(";".join(row) + "\n" for row in rows))
 
 
 def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
@@ -55,6 +51,13 @@ def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
     write_text(path, head + body)
+
+
+def _field(text: str) -> str:
+    """A CSV field, quoted where needed (Python's csv module leaves a lone carriage return unquoted)."""
+    if not any(character in text for character in ';,\t"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _plain(value: Any) -> Any:
