@@ -6,16 +6,13 @@ python flows/audit.py --train train.csv --control control.csv --synthetic synthe
 import argparse
 from pathlib import Path
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
-
-from flows.stages import publish_artifacts, script
+from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.audit import audit_files
 from hybrid.config import RunConfig, load_config
 from hybrid.table.options import DataOptions
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
+@stage_task()
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
     """Evaluate the files; gives the report's path."""
     loaded = RunConfig(name="audit", data=DataOptions(path=train)) if config is None else load_config(Path(config))

@@ -6,15 +6,12 @@ python flows/compare.py configs/compare.yaml
 import argparse
 from pathlib import Path
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
-
-from flows.stages import publish_artifacts, script
+from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.compare import compare as run_plan
 from hybrid.compare import load_plan, write_comparison
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
+@stage_task()
 def run(plan: str, out: str, jobs: int) -> str:
     """Run every trial of the plan; gives the report's path. Trials are too many and too small to be tasks."""
     loaded = load_plan(Path(plan))

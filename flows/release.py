@@ -7,16 +7,13 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
-
-from flows.stages import STAGES, compute, publish_artifacts, script, walk_of
+from flows.stages import STAGES, compute, flow, publish_artifacts, script, stage_task, walk_of
 from hybrid.errors import HybridError
 from hybrid.release.publish import publish as publish_folder
 from hybrid.run_folder import keep_private_details, summary, write_run
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
+@stage_task()
 def conclude(config: str, work: str, runs: str, releases: str, publish: bool) -> str:
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
     walk = walk_of(config, work)
