@@ -54,5 +54,8 @@ class Transition(Protocol):
     name: str
     Options: type[Options]
 
+    def reads_originals(self, options: Any) -> bool:
+        """Whether the original values, not only the labels, decide what is restored."""
+
     def fit(self, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator) -> FittedTransition:
         """Learn what restoring needs from the (sampled) anonymized table."""

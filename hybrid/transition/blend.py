@@ -54,6 +54,10 @@ class Blend:
     name = "blend"
     Options: type[base.Options] = BlendOptions
 
+    def reads_originals(self, options: BlendOptions) -> bool:
+        """Unless nothing is drawn from the classes."""
+        return options.weight > 0
+
     def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
         """Arrange the original values by class."""
         return FittedBlend(Records(anonymized), options.weight)

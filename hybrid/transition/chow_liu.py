@@ -96,6 +96,10 @@ class ChowLiu:
     name = "chow_liu"
     Options: type[base.Options] = ChowLiuOptions
 
+    def reads_originals(self, options: ChowLiuOptions) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def fit(self, anonymized: AnonymizedTable, options: ChowLiuOptions, rng: np.random.Generator) -> FittedChowLiu:  # noqa: ARG002
         """Choose the tree and arrange the original values along it.
 

@@ -41,6 +41,10 @@ class Conditional:
     name = "conditional"
     Options: type[base.Options] = ConditionalOptions
 
+    def reads_originals(self, options: ConditionalOptions) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def fit(
         self, anonymized: AnonymizedTable, options: ConditionalOptions, rng: np.random.Generator
     ) -> FittedTransition:

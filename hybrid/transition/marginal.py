@@ -51,6 +51,10 @@ class Marginal:
     name = "marginal"
     Options: type[base.Options] = MarginalOptions
 
+    def reads_originals(self, options: MarginalOptions) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def fit(self, anonymized: AnonymizedTable, options: MarginalOptions, rng: np.random.Generator) -> FittedMarginal:  # noqa: ARG002
         """Arrange the original values by label.
 

@@ -103,6 +103,10 @@ class Noisy:
     name = "noisy"
     Options: type[base.Options] = NoisyOptions
 
+    def reads_originals(self, options: NoisyOptions) -> bool:  # noqa: ARG002
+        """Through the noisy tables."""
+        return True
+
     def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
         """Count, add noise, and keep the tables.
 

@@ -49,6 +49,10 @@ class Shrunk:
     name = "shrunk"
     Options: type[base.Options] = ShrunkOptions
 
+    def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
         """Arrange the original values by class."""
         return FittedShrunk(Records(anonymized), options.strength)

@@ -53,6 +53,10 @@ class Single:
     name = "single"
     Options: type[base.Options] = SingleOptions
 
+    def reads_originals(self, options: SingleOptions) -> bool:
+        """All but midpoints and leaves."""
+        return options.numeric != "midpoint" or options.categorical != "leaf"
+
     def fit(self, anonymized: AnonymizedTable, options: SingleOptions, rng: np.random.Generator) -> FittedSingle:
         """Choose the value of every node."""
         domains = domains_of(anonymized)

@@ -68,6 +68,10 @@ class Tree:
     name = "tree"
     Options: type[base.Options] = TreeOptions
 
+    def reads_originals(self, options: TreeOptions) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedTree:
         """Grow the trees on the original values."""
         records = Records(anonymized)

@@ -54,6 +54,10 @@ class Uniform:
     name = "uniform"
     Options: type[base.Options] = UniformOptions
 
+    def reads_originals(self, options: UniformOptions) -> bool:
+        """Only to see which values occur."""
+        return options.leaves == "observed"
+
     def fit(self, anonymized: AnonymizedTable, options: UniformOptions, rng: np.random.Generator) -> FittedUniform:  # noqa: ARG002
         """Remember the hierarchies and, for ``leaves: observed``, the values that occur."""
         domains = domains_of(anonymized)

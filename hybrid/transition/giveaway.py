@@ -1,0 +1,144 @@
+"""What a transition gives away: how often restored values are the original ones. Aggregates only."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.table import Column, Kind, Table
+from hybrid.transition.domain import domains_of
+
+
+@dataclass(frozen=True)
+class Hits:
+    """How often restoring hit the original.
+
+    Parameters
+    ----------
+    share : float
+        Part of the records that got their original value back, in [0, 1]; a missing value equals a missing one.
+    chance : float
+        What Uniform hits in expectation with the same labels: 1 where a label is a single value.
+    """
+
+    share: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class GiveAway:
+    """How much of the originals a restored table repeats.
+
+    Parameters
+    ----------
+    records : int
+        Rows of the restored table.
+    per_attribute : dict of str to Hits, or None
+        Per quasi-identifier; None where rows do not belong to records (``order: post`` after a generator).
+    joint : Hits or None
+        All quasi-identifiers of a record together.
+    k : int
+        Rows in the smallest group with equal restored quasi-identifiers.
+    groups : int
+        Number of such groups.
+    known_combinations : int
+        Rows whose quasi-identifiers, all together, are those of some original record.
+    reappearing_rows : int
+        Rows that equal some original record in every column.
+    reappearing_records : int
+        Distinct original records (rows that differ somewhere) that stand among the restored ones.
+    """
+
+    records: int
+    per_attribute: dict[str, Hits] | None
+    joint: Hits | None
+    k: int
+    groups: int
+    known_combinations: int
+    reappearing_rows: int
+    reappearing_records: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+
+def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: bool) -> GiveAway:
+    """Compare a restored table with the originals.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable, n records
+        What the transition learned from, with the originals inside.
+    restored : Table, m rows
+        What came out, columns as the originals.
+    same_records : bool
+        Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
+        shuffled). Otherwise only groups and reappearing rows are counted.
+
+    Raises
+    ------
+    ValueError
+        ``same_records`` with different numbers of rows.
+    """
+    originals, n = anonymized.originals, len(anonymized)
+    if same_records and len(restored) != n:
+        raise ValueError("the restored rows are not the anonymized records")
+    names = anonymized.quasi_identifiers
+    codes = {column.name: _codes(column, originals, restored) for column in originals.schema}
+    tuples, rows = _rows([codes[name] for name in names]), _rows(list(codes.values()))
+    sizes = np.unique(tuples[n:], return_counts=True)[1]
+    whole = np.isin(rows[n:], rows[:n])
+    per_attribute, joint = None, None
+    if same_records and n:
+        equal = np.column_stack([codes[name][:n] == codes[name][n:] for name in names])
+        chance = _chances(anonymized)
+        per_attribute = {
+            name: Hits(float(equal[:, at].mean()), float(chance[:, at].mean())) for at, name in enumerate(names)
+        }
+        joint = Hits(float(equal.all(axis=1).mean()), float(chance.prod(axis=1).mean()))
+    return GiveAway(
+        records=len(restored),
+        per_attribute=per_attribute,
+        joint=joint,
+        k=int(sizes.min(initial=len(restored))),
+        groups=len(sizes),
+        known_combinations=int(np.isin(tuples[n:], tuples[:n]).sum()),
+        reappearing_rows=int(whole.sum()),
+        reappearing_records=len(np.unique(rows[n:][whole])),
+    )
+
+
+def _chances(anonymized: AnonymizedTable) -> Array:
+    """Probability that Uniform draws each original value; shape (n, n_qi), float64."""
+    chances = np.empty(anonymized.leaves.shape)
+    for at, domain in enumerate(domains_of(anonymized).values()):
+        nodes = anonymized.labels.nodes[:, at]
+        chances[:, at] = 1.0 / domain.n_possible(nodes)
+        lost = anonymized.leaves[:, at] == domain.hierarchy.missing_leaf
+        chances[lost & (domain.n_values[nodes] > 0), at] = 0.0  # Uniform never draws missing from a root label.
+    return chances
+
+
+def _codes(column: Column, originals: Table, restored: Table) -> Array:
+    """Equal numbers for equal values of both tables, the originals' rows first; missing is -1."""
+    parts = [table.frame[column.name] for table in (originals, restored)]
+    if column.kind is Kind.CATEGORICAL:
+        parts = [part.astype(object) for part in parts]
+    elif column.kind is Kind.DECIMAL and column.format.decimals is not None:
+        parts = [part.round(column.format.decimals) for part in parts]
+    codes: Array = pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64)
+    return codes
+
+
+def _rows(codes: list[Array]) -> Array:
+    """One number per combination of codes; combined column by column, so that nothing overflows."""
+    combined = np.zeros(len(codes[0]), dtype=np.int64)
+    for code in codes:
+        combined = pd.factorize(combined * (int(code.max(initial=-1)) + 2) + code + 1)[0].astype(np.int64)
+    return combined
