@@ -14,7 +14,6 @@ from prefect.cache_policies import NO_CACHE
 from hybrid.config import load_config
 from hybrid.errors import HybridError
 from hybrid.pipeline import Walk
-from hybrid.run_folder import private_folder
 from hybrid.store import Store
 
 __all__ = ["STAGES", "compute", "flow", "publish_artifacts", "script", "stage_task", "walk_of"]
@@ -31,7 +30,6 @@ stage_task = partial(task, cache_policy=NO_CACHE, persist_result=False)
 
 def walk_of(config: str, work: str) -> Walk:
     """The walk whose stages the tasks of one flow compute and find in the store."""
-    private_folder(Path(work))
     return Walk(load_config(Path(config)), store=Store(Path(work) / "store"))
 
 

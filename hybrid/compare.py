@@ -13,18 +13,20 @@ from typing import Any, Literal
 
 import pandas as pd
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from hybrid.config import RunConfig, load_config, read_yaml
-from hybrid.errors import ConfigError, HybridError, Problem
+from hybrid.config import RunConfig, load_config
+from hybrid.errors import HybridError
+from hybrid.evaluate import REGISTRY
 from hybrid.evaluate.measure import Evaluation, Measure
 from hybrid.options import Options
 from hybrid.pipeline import Walk
 from hybrid.progress import Progress, silent
-from hybrid.report.comparison import render_comparison
+from hybrid.report import describe, render_comparison
 from hybrid.run_folder import write_run
 from hybrid.store import Store
 from hybrid.table.write import atomic, write_text
+from hybrid.yaml_files import read_yaml, validated
 
 STORE = ".store"
 
@@ -70,13 +72,7 @@ def load_plan(path: Path) -> ComparePlan:
     ConfigError
         The file is missing, malformed, or has unknown keys; all problems at once.
     """
-    try:
-        return ComparePlan.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise ConfigError(
-            Problem(f"{path}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}", "see configs/compare.yaml")
-            for detail in error.errors()
-        ) from None
+    return validated(ComparePlan, read_yaml(path), str(path))
 
 
 def trials(plan: ComparePlan) -> list[Trial]:
@@ -143,7 +139,12 @@ def metric_names(comparison: pd.DataFrame) -> list[str]:
 def write_comparison(plan: ComparePlan, comparison: pd.DataFrame, out: Path) -> Path:
     """Write ``comparison.html``; returns its path."""
     report = out / "comparison.html"
-    write_text(report, render_comparison(plan.name, comparison, list(plan.factors), metric_names(comparison)))
+    write_text(
+        report,
+        render_comparison(
+            plan.name, comparison, list(plan.factors), metric_names(comparison), describe(REGISTRY.values())
+        ),
+    )
     return report
 
 

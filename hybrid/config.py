@@ -7,13 +7,12 @@ message. ``hybrid check CONFIG --show`` prints a configuration with all its defa
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import yaml
-from pydantic import Discriminator, Field, PrivateAttr, Tag, ValidationError, create_model, field_validator
+from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.errors import ConfigError, Problem
@@ -24,31 +23,39 @@ from hybrid.synthesize import SynthesizeOptions
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.base import Transition
+from hybrid.yaml_files import read_yaml, validated
 
 Order = Literal["pre", "post"]
 DEFAULT_TRANSITION = "conditional"
 
 
-def _transition_model(strategy: Transition) -> Any:
-    model = create_model(
-        f"{strategy.name.title()}Transition",
-        __base__=strategy.Options,
-        method=(Literal[strategy.name], strategy.name),
-        order=(Order, "pre"),
-    )
-    return Annotated[model, Tag(strategy.name)]
+if TYPE_CHECKING:
 
+    class TransitionOptions(Options):
+        """A strategy's own options beside ``method`` (which strategy) and ``order`` (before or after the generator)."""
 
-def _method(value: Any) -> str:
-    found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
-    return str(found)
+        method: str
+        order: Order
 
+else:
 
-TransitionOptions = Annotated[
-    Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
-    Discriminator(_method),
-]
-"""A strategy's own options beside ``method`` (which strategy) and ``order`` (before or after the generator)."""
+    def _transition_model(strategy: Transition) -> Any:
+        model = create_model(
+            f"{strategy.name.title()}Transition",
+            __base__=strategy.Options,
+            method=(Literal[strategy.name], strategy.name),
+            order=(Order, "pre"),
+        )
+        return Annotated[model, Tag(strategy.name)]
+
+    def _method(value: Any) -> str:
+        found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
+        return str(found)
+
+    TransitionOptions = Annotated[
+        Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
+        Discriminator(_method),
+    ]
 
 
 class OutputOptions(Options):
@@ -147,10 +154,7 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
 
 def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfig:
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
-    try:
-        config = RunConfig.model_validate(content)
-    except ValidationError as error:
-        raise ConfigError(_problem(source, detail, content) for detail in error.errors()) from None
+    config = validated(RunConfig, content, source)
     problems = [Problem(f"{source}: {problem.message}", problem.mend) for problem in _contradictions(config)]
     if problems:
         raise ConfigError(problems)
@@ -186,41 +190,6 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
             )
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML in which a key that stands twice is an error instead of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML file that holds a mapping.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, no YAML, no mapping, or has a key twice; the line is named.
-    """
-    if not path.is_file():
-        raise ConfigError(f"{path}: the file does not exist", mend="check the path, or make one with hybrid init DATA")
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
-        raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise ConfigError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: a mapping of keys to values was expected", mend="start from hybrid init DATA")
-    return content
-
-
 def _override(content: dict[str, Any], key: str, value: Any) -> None:
     *parents, last = key.split(".")
     at = content
@@ -229,46 +198,3 @@ def _override(content: dict[str, Any], key: str, value: Any) -> None:
             at[parent] = {}
         at = at[parent]
     at[last] = value
-
-
-def _problem(source: str, detail: Any, content: Mapping[str, Any]) -> Problem:
-    """One pydantic error as a sentence: where, what, and what would be right."""
-    path = [part for part in detail["loc"] if _is_key(part, detail["loc"], content)]
-    where = ".".join(map(str, path))
-    if detail["type"] == "extra_forbidden":
-        known = _siblings(path[:-1])
-        close = difflib.get_close_matches(str(path[-1]), known, n=1)
-        mend = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
-        return Problem(f"{source}: {where}: unknown key", mend)
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "union_tag_invalid":
-        message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"
-    given = detail.get("input")
-    found = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
-    return Problem(f"{source}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")
-
-
-def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) -> bool:
-    """Whether a part of a pydantic location is a key of the file (and not the tag of a union)."""
-    at: Any = content
-    for step in location:
-        if step is part:
-            break
-        if isinstance(at, Mapping | list) and step in (at if isinstance(at, Mapping) else range(len(at))):
-            at = at[step]
-    if location[-1] is part:
-        return True
-    return (isinstance(at, Mapping) and part in at) or isinstance(at, list)
-
-
-def _siblings(path: list[Any]) -> list[str]:
-    """Names of the options at a place of the configuration."""
-    model: Any = RunConfig
-    for part in path:
-        fields = getattr(model, "model_fields", {})
-        if part not in fields:
-            return sorted(fields) if fields else []
-        annotation = fields[part].annotation
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        model = next((c for c in candidates if isinstance(c, type) and issubclass(c, Options)), None)
-    return sorted(getattr(model, "model_fields", {}))

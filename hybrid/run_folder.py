@@ -24,6 +24,7 @@ from hybrid.release.run import ANONYMIZATION, EVALUATION, REPORT
 from hybrid.release.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.run_report import audit_report, run_report
+from hybrid.store import make_private
 from hybrid.table import Table
 from hybrid.table.write import write_table, write_text
 
@@ -60,12 +61,6 @@ def check_writable(folder: Path, resumable: bool = False) -> None:
         raise ConfigError(f"{folder}: cannot be written ({error.strerror})", mend="choose another --out") from None
 
 
-def private_folder(path: Path) -> Path:
-    """A folder of the private zone, made with mode 0700 if it does not exist."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
-
-
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A hidden folder to fill, which takes the place of ``folder`` when the block ends well."""
@@ -95,6 +90,7 @@ def write_run(walk: Walk, folder: Path) -> None:
     HybridError
         Of any stage; then there is no folder.
     """
+    _ = walk.policy  # a wrong policy is found before the work
     created = datetime.now(UTC)
     inputs = run_report(walk, created)
     with staged(folder) as temporary:
@@ -148,7 +144,8 @@ def keep_private_details(error: HybridError, private: Path) -> None:
     details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
     if not details:
         return
-    path = private_folder(private) / f"error-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.txt"
+    make_private(private)
+    path = private / f"error-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.txt"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write("\n\n".join(details))
 

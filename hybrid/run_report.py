@@ -17,7 +17,7 @@ from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.redact import public_config
 from hybrid.release.verdict import Verdict
-from hybrid.report import MetricText, ReportInputs, WalkStep, compare_tables
+from hybrid.report import ReportInputs, WalkStep, compare_tables, describe
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
@@ -51,7 +51,7 @@ def run_report(walk: Walk, created: datetime) -> ReportInputs:
         fallbacks=dict(walk.generated.fallbacks),
         comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
         evaluation=walk.evaluation,
-        metric_texts=_metric_texts(),
+        metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *LIBRARIES),
@@ -72,7 +72,7 @@ def audit_report(
         walk=(WalkStep("train", len(train)), WalkStep("synthetic", len(synthetic))),
         comparison=compare_tables(train, synthetic, control, LEAST_CELL),
         evaluation=evaluation,
-        metric_texts=_metric_texts(),
+        metric_texts=describe(REGISTRY.values()),
         limits=LIMITS[1:],
         versions=library_versions(PACKAGE, *LIBRARIES),
     )
@@ -101,10 +101,6 @@ def _class_sizes(train: Table) -> Array:
     names = train.schema.quasi_identifiers
     sizes: Array = train.frame.groupby(names, dropna=False, observed=True, sort=False).size().to_numpy()
     return sizes
-
-
-def _metric_texts() -> dict[str, MetricText]:
-    return {name: MetricText(name.replace("_", " "), metric.sentence) for name, metric in REGISTRY.items()}
 
 
 def _licences(generator: str) -> dict[str, str]:

@@ -62,7 +62,7 @@ def print_verdict(verdict: Verdict) -> None:
     """The gate's word and every check behind it."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     for check in verdict.checks:
-        out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.message)}")
+        out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.rule)}: {escape(check.message)}")
         if check.mend and check.status != "pass":
             out.print(f"         try: {escape(check.mend)}")
 
@@ -89,7 +89,7 @@ def progress() -> Iterator[Progress]:
 def _lines() -> Progress:
     seen: set[str] = set()
 
-    def report(step: str, *_: int | None, **__: float) -> None:
+    def report(step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG001
         if step not in seen:
             seen.add(step)
             err.print(f"{step} ...")

@@ -150,7 +150,7 @@ def release(
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
     from hybrid.release.publish import publish
-    from hybrid.run_folder import check_writable, private_folder, write_run
+    from hybrid.run_folder import check_writable, write_run
     from hybrid.store import Store
 
     if accept_review and not (by and reason):
@@ -160,7 +160,7 @@ def release(
     check_writable(folder)
     check_writable(out, resumable=True)
     with console.progress() as progress:
-        walk = Walk(loaded, seed, Store(private_folder(work) / "store"), progress)
+        walk = Walk(loaded, seed, Store(work / "store"), progress)
         write_run(walk, folder)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nreport   {folder / 'report.html'}")

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from hybrid.errors import ConfigError, Problem
 from hybrid.evaluate.measure import Direction, Stage
 from hybrid.options import Options
 from hybrid.release.verdict import Status
+from hybrid.yaml_files import read_yaml, validated
 
 Compare = Literal["value", "low", "high", "difference_to_reference", "ratio_to_reference", "difference_to_stage"]
 
@@ -161,27 +160,4 @@ def load_policy(path: Path | None = None) -> Policy:
     if path is None:
         text = files("hybrid.release").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
         return Policy.model_validate(yaml.safe_load(text))
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: the policy cannot be read ({error.strerror})",
-            mend="correct `policy:` in the config, or leave it out for the default policy",
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}:" if mark else ""
-        raise ConfigError(f"{path}:{where} the policy is not valid YAML", mend="correct the line") from None
-    try:
-        return Policy.model_validate(content)
-    except ValidationError as error:
-        raise ConfigError(_problem(path, detail) for detail in error.errors(include_url=False)) from None
-
-
-def _problem(path: Path, detail: Mapping[str, Any]) -> Problem:
-    where = ".".join(map(str, detail["loc"])) or "the file"
-    if detail["type"] == "extra_forbidden":
-        sections: dict[str, type[Options]] = {"rules": MetricRule, "anonymity": AnonymityRule}
-        model = sections.get(str(detail["loc"][0]), Policy)
-        return Problem(f"{path}: {where}: unknown key", f"known keys here: {', '.join(sorted(model.model_fields))}")
-    return Problem(f"{path}: {where}: {detail['msg'].removeprefix('Value error, ')}")
+    return validated(Policy, read_yaml(path), str(path))
