@@ -1,5 +1,10 @@
 """CTGAN through sdv (Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, arXiv:1907.00503)."""
 
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -68,7 +73,7 @@ class Ctgan:
     def learn(self, data: Encoded, options: CtganOptions, seed: int, progress: Progress) -> SdvModel:
         """Train; see :class:`CtganOptions`. The same seed repeats on a CPU with the same number of threads."""
         refuse_wide(data, options.max_inputs, self.name)
-        from ctgan import CTGAN  # type: ignore[import-untyped]
+        from ctgan import CTGAN
         from sdv.single_table import CTGANSynthesizer
 
         progress("normalize columns for ctgan", 0, n_continuous(data.features))

@@ -10,8 +10,12 @@ from hybrid.errors import MissingExtraError
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.cart import Cart
 from hybrid.synthesize.ctgan import Ctgan
+from hybrid.synthesize.realtabformer import Realtabformer
+from hybrid.synthesize.tabddpm import Tabddpm
 
-REGISTRY: dict[str, Generator] = {generator.name: generator for generator in (Cart(), Ctgan())}
+REGISTRY: dict[str, Generator] = {
+    generator.name: generator for generator in (Cart(), Ctgan(), Tabddpm(), Realtabformer())
+}
 """Every generator by name. A new one is one file and one entry here."""
 
 

@@ -1,15 +1,17 @@
 """What the generators of sdv have in common: its metadata, its fit and its sampling stay in this module.
 
 sdv gets columns ``c0``, ``c1``, ... of numbers and of codes as text, and never sees a name or a label. What it
-prints and warns about is kept from the terminal; the global random states it needs are put back by ctgan.
+prints and warns about is kept from the terminal; the global random states it needs are put back.
 """
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
 
 from __future__ import annotations
 
-import contextlib
-import io
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from hybrid.arrays import Array
 from hybrid.errors import GeneratorError
 from hybrid.progress import Progress
 from hybrid.synthesize.base import Encoded, Feature
+from hybrid.synthesize.contained import global_seed, quiet
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
@@ -46,7 +49,7 @@ class SdvModel:
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.base.Model`."""
-        import cloudpickle  # type: ignore[import-untyped]
+        import cloudpickle
 
         (folder / _FILE).write_bytes(cloudpickle.dumps(self))
 
@@ -98,13 +101,13 @@ def with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[A
         Gets ``loss_values`` (a DataFrame, the last row being of the epoch that just ended).
     """
 
-    class Telling(network):  # type: ignore[misc]
+    class Telling(network):
         def __setattr__(self, name: str, value: Any) -> None:
             super().__setattr__(name, value)
             if name == "loss_values" and value is not None and len(value):
                 tell(value)
 
-    class Synthesizer(synthesizer):  # type: ignore[misc]
+    class Synthesizer(synthesizer):
         def _fit(self, processed_data: Any) -> None:
             discrete = [name for name in processed_data if not pd.api.types.is_float_dtype(processed_data[name])]
             self._model = Telling(**self._model_kwargs)
@@ -144,25 +147,6 @@ def refuse_wide(data: Encoded, limit: int, name: str) -> None:
         f"{name} would need {sum(widths.values())} inputs (limit {limit}); the widest columns are {listed}",
         mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
     )
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what sdv prints and warns about from the terminal."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextlib.contextmanager
-def global_seed(seed: int) -> Iterator[None]:
-    """Seed numpy's global generator for code that draws from it, and put its state back."""
-    state = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed % 2**32)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
 
 
 def n_continuous(features: Sequence[Feature]) -> int:

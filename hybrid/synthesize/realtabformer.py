@@ -1,0 +1,220 @@
+"""REaLTabFormer: a GPT-2 that writes records as sentences (Solatorio, Dupriez 2023, arXiv:2302.02041)."""
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError
+from hybrid.options import Options
+from hybrid.progress import Progress
+from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.synthesize.contained import global_seed, quiet
+
+STEP = "fit realtabformer"
+_FOLDER, _FEATURES = "realtabformer", "features.json"
+
+
+class RealtabformerOptions(Options):
+    """Options of ``realtabformer``; defaults are the library's, without its bootstrapped stop criterion."""
+
+    epochs: int = Field(default=50, ge=1)
+    """Passes over the training records at most."""
+    batch_size: int = Field(default=8, ge=1)
+    """Records at a time."""
+    accumulation: int = Field(default=4, ge=1)
+    """Batches whose gradients make one step."""
+    lr: float = Field(default=5e-5, gt=0)
+    """Learning rate of AdamW."""
+    validation: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the records on which the loss is watched; 0: no early stopping."""
+    patience: int = Field(default=5, ge=1)
+    """Stop after this many evaluations (every 100 steps, or every epoch if that is sooner) without a lower loss."""
+    n_layer: int = Field(default=6, ge=1)
+    """Transformer blocks."""
+    n_head: int = Field(default=12, ge=1)
+    """Attention heads per block."""
+    n_embd: int = Field(default=768, ge=1)
+    """Width of the network; a multiple of ``n_head``."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of units dropped while training."""
+    digits: int = Field(default=10, ge=1)
+    """Characters of a number that are learned."""
+    draw_batch: int = Field(default=512, ge=1)
+    """Records written at a time when sampling."""
+    gpu: bool = True
+    """Use a GPU when there is one."""
+
+    @model_validator(mode="after")
+    def _divisible(self) -> Self:
+        if self.n_embd % self.n_head:
+            raise ValueError(f"n_embd must be a multiple of n_head ({self.n_head})")
+        return self
+
+
+@dataclass(frozen=True)
+class RealtabformerModel:
+    """A trained transformer. Private."""
+
+    network: Any
+    features: tuple[Feature, ...]
+    options: RealtabformerOptions
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        self.network.random_state = seed % 2**32
+        with quiet(), global_seed(seed):
+            frame = self.network.sample(
+                n_samples=n_rows, gen_batch=min(self.options.draw_batch, n_rows), device=_device(self.options)
+            )
+        return [_column(frame[f"c{at}"], feature) for at, feature in enumerate(self.features)]
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        from pydantic import RootModel
+
+        self.network.model.to("cpu")
+        with quiet():
+            self.network.save(folder / _FOLDER)
+        content = RootModel[tuple[tuple[Feature, ...], RealtabformerOptions]]((self.features, self.options))
+        (folder / _FEATURES).write_text(content.model_dump_json(), encoding="utf-8")
+
+
+class Realtabformer:
+    """The generator ``realtabformer``."""
+
+    name: ClassVar[str] = "realtabformer"
+    title: ClassVar[str] = "GPT-2 that writes records (Solatorio, Dupriez 2023), through realtabformer"
+    licence: ClassVar[str] = "MIT (realtabformer), Apache-2.0 (transformers)"
+    requires: ClassVar[tuple[str, ...]] = ("realtabformer", "transformers", "datasets", "torch")
+    extra: ClassVar[str | None] = "realtabformer"
+    Options: ClassVar[type[Options]] = RealtabformerOptions
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {},
+        "thesis": {"epochs": 50, "validation": 0.1},
+        "small": {
+            "n_layer": 2,
+            "n_head": 4,
+            "n_embd": 128,
+            "batch_size": 64,
+            "accumulation": 1,
+            "lr": 1e-3,
+            "epochs": 30,
+        },
+    }
+
+    def encoding(self, options: RealtabformerOptions) -> Encoding:  # noqa: ARG002  (the protocol)
+        """Missing numbers are told by a flag."""
+        return Encoding(flag_missing=True)
+
+    def learn(self, data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress) -> RealtabformerModel:
+        """Train; see :class:`RealtabformerOptions`. Checkpoints live in a temporary folder only."""
+        validation = options.validation if len(data) * options.validation >= 1 else 0.0
+        if len(data) < 2:
+            raise GeneratorError("realtabformer needs two records or more", mend="use cart")
+        with tempfile.TemporaryDirectory(prefix="realtabformer-") as folder, quiet(), global_seed(seed):
+            network = _network(options, validation, len(data), seed, Path(folder), progress)
+            # n_critic=0: the bootstrapped stop criterion costs an hour; gen_kwargs={}: it crashes without.
+            network.fit(_frame(data), device=_device(options), n_critic=0, gen_kwargs={})
+        # The temporary folders are gone; nothing of this machine stays in a saved model.
+        network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."
+        network.training_args_kwargs = {}
+        return RealtabformerModel(network, tuple(data.features), options)
+
+    def load(self, folder: Path) -> RealtabformerModel:
+        """As :class:`hybrid.synthesize.base.Generator`."""
+        from pydantic import RootModel
+        from realtabformer import REaLTabFormer
+
+        text = (folder / _FEATURES).read_text(encoding="utf-8")
+        features, options = RootModel[tuple[tuple[Feature, ...], RealtabformerOptions]].model_validate_json(text).root
+        with quiet():
+            network = REaLTabFormer.load_from_dir(next((folder / _FOLDER).iterdir()))
+        return RealtabformerModel(network, features, options)
+
+
+def _network(
+    options: RealtabformerOptions, validation: float, n_rows: int, seed: int, folder: Path, progress: Progress
+) -> Any:
+    from realtabformer import REaLTabFormer
+    from transformers import GPT2Config, TrainerCallback
+
+    class Telling(TrainerCallback):
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
+            values = {name: float(logs[name]) for name in ("loss", "eval_loss") if name in (logs or {})}
+            if values:
+                progress(STEP, int(state.global_step), int(state.max_steps), **values)
+
+    class Network(REaLTabFormer):
+        def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
+            trainer = super()._build_tabular_trainer(*args, **kwargs)
+            trainer.add_callback(Telling())
+            return trainer
+
+    steps_per_epoch = max(1, int(n_rows * (1 - validation)) // (options.batch_size * options.accumulation))
+    every = min(100, steps_per_epoch)
+    drop = options.dropout
+    return Network(
+        model_type="tabular",
+        tabular_config=GPT2Config(
+            n_layer=options.n_layer,
+            n_head=options.n_head,
+            n_embd=options.n_embd,
+            resid_pdrop=drop,
+            embd_pdrop=drop,
+            attn_pdrop=drop,
+        ),
+        checkpoints_dir=str(folder / "checkpoints"),
+        samples_save_dir=str(folder / "samples"),
+        full_save_dir=str(folder / "full"),
+        epochs=options.epochs,
+        batch_size=options.batch_size,
+        random_state=seed % 2**32,
+        train_size=1 - validation,
+        early_stopping_patience=options.patience,
+        numeric_max_len=options.digits,
+        learning_rate=options.lr,
+        gradient_accumulation_steps=options.accumulation,
+        logging_steps=every,
+        save_steps=every,
+        eval_steps=every,
+        seed=seed % 2**32,
+        disable_tqdm=True,
+        report_to="none",
+        use_cpu=_device(options) == "cpu",
+        dataloader_pin_memory=False,
+    )
+
+
+def _frame(data: Encoded) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            f"c{at}": pd.Series(values).map("s{}".format) if feature.is_discrete else values
+            for at, (feature, values) in enumerate(zip(data.features, data.columns, strict=True))
+        }
+    )
+
+
+def _column(drawn: pd.Series, feature: Feature) -> Array:
+    if feature.is_discrete:
+        return np.asarray(drawn.str.slice(1), dtype=np.int32)
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def _device(options: RealtabformerOptions) -> str:
+    import torch
+
+    return "cuda" if options.gpu and torch.cuda.is_available() else "cpu"

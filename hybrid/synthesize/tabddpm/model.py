@@ -1,0 +1,152 @@
+"""A trained TabDDPM: draws rows, is written and read. Imported only where torch is needed."""
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError
+from hybrid.progress import Progress
+from hybrid.randomness import stream
+from hybrid.synthesize.base import Encoded
+from hybrid.synthesize.tabddpm.diffusion import Diffusion
+from hybrid.synthesize.tabddpm.network import Denoiser
+from hybrid.synthesize.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.tabddpm.quantiles import Quantiles
+from hybrid.synthesize.tabddpm.train import train
+
+CHUNK = 4096
+"""Rows denoised at once: bounds the memory of sampling."""
+_WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
+
+
+@dataclass(frozen=True)
+class TabddpmModel:
+    """A trained denoiser. Private.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        States of each feature in order; 0 for continuous ones.
+    frequencies : Tensor, shape (n_states,)
+        Observed frequencies of all discrete columns' states, one column after the other.
+    quantiles : tuple of Quantiles
+        One per continuous feature.
+    network : Denoiser
+        With averaged weights.
+    options : TabddpmOptions
+        What it was trained with.
+    """
+
+    levels: tuple[int, ...]
+    frequencies: Tensor
+    quantiles: tuple[Quantiles, ...]
+    network: Denoiser
+    options: TabddpmOptions
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
+        diffusion = _diffusion(self.levels, self.frequencies, self.options)
+        drawn = [
+            diffusion.draw(
+                self.network, min(CHUNK, n_rows - start), len(self.quantiles), self.options.sampling_steps, rng
+            )
+            for start in range(0, n_rows, CHUNK)
+        ]
+        states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - _firsts(self.levels)
+        numbers = torch.cat([chunk[1] for chunk in drawn]).double().cpu().numpy()
+        discrete = iter(states.T.astype(np.int32))
+        continuous = iter(q.from_normal(scores) for q, scores in zip(self.quantiles, numbers.T, strict=True))
+        return [next(discrete) if size else next(continuous) for size in self.levels]
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.base.Model`: weights, quantiles and options; nothing executable."""
+        torch.save({"network": self.network.state_dict(), "frequencies": self.frequencies}, folder / _WEIGHTS)
+        arrays: dict[str, Array] = {}
+        for at, quantiles in enumerate(self.quantiles):
+            arrays |= {f"distinct{at}": quantiles.distinct, f"cumulated{at}": quantiles.cumulated}
+        np.savez(folder / _QUANTILES, **arrays)
+        content = {"levels": self.levels, "options": self.options.model_dump()}
+        (folder / _OPTIONS).write_text(json.dumps(content), encoding="utf-8")
+
+
+def load_model(folder: Path) -> TabddpmModel:
+    """Read what :meth:`TabddpmModel.save` wrote; a model trained on a GPU loads on a CPU."""
+    content = json.loads((folder / _OPTIONS).read_text(encoding="utf-8"))
+    options = TabddpmOptions.model_validate(content["options"])
+    levels = tuple(content["levels"])
+    device = _device(options)
+    saved = torch.load(folder / _WEIGHTS, map_location=device, weights_only=True)
+    arrays = np.load(folder / _QUANTILES)
+    quantiles = tuple(Quantiles(arrays[f"distinct{at}"], arrays[f"cumulated{at}"]) for at in range(levels.count(0)))
+    network = _network(saved["frequencies"], levels, options).to(device)
+    network.load_state_dict(saved["network"])
+    return TabddpmModel(levels, saved["frequencies"], quantiles, network.eval().requires_grad_(False), options)
+
+
+def learn_model(data: Encoded, options: TabddpmOptions, seed: int, progress: Progress) -> TabddpmModel:
+    """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
+    levels = tuple(feature.n_levels for feature in data.features)
+    widest = sorted(data.features, key=lambda feature: -feature.n_levels)[:3]
+    if sum(levels) > options.max_inputs:
+        listed = ", ".join(f"{feature.name!r} ({feature.n_levels})" for feature in widest)
+        raise GeneratorError(
+            f"tabddpm would need {sum(levels)} inputs (limit {options.max_inputs}); the widest columns are {listed}",
+            mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
+        )
+    random = stream(seed, "tabddpm fit")
+    device = _device(options)
+    rng = torch.Generator(device).manual_seed(int(random.integers(2**63)))
+    continuous = [values for values, size in zip(data.columns, levels, strict=True) if not size]
+    quantiles = tuple(Quantiles.of(values) for values in continuous)
+    scores = [q.to_normal(values, random) for q, values in zip(quantiles, continuous, strict=True)]
+    numbers = _tensor(scores, len(data), torch.float32, device)
+    codes = [values for values, size in zip(data.columns, levels, strict=True) if size]
+    states = _tensor(codes, len(data), torch.int64, device) + torch.tensor(_firsts(levels), device=device)
+    frequencies = (torch.bincount(states.flatten(), minlength=sum(levels)) / len(data)).float()
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(int(random.integers(2**63)))
+        network = _network(frequencies, levels, options).to(device)
+        diffusion = _diffusion(levels, frequencies, options)
+        averaged = train(network, diffusion, states, numbers, options, rng, progress)
+    return TabddpmModel(levels, frequencies, quantiles, averaged, options)
+
+
+def _network(frequencies: Tensor, levels: Sequence[int], options: TabddpmOptions) -> Denoiser:
+    return Denoiser(torch.log(frequencies), levels.count(0), options.layers, options.dropout)
+
+
+def _diffusion(levels: Sequence[int], frequencies: Tensor, options: TabddpmOptions) -> Diffusion:
+    sizes = [size for size in levels if size]
+    prior = frequencies
+    if options.prior == "uniform":
+        prior = torch.cat([torch.full((size,), 1 / size) for size in sizes]).to(frequencies.device)
+    return Diffusion(sizes, prior, options.likelihood)
+
+
+def _tensor(columns: list[Array], n_rows: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
+    return torch.tensor(stacked, dtype=dtype, device=device)
+
+
+def _firsts(levels: Sequence[int]) -> Array:
+    """Number of the first state of each discrete column."""
+    sizes = [size for size in levels if size]
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) if sizes else np.empty(0, dtype=np.int64)
+
+
+def _device(options: TabddpmOptions) -> torch.device:
+    return torch.device("cuda" if options.gpu and torch.cuda.is_available() else "cpu")

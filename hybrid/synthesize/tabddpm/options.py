@@ -1,0 +1,46 @@
+"""Options of ``tabddpm``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hybrid.options import Options
+
+
+class TabddpmOptions(Options):
+    """Options of ``tabddpm``."""
+
+    steps: int = Field(default=6000, ge=1)
+    """Optimizer steps, one batch each."""
+    epochs: int | None = Field(default=None, ge=1)
+    """Passes over the training records; if given, it takes the place of ``steps``."""
+    batch_size: int = Field(default=1024, ge=1)
+    """Records per step; drawn without replacement within an epoch."""
+    lr: float = Field(default=2e-3, gt=0)
+    """Learning rate of Adam at the first step."""
+    lr_decay: Literal["linear", "none"] = "linear"
+    """linear: the learning rate falls to 0 at the last step."""
+    weight_decay: float = Field(default=0.0, ge=0)
+    """Decoupled weight decay (AdamW)."""
+    layers: tuple[int, ...] = Field(default=(256, 256, 256), min_length=1)
+    """Widths of the hidden layers; residual where two in a row are equal."""
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of hidden units dropped while training."""
+    ema: float = Field(default=0.999, ge=0, lt=1)
+    """Decay of the averaged weights, which are the ones sampled from; 0: the last weights."""
+    max_levels: int = Field(default=128, ge=0)
+    """Numbers and dates with up to this many distinct values are learned as categories: of these, only values
+    that occur come out. 0: never."""
+    prior: Literal["marginal", "uniform"] = "marginal"
+    """What categories diffuse to: their observed frequencies, or all alike (Hoogeboom et al. 2021)."""
+    likelihood: bool = True
+    """Multiply the predicted categories by the likelihood of the noisy one, so that the network only has to learn
+    what the other columns say."""
+    sampling_steps: int = Field(default=50, ge=1)
+    """Denoising steps per record; quality saturates well below the 1000 of Kotelnikov et al."""
+    gpu: bool = True
+    """Use a GPU when there is one."""
+    max_inputs: int = Field(default=60_000, ge=1)
+    """Refuse tables whose columns have more states than this in all."""

@@ -1,0 +1,138 @@
+"""Our own TabDDPM, trained for real on tables small enough for seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthesize_tables import people, table_of
+
+from hybrid.errors import GeneratorError
+from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
+from hybrid.table import Kind, Table
+
+pytestmark = pytest.mark.generators
+torch = pytest.importorskip("torch", reason="needs the extra [tabddpm]")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks are faster so, and repeat on any machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def options(**own: object) -> SynthesizeOptions:
+    small = {"steps": 20, "batch_size": 64, "layers": (32, 32), "sampling_steps": 10}
+    return SynthesizeOptions(generator="tabddpm", options={**small, **own})
+
+
+def test_what_goes_in_comes_out_and_the_loss_is_told():
+    table = people(300)
+    seen = []
+    before = torch.get_rng_state()
+    fitted = fit(
+        table, options(steps=120), 1, lambda step, done, total=None, **values: seen.append((done, total, values))
+    )
+    synthetic = fitted.sample(123, 5)
+    assert synthetic.schema == table.schema
+    assert (synthetic.frame.dtypes == table.frame.dtypes).all()
+    assert len(synthetic) == 123
+    assert [(done, total) for done, total, _ in seen] == [(50, 120), (100, 120), (120, 120)]
+    assert np.isfinite(seen[-1][2]["loss"])
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("prior", ["marginal", "uniform"])
+@pytest.mark.parametrize("strides", [1, 3, 25])
+def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides):
+    """An untrained network knows the marginals exactly; whatever noise one starts from, they must come out."""
+    from hybrid.synthesize.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.tabddpm.network import Denoiser
+
+    frequencies = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95])
+    priors = {"marginal": frequencies, "uniform": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])}
+    network = Denoiser(torch.log(frequencies), 1, (8,), 0.0).eval()
+    diffusion = Diffusion([3, 2], priors[prior], likelihood=True)
+    states, numbers = diffusion.draw(network, 40_000, 1, strides, torch.Generator().manual_seed(0))
+    reached = torch.bincount(states.flatten(), minlength=5) / len(states)
+    assert torch.allclose(reached, frequencies, atol=0.012)
+    if strides == 25:
+        assert float(numbers.std()) == pytest.approx(1, abs=0.01)
+
+
+def test_states_survive_as_often_as_the_schedule_says():
+    from hybrid.synthesize.tabddpm.diffusion import Diffusion, keep
+
+    prior = torch.tensor([0.25, 0.25, 0.5])
+    time = torch.full((50_000,), 0.4)
+    states = torch.zeros((50_000, 1), dtype=torch.int64)
+    noisy = Diffusion([3], prior, likelihood=True).noisy_states(states, time, torch.Generator().manual_seed(0))
+    kept = float(keep(torch.tensor(0.4)))
+    assert float((noisy == 0).float().mean()) == pytest.approx(kept + (1 - kept) * 0.25, abs=0.01)
+
+
+def test_seeds_repeat_and_models_survive_a_file(tmp_path):
+    table = people(200)
+    one, two = (fit(table, options(), 7) for _ in range(2))
+    rows = one.sample(50, 3).frame
+    pd.testing.assert_frame_equal(rows, two.sample(50, 3).frame)
+    assert not rows.equals(one.sample(50, 4).frame)
+    one.model.save(tmp_path)
+    loaded = FittedGenerator("tabddpm", one.codec, REGISTRY["tabddpm"].load(tmp_path))
+    pd.testing.assert_frame_equal(rows, loaded.sample(50, 3).frame)
+
+
+@pytest.mark.parametrize(
+    "columns", [["age"], ["job"], ["cost", "children", "empty"]], ids=lambda names: "+".join(names)
+)
+@pytest.mark.parametrize("max_levels", [0, 128])
+def test_three_rows_of_few_columns(columns, max_levels):
+    table = people(60, seed=2).only(columns).take(np.array([0, 1, 2]))
+    assert len(fit(table, options(max_levels=max_levels), 1).sample(20, 1)) == 20
+
+
+def test_it_learns_what_depends_on_what():
+    table = people(3000)
+    own = options(steps=1200, batch_size=256, layers=(128, 128), sampling_steps=30, lr=4e-3)
+    frame = fit(table, own, 1).sample(3000, 1).frame
+    old = frame["age"] > 66
+    assert (frame.loc[old, "job"] == "retired").mean() > 0.85
+    assert (frame.loc[~old, "job"] == "retired").mean() < 0.1
+    smith = frame["job"] == "smith"
+    assert frame["cost"].isna()[smith].mean() > 3 * frame["cost"].isna()[~smith].mean()
+    logs = np.log(frame["cost"]).groupby(frame["ill"]).mean()
+    assert logs[True] - logs[False] > 1
+    assert (frame.isna().mean() - table.frame.isna().mean()).abs().max() < 0.05
+
+
+def test_the_choices_of_the_paper_train_too():
+    own = options(max_levels=0, prior="uniform", likelihood=False, dropout=0.1, lr_decay="none", ema=0.0, epochs=2)
+    assert len(fit(people(200), own, 1).sample(40, 1)) == 40
+
+
+def test_a_learning_rate_that_explodes_is_an_error_with_advice():
+    with pytest.raises(GeneratorError, match=r"no number any more .* smaller learning rate"):
+        fit(people(200), options(lr=1e18, steps=200, lr_decay="none"), 1)
+
+
+def test_a_table_too_wide_is_refused_by_column_name():
+    table = table_of({"code": (Kind.CATEGORICAL, pd.Series(np.arange(500).astype(str)))})
+    with pytest.raises(GeneratorError, match=r"500 inputs .*'code' \(500\)"):
+        fit(table, options(max_inputs=100), 1)
+
+
+def test_a_category_with_20000_values():
+    codes = pd.Series(np.arange(20_000).astype(str))
+    table = table_of({"code": (Kind.CATEGORICAL, codes), "age": (Kind.INTEGER, np.arange(20_000) % 90)})
+    assert isinstance(fit(table, options(steps=3, sampling_steps=3), 1).sample(100, 1), Table)
+
+
+def test_an_interrupt_ends_the_training():
+    def interrupt(step, done, total=None, **values):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(people(100), options(), 1, interrupt)
