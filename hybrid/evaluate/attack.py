@@ -49,7 +49,7 @@ def attacked(train: float, control: float, n_train: int, n_control: int, confide
     """The attack, if the control leaves headroom for a risk."""
     if wilson(control, n_control, confidence).value > 1 - 1e-9 or control >= n_control:
         return NotComputable("no headroom: the attack always succeeds on people never seen")
-    return Attack(train, control, n_train, n_control, confidence)
+    return Attack(float(train), float(control), n_train, n_control, confidence)
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float) -> Outcome:

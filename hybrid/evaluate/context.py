@@ -87,6 +87,11 @@ class Context:
         chosen = self.options.secrets
         return (self.schema.sensitive or self.schema.names) if chosen is None else list(chosen)
 
+    @property
+    def declared_secrets(self) -> list[str]:
+        """The secrets that somebody named, for attacks too slow to try on every column; targets if there are none."""
+        return self.secrets if self.options.secrets is not None or self.schema.sensitive else self.targets
+
     @cached_property
     def encoding(self) -> Encoding:
         """The coding of train, control and the stage's table."""
@@ -155,8 +160,10 @@ class Context:
         return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
 
     def distances(self, queries: Part, references: Part) -> Array:
-        """E1 distances to the :data:`NEIGHBOURS` nearest references, shape (n, 5), ascending; a record is not its
-        own neighbour when both parts are the same; inf where there are fewer references."""
+        """E1 distances to the :data:`NEIGHBOURS` nearest references, shape (n, 5), ascending.
+
+        A record is not its own neighbour when both parts are the same; inf where there are fewer references.
+        """
         key = ("distances", queries.role, queries.key, references.role, references.key)
         remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
         same = key[1:3] == key[3:5]

@@ -41,8 +41,7 @@ class Encoded:
 
     @cached_property
     def order(self) -> Array:
-        """Row positions in an order that depends on the content only, shape (n,), so that sampling does not
-        depend on the order of the rows in the file."""
+        """Row positions sorted by content, shape (n,): samples must not depend on the order in the file."""
         return np.lexsort(self.ranks.T[::-1]) if self.ranks.shape[1] else np.arange(len(self))
 
 

@@ -74,7 +74,7 @@ def risk(train: Rate, control: Rate) -> Risk | None:
 
 def simultaneous(confidence: float, parts: int) -> float:
     """Sidak's level for each of ``parts`` intervals, so that all hold together with ``confidence``."""
-    return confidence ** (1 / max(parts, 1))
+    return float(confidence ** (1 / max(parts, 1)))
 
 
 def share_interval(share: float, n: float, confidence: float) -> tuple[float, float]:

@@ -39,7 +39,7 @@ def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, square
 
 
 @compiled
-def distance(q: Any, i: int, r: Any, j: int, weight: float, squared: bool, skip: int) -> float:
+def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
     """Float64 distance of query ``i`` and reference ``j``; column ``skip`` (numbers first) left out, -1 for none."""
     total = 0.0
     p = q.numbers.shape[0]
@@ -48,18 +48,19 @@ def distance(q: Any, i: int, r: Any, j: int, weight: float, squared: bool, skip:
             total += column_distance(q.numbers[c, i], q.missing[c, i], r.numbers[c, j], r.missing[c, j], squared)
     for c in range(q.codes.shape[0]):
         if c + p != skip and q.codes[c, i] != r.codes[c, j]:
-            total += weight
+            total += r.weights[c]
     return total
 
 
 @compiled
-def add_column(q: Any, i: int, r: Any, c: int, start: int, stop: int, weight: Any, squared: bool, out: Array) -> None:
+def add_column(q: Any, i: int, r: Any, c: int, start: int, stop: int, squared: bool, out: Array) -> None:
     """Add the float32 distances of one column between query ``i`` and references start..stop-1 to ``out``."""
     p = q.numbers.shape[0]
     size = stop - start
     if c >= p:
         code = q.codes[c - p, i]
         codes = r.codes[c - p, start:stop]
+        weight = np.float32(r.weights[c - p])
         for b in range(size):
             out[b] += weight if codes[b] != code else np.float32(0)
         return
@@ -94,11 +95,11 @@ def within(values: Array, limit: Any) -> int:
 
 
 @compiled
-def screen(q: Any, i: int, r: Any, start: int, stop: int, weight: Any, squared: bool, out: Array) -> None:
+def screen(q: Any, i: int, r: Any, start: int, stop: int, squared: bool, out: Array) -> None:
     """Float32 distances of query ``i`` to references start..stop-1 into ``out``."""
     out[:] = np.float32(0)
     for c in range(q.numbers.shape[0] + q.codes.shape[0]):
-        add_column(q, i, r, c, start, stop, weight, squared, out)
+        add_column(q, i, r, c, start, stop, squared, out)
 
 
 @compiled
@@ -106,32 +107,31 @@ def slack(bound: float, columns: int, scale: float) -> float:
     """``bound`` widened by the rounding error of float32 sums of ``columns`` terms of numbers up to ``scale``."""
     unit = 1.2e-7
     step = scale * unit
-    return bound + columns * (2 * np.sqrt(bound) * step + 2 * step + step * step) + 2 * columns * unit * (bound + 1)
+    return float(bound + columns * (2 * bound**0.5 * step + 2 * step + step * step + 2 * unit * (bound + 1)))
 
 
 @compiled
 def nearest(
-    q: Any, r: Any, weight: float, squared: bool, same: bool, scale: float, start: int, stop: int, best: Array, index: Array
+    q: Any, r: Any, squared: bool, same: bool, scale: float, start: int, stop: int, best: Array, index: Array
 ) -> None:
     """The k nearest references of queries start..stop-1 into ``best`` and ``index``, shape (n, k), ascending."""
     k = best.shape[1]
     columns = q.numbers.shape[0] + q.codes.shape[0]
     n = r.codes.shape[1]
     buffer = np.empty(BLOCK, dtype=np.float32)
-    light = np.float32(weight)
     for i in range(start, stop):
         worst = best[i, k - 1]
         limit = slack(worst, columns, scale)
         for first in range(0, n, BLOCK):
             last = min(first + BLOCK, n)
             rough = buffer[: last - first]
-            screen(q, i, r, first, last, light, squared, rough)
+            screen(q, i, r, first, last, squared, rough)
             if within(rough, np.float32(limit)) == 0:
                 continue
             for b in range(last - first):
                 if rough[b] > limit or (same and first + b == i):
                     continue
-                d = distance(q, i, r, first + b, weight, squared, -1)
+                d = distance(q, i, r, first + b, squared, -1)
                 if d < worst:
                     at = k - 1
                     while at > 0 and best[i, at - 1] > d:
@@ -159,13 +159,13 @@ def linked(
         for first in range(0, n, BLOCK):
             last = min(first + BLOCK, n)
             rough = buffer[: last - first]
-            screen(qa, i, ra, first, last, np.float32(1), False, rough)
+            screen(qa, i, ra, first, last, False, rough)
             if out[i] or within(rough, np.float32(limit)) == 0:
                 continue
             for b in range(last - first):
-                if rough[b] > limit or distance(qa, i, ra, first + b, 1.0, False, -1) > near:
+                if rough[b] > limit or distance(qa, i, ra, first + b, False, -1) > near:
                     continue
-                if distance(qb, i, rb, first + b, 1.0, False, -1) <= also:
+                if distance(qb, i, rb, first + b, False, -1) <= also:
                     out[i] = True
                     break
 
@@ -178,8 +178,9 @@ def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
     x, y = truth.numbers[s, i], guess.numbers[s, j]
     if np.isnan(x) or np.isnan(y):
         return False
-    allowed = max(truth.relative[s] * max(abs(x), abs(y)), truth.absolute[s])
-    return abs(x - y) <= allowed + 1e-12
+    size = max(abs(x), abs(y)) if truth.symmetric else abs(y)
+    allowed = max(truth.relative[s] * size, truth.absolute[s])
+    return bool(abs(x - y) <= allowed + 1e-12)
 
 
 @compiled
@@ -206,7 +207,7 @@ def infer(
             for c in range(columns):
                 mine = part[c, :size]
                 mine[:] = np.float32(0)
-                add_column(q, i, r, c, first, first + size, np.float32(1), False, mine)
+                add_column(q, i, r, c, first, first + size, False, mine)
                 for b in range(size):
                     total[b] += mine[b]
             for s in range(m):
@@ -218,7 +219,7 @@ def infer(
                 for b in range(size):
                     if rest[b] > limits[s]:
                         continue
-                    d = distance(q, i, r, first + b, 1.0, False, skip[s])
+                    d = distance(q, i, r, first + b, False, skip[s])
                     edge = TIE * (1 + d)
                     if d > best[i, s] + edge:
                         continue

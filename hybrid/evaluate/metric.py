@@ -11,7 +11,9 @@ from hybrid.evaluate.context import Context
 from hybrid.evaluate.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
 
 Need = Literal["control", "quasi_identifiers"]
-Per = Literal["target", "secret", "sensitive"]
+Per = Literal["target", "secret", "declared_secret", "sensitive"]
+PARALLEL_ROWS = 400_000
+"""Below this, models and matrix products run on one thread: more would mostly wait for each other."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -39,7 +41,7 @@ class Metric:
         ``compute(context)``, or ``compute(context, column)`` for a metric per column.
     needs : tuple
         What must be there.
-    per : {"target", "secret", "sensitive"} or None
+    per : {"target", "secret", "declared_secret", "sensitive"} or None
         Which columns it is repeated for.
     """
 
@@ -66,6 +68,7 @@ class Metric:
         chosen: dict[Per, list[str]] = {
             "target": context.targets,
             "secret": context.secrets,
+            "declared_secret": context.declared_secrets,
             "sensitive": context.schema.sensitive,
         }
         return list(chosen[self.per]) or [None]
@@ -83,7 +86,7 @@ class Metric:
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
             return NotComputable("needs columns with role: quasi_identifier")
         if self.per is not None and column is None:
-            return NotComputable(f"no {self.per} column is declared")
+            return NotComputable(f"no {self.per.removeprefix('declared_')} column is declared")
         tables = {"training table": context.train, "control set": context.control, "table": context.table}
         for what, table in tables.items():
             if table is not None and len(table) < MIN_ROWS and (what != "control set" or "control" in self.needs):
@@ -91,8 +94,12 @@ class Metric:
         return None
 
     def _attempt(self, context: Context, column: str | None) -> Outcome:
+        from threadpoolctl import threadpool_limits
+
+        small = len(context.train) + len(context.table) < PARALLEL_ROWS
         try:
-            outcome = self.compute(context) if self.per is None else self.compute(context, column)
+            with threadpool_limits(limits=1 if small else None):
+                outcome = self.compute(context) if self.per is None else self.compute(context, column)
             if isinstance(outcome, Measure) and context.encoding.excluded:
                 return replace(outcome, details=outcome.details | {"excluded_columns": context.encoding.excluded})
             return outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Columns(NamedTuple):
     """Records in the layout of the compiled loops: one contiguous row per column.
 
     ``numbers`` (p, n) float64, scaled, 0 where missing; ``screen`` the same in float32; ``missing`` (p, n) bool;
-    ``has_missing`` (p,) bool; ``codes`` (q, n) int32, -1 where missing.
+    ``has_missing`` (p,) bool; ``codes`` (q, n) int32, -1 where missing; ``weights`` (q,) float64, costs of a mismatch.
     """
 
     numbers: Array
@@ -29,6 +29,7 @@ class Columns(NamedTuple):
     missing: Array
     has_missing: Array
     codes: Array
+    weights: Array
 
 
 class Space(NamedTuple):
@@ -43,7 +44,8 @@ class Space(NamedTuple):
     """Positions in the encoding: continuous ones first."""
     center: Array
     scale: Array
-    weight: float
+    weights: Array
+    """Of the categorical columns."""
     squared: bool
 
     def place(self, table: Encoded) -> Columns:
@@ -55,16 +57,15 @@ class Space(NamedTuple):
         numbers = np.ascontiguousarray(numbers)
         missing = np.ascontiguousarray(missing.T)
         codes = np.ascontiguousarray(table.ranks[:, self.columns[p:]].T)
-        return Columns(numbers, numbers.astype(np.float32), missing, missing.any(axis=1), codes)
+        return Columns(numbers, numbers.astype(np.float32), missing, missing.any(axis=1), codes, self.weights)
 
 
-def gower(encoding: Encoding, columns: Array | None = None) -> Space:
-    """Gower's distance, ranges over all tables of the encoding."""
+def gower(encoding: Encoding, columns: Array | None = None, tables: Sequence[Encoded] | None = None) -> Space:
+    """Gower's distance over the columns (all), ranges over the tables (all of the encoding)."""
     numeric, other = _kinds(encoding, columns)
-    values = np.concatenate([table.numbers[:, numeric] for table in encoding.tables])
-    low = np.nanmin(values, axis=0) if len(numeric) else np.empty(0)
-    span = (np.nanmax(values, axis=0) if len(numeric) else np.empty(0)) - low
-    return Space(np.concatenate([numeric, other]), low, np.where(span > 0, span, 1.0), 1.0, False)
+    values = np.concatenate([table.numbers[:, numeric] for table in tables or encoding.tables])
+    low, span = extent(values)
+    return Space(np.concatenate([numeric, other]), low, span, np.ones(len(other)), False)
 
 
 def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
@@ -75,7 +76,18 @@ def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
     count = np.maximum(known.sum(axis=0), 1)
     center = np.where(known, values, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(axis=0) / count)
-    return Space(np.concatenate([numeric, other]), center, np.where(spread > 0, spread, 1.0), 2.0, True)
+    return Space(
+        np.concatenate([numeric, other]), center, np.where(spread > 0, spread, 1.0), np.full(len(other), 2.0), True
+    )
+
+
+def extent(values: Array) -> tuple[Array, Array]:
+    """Least value and range of every column, missing values left out; 0 and 1 where there is none."""
+    known = ~np.isnan(values)
+    low = np.min(values, axis=0, initial=np.inf, where=known)
+    span = np.max(values, axis=0, initial=-np.inf, where=known) - low
+    flat = ~(np.isfinite(span) & (span > 0))
+    return np.where(np.isfinite(low), low, 0.0), np.where(flat, 1.0, span)
 
 
 def _kinds(encoding: Encoding, columns: Array | None) -> tuple[Array, Array]:
@@ -115,9 +127,7 @@ def nearest(space: Space, queries: Columns, references: Columns, k: int = 1, sam
     scale = magnitude(queries, references)
 
     def search(start: int, stop: int) -> None:
-        kernels.nearest(
-            queries, references, space.weight, space.squared, same, scale, start, stop, best, index
-        )
+        kernels.nearest(queries, references, space.squared, same, scale, start, stop, best, index)
 
     in_chunks(search, n)
     return (np.sqrt(best) if space.squared else best), index
@@ -152,7 +162,9 @@ def linked(
     scale = magnitude(*queries, *references)
 
     def work(start: int, stop: int) -> None:
-        kernels.linked(queries[0], references[0], queries[1], references[1], *reach, scale, start, stop, out)
+        kernels.linked(
+            queries[0], references[0], queries[1], references[1], reach[0], reach[1], scale, start, stop, out
+        )
 
     in_chunks(work, len(out))
     return out
@@ -169,6 +181,8 @@ class Secrets(NamedTuple):
     numbers: Array
     relative: Array
     absolute: Array
+    symmetric: bool
+    """Whether ``relative`` is of the larger of the two (else of the guess alone)."""
 
 
 class Guesses(NamedTuple):
@@ -182,17 +196,15 @@ class Guesses(NamedTuple):
     """Whether the first of them in the order of the references does."""
 
 
-def infer(
-    space: Space, queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets
-) -> Guesses:
+def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets) -> Guesses:
     """Guess each secret from the nearest references in all other columns, for all secrets in one pass.
 
     Parameters
     ----------
-    space : Space
-        Gower over all columns, the secrets among them.
+    queries, references : Columns
+        In Gower's space over all columns, the secrets among them.
     secrets : numpy.ndarray, shape (m,)
-        Positions of the secrets in ``space.columns``; each is left out of the distance when it is guessed.
+        Positions of the secrets in the space's columns; each is left out of the distance when it is guessed.
     truth, guess : Secrets
         The secrets of the queries and of the references.
     """
@@ -232,9 +244,7 @@ def matches(
     found, told = np.zeros(len(mine), dtype=np.int64), np.zeros(len(mine), dtype=np.int64)
 
     def work(start: int, stop: int) -> None:
-        kernels.match(
-            queries, references, order, begin, end, radius + TIE, truth, guess, start, stop, found, told
-        )
+        kernels.match(queries, references, order, begin, end, radius + TIE, truth, guess, start, stop, found, told)
 
     in_chunks(work, len(mine))
     return found, told

@@ -75,7 +75,15 @@ class Index:
 
         def work(start: int, stop: int) -> None:
             kernels.occurrences(
-                predicates.low, predicates.high, predicates.columns, self.order, self.starts, self.ranks, start, stop, out
+                predicates.low,
+                predicates.high,
+                predicates.columns,
+                self.order,
+                self.starts,
+                self.ranks,
+                start,
+                stop,
+                out,
             )
 
         in_chunks(work, len(predicates))

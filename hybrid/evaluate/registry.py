@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from hybrid.evaluate.fidelity import columns, pairs
+from hybrid.evaluate.fidelity import columns, joint, pairs
 from hybrid.evaluate.metric import Metric
-from hybrid.evaluate.privacy import anonymity, attribution, closeness, copies, inference, linkability, singling_out
-from hybrid.evaluate.utility import discriminator, prediction
+from hybrid.evaluate.privacy import (
+    anonymity,
+    attribution,
+    closeness,
+    copies,
+    inference,
+    inference_model,
+    linkability,
+    membership,
+    singling_out,
+    twins,
+)
+from hybrid.evaluate.utility import discriminator, prediction, queries
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
@@ -16,11 +27,16 @@ MODULES: tuple[ModuleType, ...] = (
     singling_out,
     linkability,
     inference,
+    inference_model,
     attribution,
+    twins,
+    membership,
     prediction,
     discriminator,
+    queries,
     columns,
     pairs,
+    joint,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}

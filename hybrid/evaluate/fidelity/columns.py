@@ -211,7 +211,9 @@ def _metric(compute: Callable[[Context], Outcome], direction: Direction, high: f
 
 METRICS = (
     _metric(wasserstein, "lower", None, "How far numbers are from the real ones, as a share of the real range."),
-    _metric(total_variation, "lower", 1, "The share of rows whose category would have to change to match the real one."),
+    _metric(
+        total_variation, "lower", 1, "The share of rows whose category would have to change to match the real one."
+    ),
     _metric(kolmogorov_smirnov, "lower", 1, "The largest gap between the real and this distribution of a number."),
     _metric(jensen_shannon, "lower", 1, "How different a column's distribution is from the real one; 0 is equal."),
     _metric(column_shapes, "higher", 1, "How similar single columns look, as SDMetrics scores it; 1 is equal."),

@@ -153,17 +153,11 @@ def _digitized(context: Context, role: Role, own_edges: bool) -> tuple[Array, Ar
     return codes, widths
 
 
-def _similarity(a: Array, b: Array) -> float:
-    """1 - total variation of two sets of pair codes."""
-    distinct, position = np.unique(np.concatenate([a, b]), return_inverse=True)
-    first = np.bincount(position[: len(a)], minlength=len(distinct)) / len(a)
-    second = np.bincount(position[len(a) :], minlength=len(distinct)) / len(b)
-    return float(1 - 0.5 * np.abs(first - second).sum())
-
-
-def _fast_similarity(a: Array, b: Array, width: int) -> float:
+def _similarity(a: Array, b: Array, width: int) -> float:
+    """1 - total variation of two sets of pair codes below ``width``."""
     if width > 4 * (len(a) + len(b)):
-        return _similarity(a, b)
+        distinct, position = np.unique(np.concatenate([a, b]), return_inverse=True)
+        a, b, width = position[: len(a)], position[len(a) :], len(distinct)
     first, second = np.bincount(a, minlength=width) / len(a), np.bincount(b, minlength=width) / len(b)
     return float(1 - 0.5 * np.abs(first - second).sum())
 
@@ -192,9 +186,9 @@ def _trends(context: Context, role: Role, own_edges: bool = False) -> Trends:
             similarity.append(1 - abs(real - its[place[a], place[b]]) / 2)
             strength.append(abs(real))
         else:
-            pairs = [codes[:, a] * widths[b] + codes[:, b] for codes in (train, table)]
+            first, second = (codes[:, a] * widths[b] + codes[:, b] for codes in (train, table))
             width = int(widths[a] * widths[b])
-            similarity.append(_fast_similarity(*pairs, width))
+            similarity.append(_similarity(first, second, width))
             small = own_edges and width <= MAX_CELLS
             strength.append(cramers_v(_table(train[:, a], train[:, b], widths[a], widths[b])) if small else np.nan)
     return Trends(np.array(similarity), np.array(strength), np.array(numeric, dtype=bool))

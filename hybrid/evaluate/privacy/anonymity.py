@@ -13,7 +13,7 @@ from hybrid.table import Table
 
 
 def _classes(table: Table) -> Array:
-    """Equivalence class of each record, shape (n,), 0..n_classes-1: equal quasi-identifiers, missing equal to missing."""
+    """Equivalence class of each record, shape (n,), 0..n_classes-1; missing equals missing."""
     return row_keys(ranks_of([table], table.schema.quasi_identifiers))[0]
 
 

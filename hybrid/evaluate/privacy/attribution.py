@@ -7,28 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.arrays import Array
-from hybrid.evaluate.context import Context, Role
-from hybrid.evaluate.intervals import mean_interval, risk, share_interval, wilson
-from hybrid.evaluate.intervals import Rate
+from hybrid.evaluate.context import Context, Part, Role
+from hybrid.evaluate.intervals import Rate, mean_interval, risk, share_interval, wilson
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
-from hybrid.evaluate.neighbours import Columns, Secrets, Space, matches
+from hybrid.evaluate.neighbours import Columns, Secrets, gower, matches
 
 HIT_SHARE = 1 / 30
 """Numbers within this share of the range hit (SynthEval)."""
-
-
-def _space(context: Context, columns: Array, of_train: bool) -> Space:
-    """Numbers over the range (of train, or of all tables), categories by equality."""
-    encoding = context.encoding
-    numeric = columns[encoding.continuous[columns]]
-    other = columns[~encoding.continuous[columns]]
-    tables = encoding.tables[:1] if of_train else encoding.tables
-    values = np.concatenate([table.numbers[:, numeric] for table in tables])
-    low, high = (np.nan_to_num(f(values, axis=0, initial=i, where=~np.isnan(values)), posinf=0, neginf=0)
-                 for f, i in ((np.min, np.inf), (np.max, -np.inf)))  # fmt: skip
-    span = high - low
-    return Space(np.concatenate([numeric, other]), low, np.where(span > 0, span, 1.0), 1.0, False)
 
 
 class Attribution(NamedTuple):
@@ -39,27 +25,37 @@ class Attribution(NamedTuple):
     matched: int
 
 
-def _attribution(context: Context, keys: Array, secret: int, role: Role) -> Attribution:
+def _attribution(context: Context, keys: Array, secret: int, people: Part) -> Attribution:
     radius = context.options.radius
-    space = _space(context, keys, of_train=True)
-    own = _space(context, np.array([secret]), of_train=True)
+    train = [context.encoded("train")]
+    space = gower(context.encoding, keys, train)
+    own = gower(context.encoding, np.array([secret]), train)
 
-    def target(name: Role) -> tuple[Columns, Secrets]:
-        table = context.encoded(name)
+    def placed(part: Part) -> tuple[Columns, Secrets]:
+        table = context.encoded(part.role).take(part.rows)
         numbers = np.full((1, len(table)), np.nan)
         if context.encoding.continuous[secret]:
             numbers[0] = (table.numbers[:, secret] - own.center[0]) / own.scale[0]
         ranks = np.ascontiguousarray(table.ranks[:, [secret]].T)
-        return space.place(table), Secrets(ranks, numbers, np.zeros(1), np.array([radius]))
+        return space.place(table), Secrets(ranks, numbers, np.zeros(1), np.array([radius]), True)
 
-    rows, truth = target("table")
-    people, guess = target(role)
-    found, told = matches(rows, people, radius, truth, guess)
+    rows, truth = placed(context.whole("table"))
+    records, guess = placed(people)
+    found, told = matches(rows, records, radius, truth, guess)
     hit = found > 0
     if not hit.any():
         return Attribution(Rate(0.0, 0.0), 0.0, 0)
     mean, low, _ = mean_interval(told[hit] / found[hit], context.options.confidence)
     return Attribution(Rate(mean, mean - low), float(hit.mean()), int(hit.sum()))
+
+
+def _average(parts: list[Attribution]) -> Attribution:
+    """Mean over parts of a table; the error is not reduced, since the rows that attack are the same."""
+    made = [part for part in parts if part.matched]
+    if not made:
+        return parts[0]
+    rate = Rate(*(float(np.mean([part.rate[i] for part in made])) for i in range(2)))
+    return Attribution(rate, float(np.mean([part.coverage for part in parts])), made[0].matched)
 
 
 def _keys(context: Context, secret: str) -> Array:
@@ -75,6 +71,7 @@ def gtcap(context: Context, column: str) -> Outcome:
 
     For every row of the table: among the training records with the same keys (categories equal, numbers within
     ``radius`` of train's range), the share that also has the row's secret; averaged over the rows that match anyone.
+    Train and control are cut to the same size.
     Keys are the quasi-identifiers (every other column, if there are none). Risk = (T - C)/(1 - C), at most 1.
     """
     if column not in context.encoding.names:
@@ -82,8 +79,9 @@ def gtcap(context: Context, column: str) -> Outcome:
     keys, secret = _keys(context, column), context.encoding.names.index(column)
     if not len(keys):
         return NotComputable("there is no other column to attack with")
-    train = _attribution(context, keys, secret, "train")
-    control = _attribution(context, keys, secret, "control")
+    pairs = context.parts(("train", "control"))
+    train = _average([_attribution(context, keys, secret, pair[0]) for pair in pairs])
+    control = _average([_attribution(context, keys, secret, pair[1]) for pair in pairs])
     if not train.matched or not control.matched:
         return NotComputable("no row of the table matches a record on the keys", "too_few")
     excess = risk(train.rate, control.rate)
@@ -105,7 +103,7 @@ def hitting_rate(context: Context) -> Outcome:
     Each record counts once, 0..1. The reference is the share of control records hit; ``details["risk"]`` is
     (T - C)/(1 - C).
     """
-    space = _space(context, np.arange(len(context.encoding.columns)), of_train=False)
+    space = gower(context.encoding)
     table = context.encoded("table")
     rows = space.place(table)
 
@@ -123,7 +121,7 @@ def hitting_rate(context: Context) -> Outcome:
 
 
 def _nothing(n: int) -> Secrets:
-    return Secrets(np.zeros((1, n), np.int32), np.zeros((1, n)), np.zeros(1), np.zeros(1))
+    return Secrets(np.zeros((1, n), np.int32), np.zeros((1, n)), np.zeros(1), np.zeros(1), True)
 
 
 METRICS = (

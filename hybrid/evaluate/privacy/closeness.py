@@ -103,7 +103,12 @@ def dcr_score(context: Context) -> Measure:
     draws = np.array([_resampled(pairs, alpha, rng) for _ in range(BOOTSTRAPS)])
     tail = (1 - context.options.confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
-    details = {"threshold": float(tau), "share": float(rows), "control_share": float(people), "percentile": alpha * 100}
+    details: dict[str, object] = {
+        "threshold": float(tau),
+        "share": float(rows),
+        "control_share": float(people),
+        "percentile": alpha * 100,
+    }
     if context.options.paper:
         details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, len(context.train)) for pair in pairs]))}
     return Measure(float(value), float(min(low, value)), float(max(high, value)), 0.0, len(context.table), details)
@@ -132,7 +137,7 @@ METRICS = (
         name="dcr_share",
         family="privacy",
         direction="lower",
-        sentence="How often a row lies closer to a training record than to any record of people never seen; .5 is chance.",
+        sentence="How often a row lies closer to a training record than to any of people never seen; .5 is chance.",
         low=0,
         high=1,
         no_leak=0.5,

@@ -23,7 +23,7 @@ def _share(context: Context, keys: Keys) -> Measure:
     value = float(found.mean())
     confidence = context.options.confidence
     low, high = share_interval(value, len(table), confidence)
-    details = {"rows": int(found.sum()), "train_rows_found": float(np.isin(train, table).mean())}
+    details: dict[str, object] = {"rows": int(found.sum()), "train_rows_found": float(np.isin(train, table).mean())}
     if context.control is None or not len(keys["control"]):
         return Measure(value, low, high, None, len(table), details)
     in_train, in_control = _equal_sized(context, keys)

@@ -1,4 +1,4 @@
-"""Inference: does the table tell a secret of a person whose other values are known?"""
+"""Inference: what the table tells about a person whose other values are known."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hybrid.evaluate.neighbours import Guesses, Secrets, gower, infer
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
-    """The secret columns of a table; numbers agree within the options' tolerance, dates within that share of
-    train's range."""
+    """The secret columns of a table, with the options' tolerance; for dates it is a share of train's range."""
     encoding, options = context.encoding, context.options
     train = context.encoded("train").numbers[:, columns]
     temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
@@ -26,7 +25,7 @@ def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
     relative = np.where(temporal, 0.0, options.tolerance)
     absolute = np.where(temporal, options.tolerance * span, options.absolute_tolerance)
     ranks = np.ascontiguousarray(table.ranks[:, columns].T)
-    return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute)
+    return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute, True)
 
 
 def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
@@ -42,10 +41,30 @@ def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
 
     def about(role: Role) -> Guesses:
         records = context.encoded(role)
-        return infer(space, space.place(records), references, skip, secrets_of(context, records, columns), guess)
+        return infer(space.place(records), references, skip, secrets_of(context, records, columns), guess)
 
     train, control = about("train"), about("control")
     return {name: (train, control, i) for i, name in enumerate(names)}
+
+
+def _printed(context: Context, secret: str) -> dict[str, object]:
+    """As Anonymeter does it: ranges refitted for control, tolerance relative to the guess, the first of tied rows."""
+
+    def about(role: Role) -> Guesses:
+        encoding, records, table = context.encoding, context.encoded(role), context.encoded("table")
+        space = gower(encoding, tables=[records, table])
+        columns = np.array([encoding.names.index(secret)])
+        skip = np.flatnonzero(space.columns == columns[0])
+        truth, guess = (secrets_of(context, t, columns)._replace(symmetric=False) for t in (records, table))
+        return infer(space.place(records), space.place(table), skip, truth, guess)
+
+    train, control = about("train"), about("control")
+    made = attacked(train.first.sum(), control.first.sum(), len(train.first), len(control.first), 0.95)
+    return {
+        "successes": int(train.first.sum()),
+        "control_successes": int(control.first.sum()),
+        "risk": None if isinstance(made, NotComputable) else made.measure().value,
+    }
 
 
 def attack(context: Context, secret: str) -> Attack | NotComputable:
@@ -80,23 +99,15 @@ def inference(context: Context, column: str) -> Outcome:
 
     Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
     within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is
-    taken (``details["lowest_index"]`` has the counts and risk of always taking the first). R = (r_T - r_C)/(1 - r_C)
-    over all training and control records: at most 1, 0 without a leak.
+    taken. R = (r_T - r_C)/(1 - r_C) over all training and control records: at most 1, 0 without a leak.
     """
     made = attack(context, column)
     if isinstance(made, NotComputable):
         return made
-    train, control, s = context.once("inference", lambda: _guesses(context))[column]
-    counts = int(train.first[:, s].sum()), int(control.first[:, s].sum())
-    first = attacked(*counts, made.n_train, made.n_control, made.confidence)
-    details = {
-        "tied": float((train.ties[:, s] > 1).mean()),
-        "lowest_index": {
-            "successes": counts[0],
-            "control_successes": counts[1],
-            "risk": None if isinstance(first, NotComputable) else first.measure().value,
-        },
-    }
+    train, _, s = context.once("inference", lambda: _guesses(context))[column]
+    details: dict[str, object] = {"tied": float((train.ties[:, s] > 1).mean())}
+    if context.options.paper:
+        details["paper"] = _printed(context, column)
     return made.measure(**details)
 
 

@@ -1,4 +1,4 @@
-"""Linkability: does the table tell two data holders that their records are of the same person?"""
+"""Linkability: whether the table tells two data holders that their records are of one person."""
 
 from __future__ import annotations
 

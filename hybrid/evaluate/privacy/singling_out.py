@@ -1,4 +1,4 @@
-"""Singling out: does a description learned from the table fit exactly one training record?
+"""Singling out: descriptions learned from the table that fit exactly one training record.
 
 Giomi et al. 2023, section 4.1; thesis section 3.2. Predicates are learned from the table alone. Their success on
 the training records is compared with their success on as many records that nobody has seen.
@@ -68,8 +68,7 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
     found = []
     for c, ranks in enumerate(index.ranks):
         counts = np.bincount(ranks + 1)
-        for value in np.flatnonzero(counts == 1) - 1:
-            found.append((c, value, value))
+        found += [(c, value, value) for value in np.flatnonzero(counts == 1) - 1]
         known = ranks[ranks >= 0]
         if context.encoding.continuous[c] and len(known):
             top = int(context.encoding.cardinality[c]) - 1

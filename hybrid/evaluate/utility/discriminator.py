@@ -1,4 +1,4 @@
-"""Can a classifier tell the table's rows from rows of people never seen?"""
+"""How well a classifier tells the table's rows from rows of people never seen."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from hybrid.evaluate.metric import MIN_ROWS, Metric
 from hybrid.evaluate.utility.models import Learner, boosting, features, linear
 
 BOOTSTRAPS = 200
+IMPORTANCE_ROWS = 3000
 
 
 class Task(NamedTuple):
@@ -76,7 +77,9 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
     return Score(*_regressed(model.predict(unseen), truth, np.ptp(output), rng, confidence), importance)
 
 
-def _classified(model: Any, inputs: Array, truth: Array, confidence: float) -> tuple[float, float, float, dict[str, float]]:
+def _classified(
+    model: Any, inputs: Array, truth: Array, confidence: float
+) -> tuple[float, float, float, dict[str, float]]:
     """AUC (for more than two classes the frequency-weighted mean of one-against-rest), and accuracy."""
     likely = model.predict_proba(inputs)
     present, counts = np.unique(truth, return_counts=True)
@@ -108,8 +111,8 @@ def _regressed(
 
 
 def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
-    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,), on at most 5,000 rows."""
-    rows = rng.permutation(len(truth))[:5000]
+    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,), on at most IMPORTANCE_ROWS rows."""
+    rows = rng.permutation(len(truth))[:IMPORTANCE_ROWS]
     inputs, truth = inputs[rows], truth[rows]
 
     def quality(x: Array) -> float:
@@ -134,9 +137,7 @@ def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Sco
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return task
-    synthetic = context.once(
-        ("score", target, learner), lambda: _score(context, task, "table", "control", learner)
-    )
+    synthetic = context.once(("score", target, learner), lambda: _score(context, task, "table", "control", learner))
     if isinstance(synthetic, NotComputable):
         return synthetic
     real = context.once_for_all_stages(
@@ -196,7 +197,9 @@ def importance_agreement(context: Context, column: str) -> Outcome:
         ("importance", column), lambda: _score(context, task, "control", "train", "boosting")
     )
     value = float(spearmanr(synthetic.importance, real.importance).statistic)
-    reference = None if isinstance(other, NotComputable) else float(spearmanr(other.importance, real.importance).statistic)
+    reference = None
+    if not isinstance(other, NotComputable):
+        reference = float(spearmanr(other.importance, real.importance).statistic)
     names = [context.encoding.names[i] for i in task.columns]
     details = {
         "table": dict(zip(names, map(float, synthetic.importance), strict=True)),
