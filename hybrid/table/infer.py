@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
 
-from hybrid.table.schema import DTYPES, ColumnFormat, Kind
+from hybrid.table.schema import ColumnFormat, Kind
+from hybrid.table.text import decimal_text
 
-_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)\Z")
-_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?([.,]\d*)?([eE][+-]?\d+)?\Z")
+_INTEGER = re.compile(r"(0|-?[1-9][0-9]*)\Z")
+"""Numbers that are written again as they were read: no plus sign (a telephone number), no leading zero (a code)."""
+_DECIMAL = re.compile(r"[+-]?(0|[1-9][0-9]*)?([.,][0-9]*)?([eE][+-]?[0-9]+)?\Z")
+_MOST_DECIMALS = 12
+"""Digits after the point beyond which numbers are written as Python's ``repr`` writes them."""
 _INT64 = np.iinfo(np.int64)
+_DTYPE = "datetime64[us]"
 BOOLEAN_SPELLINGS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 DATETIME_FORMATS = tuple(
-    f"{date}{gap}{time}" for date in DATE_FORMATS for gap in (" ", "T") for time in ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f")
+    f"{date}{gap}{time}{zone}"
+    for date in DATE_FORMATS
+    for gap in (" ", "T")
+    for time in ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f")
+    for zone in ("", "Z")
 )
 
 
@@ -113,14 +123,21 @@ def _integers(texts: list[str]) -> Parsed:
 def _decimals(texts: list[str], mark: str) -> Parsed:
     good = [_is_decimal(text, mark) for text in texts]
     plain = [text.replace(mark, ".") if ok else "nan" for text, ok in zip(texts, good, strict=True)]
-    digits = {len(text.partition(".")[2]) for text, ok in zip(plain, good, strict=True) if ok}
-    scientific = any("e" in text.lower() for text, ok in zip(plain, good, strict=True) if ok)
-    shape = ColumnFormat(
-        decimals=None if scientific or not digits else max(digits),
-        fixed_decimals=len(digits) == 1 and not scientific,
-        decimal_mark=mark,
-    )
-    return Parsed(Kind.DECIMAL, pd.Series(plain, dtype="float64"), shape, _bad(good))
+    values = pd.Series(plain, dtype="float64")
+    known = [(text, value) for text, value, ok in zip(plain, values, good, strict=True) if ok]
+    return Parsed(Kind.DECIMAL, values, replace(_digits(known), decimal_mark=mark), _bad(good))
+
+
+def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
+    """How many digits the column writes: a fixed number, a range, or as many as each number needs."""
+    digits = {len(text.partition(".")[2]) for text, _ in known}
+    if not known or max(digits) > _MOST_DECIMALS or any("e" in text.lower() for text, _ in known):
+        return ColumnFormat()
+    most, least = max(digits), min(digits)
+    as_needed = any(decimal_text(value, most, least) != text for text, value in known)
+    if as_needed and all(repr(value) == text for text, value in known):
+        return ColumnFormat()
+    return ColumnFormat(decimals=most, fixed_decimals=most == least, least_decimals=least)
 
 
 def _boolean_spelling(texts: list[str]) -> tuple[str, str] | None:
@@ -165,11 +182,24 @@ def _dates(texts: list[str], kind: Kind, date_format: str | None) -> Parsed:
     chosen = date_format or _date_format(texts, formats) or _best_format(texts, formats)
     values = _to_datetime(texts, chosen)
     shape = ColumnFormat(date_format=chosen)
-    return Parsed(kind, values.astype(DTYPES[kind]), shape, _bad(values.notna().tolist()))
+    good = values.notna() if kind is Kind.DATETIME else values == values.dt.floor("D")
+    return Parsed(kind, values.where(good), shape, _bad(good.tolist()))
 
 
 def _to_datetime(texts: list[str], date_format: str) -> pd.Series:
-    return pd.Series(pd.to_datetime(pd.Series(texts, dtype=object), format=date_format, errors="coerce"))
+    """Dates and times in microseconds; NaT for texts of another format."""
+    found = pd.to_datetime(pd.Series(texts, dtype=object), format=date_format, errors="coerce").astype(_DTYPE)
+    # pandas reads years 1678 to 2262 only; "9999-12-31" for "never" is common.
+    rest = found.isna()
+    found[rest] = np.array([_moment(texts[i], date_format) for i in np.flatnonzero(rest)], dtype=_DTYPE)
+    return found
+
+
+def _moment(text: str, date_format: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, date_format)
+    except ValueError:
+        return None
 
 
 def _date_format(texts: list[str], formats: tuple[str, ...]) -> str | None:

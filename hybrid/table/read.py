@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections import Counter
 from dataclasses import replace
@@ -10,16 +11,15 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from hybrid.errors import DataError, Problem
+from hybrid.table.arrow import is_text, kind_of, recast, typed_values
 from hybrid.table.infer import parse
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.schema import DTYPES, Column, ColumnFormat, Kind, Schema, Table
-
-PARQUET_SUFFIXES = (".parquet", ".pq")
+from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
+from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 
 
 def read_table(path: Path, options: DataOptions) -> Table:
@@ -119,7 +119,10 @@ def _read_csv(path: Path, options: DataOptions) -> pa.Table:
             path,
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows_after_names=0, encoding=options.encoding),
             parse_options=pa.csv.ParseOptions(
-                delimiter=options.separator, newlines_in_values=True, invalid_row_handler=keep_reading
+                delimiter=options.separator,
+                newlines_in_values=True,
+                ignore_empty_lines=len(header) > 1,
+                invalid_row_handler=keep_reading,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
@@ -141,20 +144,21 @@ def _read_csv(path: Path, options: DataOptions) -> pa.Table:
 
 
 def _csv_header(path: Path, options: DataOptions) -> list[str]:
-    """The names in the first line; reads that line alone."""
+    """The names in the first line that is not empty; reads no further."""
     try:
-        with path.open(encoding=options.encoding, newline="") as file:
-            first = file.readline()
-    except (UnicodeDecodeError, LookupError):
+        is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
+        with path.open(encoding="utf-8-sig" if is_utf8 else options.encoding, newline="") as file:
+            rows = csv.reader(file, delimiter=options.separator)
+            first = next((row for row in rows if any(field.strip() for field in row)), [])
+    except (UnicodeDecodeError, LookupError, csv.Error):
         raise DataError(
             f"{path}: the file is not text in the encoding {options.encoding}", mend="set data.encoding"
         ) from None
     except OSError as error:
         raise DataError(f"{path}: the file could not be opened ({error.strerror})") from None
-    if not first.strip():
+    if not first:
         raise DataError(f"{path}: the file is empty", mend="point data.path to a table with a header and rows")
-    names = next(csv.reader([first.removeprefix("\ufeff")], delimiter=options.separator))
-    return [name.strip() for name in names]
+    return [name.strip() for name in first]
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -175,8 +179,7 @@ def _convert(
     options: DataOptions,
     problems: list[Problem],
 ) -> tuple[Column, pd.Series]:
-    arrow_type = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
-    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_null(arrow_type):
+    if is_text(raw.type):
         column, values = _convert_text(path, name, raw, wanted, options, problems)
     else:
         column, values = _convert_typed(path, name, raw, wanted, problems)
@@ -248,7 +251,8 @@ def _common_padding(texts: list[str], stripped: list[str], markers: set[str]) ->
 def _convert_typed(
     path: Path, name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, problems: list[Problem]
 ) -> tuple[Column, pd.Series]:
-    kind, shape = _kind_of(raw.type)
+    kind, shape = kind_of(raw.type)
+    empty = Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
     if kind is None:
         problems.append(
             Problem(
@@ -256,62 +260,23 @@ def _convert_typed(
                 "convert it to numbers, text, booleans or dates, or drop it",
             )
         )
-        return Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
-    values = _typed_values(raw, kind)
-    if wanted.kind is not None and wanted.kind is not kind:
-        values, kind = _recast(path, name, values, kind, wanted.kind, problems)
-    return Column(name, wanted.role, kind, wanted.target, shape), values
-
-
-def _kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
-    types = pa.types
-    if types.is_boolean(arrow_type):
-        return Kind.BOOLEAN, ColumnFormat()
-    if types.is_integer(arrow_type) and not types.is_uint64(arrow_type):
-        return Kind.INTEGER, ColumnFormat()
-    if types.is_decimal(arrow_type):
-        return Kind.DECIMAL, ColumnFormat(decimals=arrow_type.scale, fixed_decimals=True)
-    if types.is_floating(arrow_type):
-        return Kind.DECIMAL, ColumnFormat()
-    if types.is_date(arrow_type):
-        return Kind.DATE, ColumnFormat()
-    if types.is_timestamp(arrow_type) and arrow_type.tz is None:
-        return Kind.DATETIME, ColumnFormat(date_format="%Y-%m-%d %H:%M:%S.%f")
-    return None, ColumnFormat()
-
-
-def _typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    target = {
-        Kind.BOOLEAN: pa.bool_(),
-        Kind.INTEGER: pa.int64(),
-        Kind.DECIMAL: pa.float64(),
-        Kind.DATE: pa.timestamp("us"),
-        Kind.DATETIME: pa.timestamp("us"),
-    }[kind]
-    cast = pc.cast(raw, target, safe=False)
-    mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
-    return cast.to_pandas(types_mapper=mapper).astype(DTYPES[kind]).rename(None)
-
-
-def _recast(
-    path: Path, name: str, values: pd.Series, kind: Kind, wanted: Kind, problems: list[Problem]
-) -> tuple[pd.Series, Kind]:
-    """Change the kind of a typed (Parquet) column where nothing is lost by it."""
-    if wanted is Kind.CATEGORICAL and kind in (Kind.INTEGER, Kind.BOOLEAN):
-        return values.astype("string").astype(object).astype("category"), wanted
-    if wanted is Kind.DECIMAL and kind is Kind.INTEGER:
-        return values.astype("float64"), wanted
-    whole = kind is Kind.DECIMAL and bool(((values % 1).fillna(0) == 0).all())
-    if wanted is Kind.INTEGER and whole:
-        return values.astype("Int64"), wanted
-    if wanted is Kind.BOOLEAN and kind is Kind.INTEGER and bool(values.dropna().isin([0, 1]).all()):
-        return values.astype("boolean"), wanted
-    if {kind, wanted} == {Kind.DATE, Kind.DATETIME}:
-        return values, wanted
-    problems.append(
-        Problem(
-            f"{path}: column {name!r} holds {kind} values and is declared {wanted}",
-            f"declare it {kind}, or convert it in the file",
+        return empty
+    try:
+        values = typed_values(raw, kind)
+    except pa.ArrowInvalid:
+        problems.append(
+            Problem(f"{path}: column {name!r} holds integers beyond 64 signed bits", "store it as text, or drop it")
         )
-    )
-    return values, kind
+        return empty
+    if wanted.kind is not None and wanted.kind is not kind:
+        changed = recast(values, kind, wanted.kind)
+        if changed is None:
+            problems.append(
+                Problem(
+                    f"{path}: column {name!r} holds {kind} values and is declared {wanted.kind}",
+                    f"declare it {kind}, or convert it in the file",
+                )
+            )
+            return empty
+        values, kind = changed, wanted.kind
+    return Column(name, wanted.role, kind, wanted.target, shape), values

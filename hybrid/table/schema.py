@@ -10,6 +10,9 @@ import pandas as pd
 
 from hybrid.arrays import Array
 
+PARQUET_SUFFIXES = (".parquet", ".pq")
+"""Files that are read and written as Parquet; all others are CSV."""
+
 
 class Role(StrEnum):
     """What a column is to an attacker."""
@@ -68,6 +71,8 @@ class ColumnFormat:
     """Digits after the point; None: as many as needed."""
     fixed_decimals: bool = False
     """Whether every value is written with exactly :attr:`decimals` digits."""
+    least_decimals: int = 0
+    """Digits that are written although they are zeros ("10.0"), where the number of digits varies."""
     decimal_mark: str = "."
     date_format: str = "%Y-%m-%d"
     true: str = "True"

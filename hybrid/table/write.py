@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from hybrid.errors import OutputError
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.arrow import to_arrow
+from hybrid.table.csv_write import Layout, layout_of, write_csv
+from hybrid.table.schema import PARQUET_SUFFIXES, Table
 
 
 @contextmanager
@@ -60,7 +57,9 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_table(table: Table, path: Path, separator: str = ",", encoding: str = "utf-8") -> None:
+def write_table(
+    table: Table, path: Path, separator: str = ",", encoding: str = "utf-8", like: Path | None = None
+) -> None:
     """Write ``table`` as CSV or Parquet (by the path's suffix), in its source's conventions.
 
     Parameters
@@ -71,6 +70,9 @@ def write_table(table: Table, path: Path, separator: str = ",", encoding: str = 
         ``*.parquet`` or ``*.pq`` for Parquet, anything else for CSV.
     separator, encoding : str
         For CSV.
+    like : Path, optional
+        A CSV file whose line ends (LF or CRLF), byte order mark and needless quotes are taken over; LF and none
+        of these if not given or not CSV.
 
     Raises
     ------
@@ -78,75 +80,10 @@ def write_table(table: Table, path: Path, separator: str = ",", encoding: str = 
         The path is not writable or the disk is full.
     """
     with atomic(path) as temporary:
-        if path.suffix.lower() in (".parquet", ".pq"):
+        if path.suffix.lower() in PARQUET_SUFFIXES:
             pq.write_table(to_arrow(table), temporary)
         else:
-            _write_csv(table, temporary, separator, encoding)
-
-
-def to_arrow(table: Table) -> pa.Table:
-    """The table with the Arrow types of its source (or the natural ones, for a CSV source)."""
-    arrays = {column.name: _arrow_array(table.frame[column.name], column) for column in table.schema}
-    return pa.table(arrays) if arrays else pa.table({})
-
-
-def _arrow_array(values: pd.Series, column: Column) -> pa.Array:
-    if column.kind is Kind.CATEGORICAL:
-        natural = pa.array(values.astype(object).where(values.notna(), None), type=pa.string())
-    elif column.kind is Kind.DATE:
-        natural = pa.array(values, type=pa.timestamp("us"), from_pandas=True).cast(pa.date32())
-    else:
-        natural = pa.array(values, from_pandas=True)
-    source = column.format.arrow_type
-    return natural if source is None else natural.cast(_arrow_type(source), safe=False)
-
-
-def _arrow_type(text: str) -> pa.DataType:
-    """The Arrow type whose ``str`` is ``text``."""
-    if text.startswith("dictionary"):
-        return pa.dictionary(pa.int32(), pa.string())
-    if text.startswith("decimal"):
-        precision, scale = text[text.index("(") + 1 : -1].split(",")
-        return pa.decimal128(int(precision), int(scale))
-    if text.startswith("timestamp"):
-        return pa.timestamp(text[text.index("[") + 1 : -1])
-    if text.startswith("date"):
-        return pa.date64() if text.startswith("date64") else pa.date32()
-    return pa.type_for_alias(text)
-
-
-def _write_csv(table: Table, path: Path, separator: str, encoding: str) -> None:
-    texts = {column.name: as_text(table.frame[column.name], column) for column in table.schema}
-    pd.DataFrame(texts).to_csv(
-        path, index=False, sep=separator, encoding=encoding, quoting=csv.QUOTE_MINIMAL, lineterminator="\n"
-    )
-
-
-def as_text(values: pd.Series, column: Column) -> pd.Series:
-    """The values as the source would have written them; work is done per distinct value."""
-    codes, distinct = pd.factorize(values, use_na_sentinel=True)
-    shape = column.format
-    texts = [shape.padding + _text(value, column) for value in distinct]
-    lookup = pd.Series([*texts, shape.missing], dtype=object)
-    codes = pd.Series(codes).where(codes >= 0, len(texts))
-    return pd.Series(lookup.to_numpy()[codes.to_numpy(dtype=int)], dtype=object)
-
-
-def _text(value: Any, column: Column) -> str:
-    shape = column.format
-    if column.kind is Kind.BOOLEAN:
-        return shape.true if value else shape.false
-    if column.kind.is_temporal:
-        return str(pd.Timestamp(value).strftime(shape.date_format))
-    if column.kind is Kind.DECIMAL:
-        return _decimal_text(float(value), shape.decimals, shape.fixed_decimals).replace(".", shape.decimal_mark)
-    return str(value)
-
-
-def _decimal_text(value: float, decimals: int | None, fixed: bool) -> str:
-    if decimals is None:
-        return repr(value)
-    text = f"{value:.{decimals}f}"
-    if fixed or "." not in text:
-        return text
-    return text.rstrip("0").rstrip(".") if decimals else text
+            layout = Layout()
+            if like is not None and like.suffix.lower() not in PARQUET_SUFFIXES:
+                layout = layout_of(like, separator, encoding)
+            write_csv(table, temporary, separator, encoding, layout)

@@ -1,0 +1,140 @@
+"""Between Arrow's types and this package's kinds; what came in as one type goes out as the same."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hybrid.table.schema import DTYPES, Column, ColumnFormat, Kind, Table
+from hybrid.table.text import encode_texts
+
+_DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>\Z")
+
+
+def is_text(arrow_type: pa.DataType) -> bool:
+    """Whether a column of this type is read by parsing its texts."""
+    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
+
+
+def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
+    """The kind of a column that is no text, and how to write it as CSV; no kind for unsupported types."""
+    types = pa.types
+    if types.is_dictionary(arrow_type):
+        return kind_of(arrow_type.value_type)
+    if types.is_boolean(arrow_type):
+        return Kind.BOOLEAN, ColumnFormat()
+    if types.is_integer(arrow_type):
+        return Kind.INTEGER, ColumnFormat()
+    if types.is_decimal(arrow_type):
+        return Kind.DECIMAL, ColumnFormat(decimals=max(arrow_type.scale, 0), fixed_decimals=True)
+    if types.is_floating(arrow_type):
+        return Kind.DECIMAL, ColumnFormat()
+    if types.is_date(arrow_type):
+        return Kind.DATE, ColumnFormat()
+    if types.is_timestamp(arrow_type):
+        return Kind.DATETIME, ColumnFormat(date_format="%Y-%m-%d %H:%M:%S.%f")
+    return None, ColumnFormat()
+
+
+def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
+    """A column in the dtype of its kind; times with a zone as their UTC wall time, finer ones in microseconds.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Integers beyond 64 signed bits.
+    """
+    target = {
+        Kind.BOOLEAN: pa.bool_(),
+        Kind.INTEGER: pa.int64(),
+        Kind.DECIMAL: pa.float64(),
+        Kind.DATE: pa.timestamp("us"),
+        Kind.DATETIME: pa.timestamp("us"),
+    }[kind]
+    if pa.types.is_dictionary(raw.type):
+        raw = raw.cast(raw.type.value_type)
+    cast = pc.cast(raw, target, safe=kind is Kind.INTEGER)
+    mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
+    return cast.to_pandas(types_mapper=mapper).astype(DTYPES[kind]).rename(None)
+
+
+def to_arrow(table: Table) -> pa.Table:
+    """The table with the Arrow types of its source (or the natural ones, for a CSV source).
+
+    A 32-bit or narrower integer column that holds a larger number (a surrogate identifier) becomes 64 bits wide.
+    """
+    arrays = {column.name: _array(table.frame[column.name], column) for column in table.schema}
+    return pa.table(arrays) if arrays else pa.table({})
+
+
+def _array(values: pd.Series, column: Column) -> pa.Array:
+    source = column.format.arrow_type
+    if source is None:
+        return _natural(values, column)
+    arrow_type = arrow_type_of(source)
+    if pa.types.is_null(arrow_type):
+        return pa.nulls(len(values)) if values.isna().all() else _natural(values, column)
+    if is_text(arrow_type):
+        return _texts(values, column).cast(arrow_type)
+    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    try:
+        exact = pa.types.is_integer(plain)
+        array = _natural(values, column).cast(plain, safe=exact)
+    except pa.ArrowInvalid:
+        return _natural(values, column)
+    return array.dictionary_encode().cast(arrow_type) if pa.types.is_dictionary(arrow_type) else array
+
+
+def _natural(values: pd.Series, column: Column) -> pa.Array:
+    if column.kind is Kind.CATEGORICAL:
+        return pa.array(values.astype(object).where(values.notna(), None), type=pa.string())
+    if column.kind is Kind.DATE:
+        return pa.array(values, type=pa.timestamp("us"), from_pandas=True).cast(pa.date32())
+    return pa.array(values, from_pandas=True)
+
+
+def _texts(values: pd.Series, column: Column) -> pa.Array:
+    """Texts as the source wrote them; a missing value is null unless the source has a marker for it."""
+    codes, texts = encode_texts(values, column)
+    lookup = pa.array([*texts[:-1], texts[-1] or None], type=pa.string())
+    return lookup.take(pa.array(codes.astype(np.int64)))
+
+
+def arrow_type_of(text: str) -> pa.DataType:
+    """The Arrow type whose ``str`` is ``text``."""
+    dictionary = _DICTIONARY.match(text)
+    if dictionary is not None:
+        values, indices, ordered = dictionary.groups()
+        return pa.dictionary(arrow_type_of(indices), arrow_type_of(values), ordered == "1")
+    if text.startswith("decimal"):
+        name, _, rest = text.partition("(")
+        make = getattr(pa, name)
+        return make(*(int(number) for number in rest.rstrip(")").split(",")))
+    if text.startswith("timestamp"):
+        unit, _, zone = text[text.index("[") + 1 : -1].partition(", tz=")
+        return pa.timestamp(unit, tz=zone or None)
+    if text.startswith("date"):
+        return pa.date64() if text.startswith("date64") else pa.date32()
+    return pa.type_for_alias(text)
+
+
+def recast(values: pd.Series, kind: Kind, wanted: Kind) -> pd.Series | None:
+    """A typed column as another kind, where nothing is lost by it; None where something would be."""
+    if wanted is Kind.CATEGORICAL and kind in (Kind.INTEGER, Kind.BOOLEAN):
+        return values.astype("string").astype(object).astype("category")
+    if wanted is Kind.DECIMAL and kind is Kind.INTEGER:
+        return values.astype("float64")
+    if wanted is Kind.INTEGER and kind is Kind.DECIMAL and bool(((values % 1).fillna(0) == 0).all()):
+        return values.astype("Int64")
+    if wanted is Kind.BOOLEAN and kind is Kind.INTEGER and bool(values.dropna().isin([0, 1]).all()):
+        return values.astype("boolean")
+    if wanted is Kind.DATETIME and kind is Kind.DATE:
+        return values
+    if wanted is Kind.DATE and kind is Kind.DATETIME and bool((values.dropna() == values.dropna().dt.floor("D")).all()):
+        return values
+    return None
