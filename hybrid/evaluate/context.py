@@ -164,12 +164,19 @@ class Context:
 
         A record is not its own neighbour when both parts are the same; inf where there are fewer references.
         """
+        return self._search(queries, references)[0]
+
+    def neighbours(self, queries: Part, references: Part) -> Array:
+        """Positions (in the part) of the references at :meth:`distances`, shape (n, 5), int64; -1 for none."""
+        return self._search(queries, references)[1]
+
+    def _search(self, queries: Part, references: Part) -> tuple[Array, Array]:
         key = ("distances", queries.role, queries.key, references.role, references.key)
         remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
         same = key[1:3] == key[3:5]
 
-        def search() -> Array:
-            return nearest(self.space, self.place(queries), self.place(references), NEIGHBOURS, same)[0]
+        def search() -> tuple[Array, Array]:
+            return nearest(self.space, self.place(queries), self.place(references), NEIGHBOURS, same)
 
         return remember(key, search)
 

@@ -90,6 +90,33 @@ def mean_interval(values: Array, confidence: float) -> tuple[float, float, float
     return mean, mean - error, mean + error
 
 
+def clustered_error(values: Array, *clusters: Array) -> float:
+    """Standard error of a mean of values that hang together within clusters.
+
+    Rows with the same nearest record share its luck: their scores are not independent. Cluster-robust variance, for
+    two ways of clustering V_a + V_b - V_ab (Cameron, Gelbach and Miller 2011).
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        The scores.
+    clusters : numpy.ndarray, shape (n,), int, one or two
+        Numbers of the clusters.
+    """
+    residuals = values - values.mean()
+
+    def variance(ids: Array) -> float:
+        _, code = np.unique(ids, return_inverse=True)
+        return float((np.bincount(code, weights=residuals) ** 2).sum()) / len(values) ** 2
+
+    if len(clusters) == 1:
+        return math.sqrt(variance(clusters[0]))
+    first, second = clusters
+    both = first.astype(np.int64) * (int(second.max(initial=0)) + 2) + second
+    separate = max(variance(first), variance(second))
+    return math.sqrt(max(variance(first) + variance(second) - variance(both), separate))
+
+
 def auc(positive: Array, negative: Array) -> float:
     """Area under the ROC curve: P(positive > negative) + P(equal)/2, by midranks."""
     from scipy.stats import rankdata

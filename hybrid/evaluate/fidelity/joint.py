@@ -28,7 +28,8 @@ def _embedding(context: Context, role: Role, width: float) -> Array:
         projected += rng.normal(size=(context.encoding.cardinality[at] + 1, FEATURES))[codes]
     projected /= width
     mean: Array = np.concatenate([np.cos(projected).mean(axis=0), np.sin(projected).mean(axis=0)])
-    return mean / FEATURES**0.5
+    scaled: Array = mean / FEATURES**0.5
+    return scaled
 
 
 def _width(context: Context) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from hybrid.arrays import Array
 from hybrid.evaluate.context import NEIGHBOURS, Context, Part
-from hybrid.evaluate.intervals import mean_interval
+from hybrid.evaluate.intervals import clustered_error, quantile
 from hybrid.evaluate.measure import Measure
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.neighbours import TIE
@@ -27,15 +27,17 @@ def closer(mine: Array, other: Array) -> Array:
 
 def _share_at(context: Context, neighbour: int) -> Measure:
     table = context.whole("table")
-    scores, ties = [], []
+    shares, errors, ties = [], [], []
     for train, control in _pairs(context):
-        mine = context.distances(table, train)[:, neighbour]
-        other = context.distances(table, control)[:, neighbour]
-        scores.append(closer(mine, other))
-        ties.append(float((scores[-1] == 0.5).mean()))
-    value, low, high = mean_interval(np.mean(scores, axis=0), context.options.confidence)
-    details = {"ties": float(np.mean(ties)), "parts": len(scores), "neighbour": neighbour + 1}
-    return Measure(value, low, high, 0.5, len(context.table), details)
+        scores = closer(context.distances(table, train)[:, neighbour], context.distances(table, control)[:, neighbour])
+        ids = (context.neighbours(table, part)[:, neighbour] for part in (train, control))
+        shares.append(float(scores.mean()))
+        errors.append(clustered_error(scores, *ids))
+        ties.append(float((scores == 0.5).mean()))
+    value = float(np.mean(shares))
+    error = quantile(context.options.confidence) * float(np.mean(errors))
+    details = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": neighbour + 1}
+    return Measure(value, max(value - error, 0.0), min(value + error, 1.0), 0.5, len(context.table), details)
 
 
 def dcr_share(context: Context) -> Measure:
@@ -72,16 +74,25 @@ def nndr(context: Context) -> Measure:
     the control set.
     """
     table = context.whole("table")
-    ratios: dict[str, list[Array]] = {"train": [], "control": []}
+    means, errors, gaps, gap_errors = [], [], [], []
     for pair in _pairs(context):
-        for part in pair:
-            first, second = context.distances(table, part)[:, :2].T
-            ratios[part.role].append(np.divide(first, second, out=np.zeros_like(first), where=second > 0))
-    mean = np.mean(ratios["train"], axis=0)
-    value, low, high = mean_interval(mean, context.options.confidence)
-    other = np.mean(ratios["control"], axis=0)
-    details = {"difference_to_control": float((mean - other).mean()), "parts": len(ratios["train"])}
-    return Measure(value, low, high, float(other.mean()), len(mean), details)
+        mine, other = (_ratio(context.distances(table, part)) for part in pair)
+        ids = [context.neighbours(table, part)[:, 0] for part in pair]
+        means.append(float(mine.mean()))
+        errors.append(clustered_error(mine, ids[0]))
+        gaps.append(float((mine - other).mean()))
+        gap_errors.append(clustered_error(mine - other, *ids))
+    z = quantile(context.options.confidence)
+    value, gap = float(np.mean(means)), float(np.mean(gaps))
+    error, gap_error = z * float(np.mean(errors)), z * float(np.mean(gap_errors))
+    details = {"difference": gap, "difference_interval": [gap - gap_error, gap + gap_error], "parts": len(means)}
+    return Measure(value, value - error, value + error, value - gap, len(context.table), details)
+
+
+def _ratio(distances: Array) -> Array:
+    first, second = distances[:, :2].T
+    ratio: Array = np.divide(first, second, out=np.zeros_like(first), where=second > 0)
+    return ratio
 
 
 def dcr_score(context: Context) -> Measure:

@@ -9,7 +9,7 @@ import numpy as np
 from hybrid.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.encoding import ranks_of, row_keys
-from hybrid.evaluate.intervals import share_interval
+from hybrid.evaluate.intervals import clustered_error, quantile, share_interval
 from hybrid.evaluate.measure import Measure
 from hybrid.evaluate.metric import Metric
 
@@ -20,32 +20,33 @@ def _share(context: Context, keys: Keys) -> Measure:
     """Share of the table's rows that occur in train, beside what a control of train's size would score."""
     train, table = keys["train"], keys["table"]
     found = np.isin(table, train)
-    value = float(found.mean())
-    confidence = context.options.confidence
-    low, high = share_interval(value, len(table), confidence)
+    value, n, confidence = float(found.mean()), len(table), context.options.confidence
+    low, high = share_interval(value, _independent(found, table), confidence)
     details: dict[str, object] = {"rows": int(found.sum()), "train_rows_found": float(np.isin(train, table).mean())}
     if context.control is None or not len(keys["control"]):
-        return Measure(value, low, high, None, len(table), details)
-    in_train, in_control = _equal_sized(context, keys)
-    reference = in_control if in_train == 0 else value * in_control / in_train
-    details |= {
-        "excess": value - reference,
-        "control_share": in_control,
-        "train_share_at_control_size": in_train,
-        "reference_interval": list(share_interval(min(reference, 1.0), len(table), confidence)),
-        "train_rows_in_control": float(np.isin(train, keys["control"]).mean()),
-    }
-    return Measure(value, low, high, reference, len(table), details)
-
-
-def _equal_sized(context: Context, keys: Keys) -> tuple[float, float]:
-    """Shares of the table's rows that occur in train and in control, both cut to the same number of rows."""
-    shares = [
-        [float(np.isin(keys["table"], keys[part.role][part.rows]).mean()) for part in pair]
+        return Measure(value, low, high, None, n, details)
+    pairs = [
+        [np.isin(table, keys[part.role][part.rows]).astype(float) for part in pair]
         for pair in context.parts(("train", "control"))
     ]
-    in_train, in_control = np.mean(shares, axis=0)
-    return float(in_train), float(in_control)
+    in_train, in_control = (float(np.mean([pair[i].mean() for pair in pairs])) for i in range(2))
+    excess = in_train - in_control
+    error = quantile(confidence) * float(np.mean([clustered_error(mine - other, table) for mine, other in pairs]))
+    details |= {
+        "excess": excess,
+        "excess_interval": [excess - error, excess + error],
+        "control_share": in_control,
+        "train_share_at_control_size": in_train,
+        "train_rows_in_control": float(np.isin(train, keys["control"]).mean()),
+    }
+    reference = in_control if in_train == 0 else value * in_control / in_train
+    return Measure(value, low, high, reference, n, details)
+
+
+def _independent(found: Array, keys: Array) -> float:
+    """How many independent rows the rows are worth: rows with the same content are found or missed together."""
+    share, error = float(found.mean()), clustered_error(found.astype(float), keys)
+    return min(share * (1 - share) / error**2, len(found)) if error > 0 else float(len(found))
 
 
 def identical_match(context: Context) -> Measure:

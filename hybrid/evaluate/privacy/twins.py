@@ -8,12 +8,13 @@ import numpy as np
 
 from hybrid.arrays import Array
 from hybrid.evaluate.context import Context, Part, Role
-from hybrid.evaluate.encoding import Encoded
-from hybrid.evaluate.intervals import quantile, risk, share_interval, wilson
+from hybrid.evaluate.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.neighbours import TIE, Space, nearest
 
+Scored = tuple[Array, float]
+"""Scores of the records of a part, and the standard error of their mean."""
 ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
@@ -29,26 +30,43 @@ def nnaa(context: Context) -> Measure:
     AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2 in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. The
     difference is 0 without a leak and 0.5 for a copy.
     """
-    train_scores, differences, spread = [], [], []
+    train_scores, differences, errors = [], [], []
     for train, control, table in context.parts(ROLES):
-        outward = [_beyond(context, part, table) for part in (train, control)]
-        inward = [_beyond(context, table, part) for part in (train, control)]
+        outward = [farther(*_across_and_within(context, part, table)).astype(float) for part in (train, control)]
+        inward = [farther(*_across_and_within(context, table, part)).astype(float) for part in (train, control)]
         of_train, of_control = ((o.mean() + i.mean()) / 2 for o, i in zip(outward, inward, strict=True))
         train_scores.append(float(of_train))
         differences.append(float(of_control - of_train))
-        independent = (*outward, inward[1] - inward[0])
-        spread.append(math.sqrt(sum(float(x.var()) / len(x) for x in independent)) / 2)
+        parts = [
+            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context.neighbours(part, part)[:, 0]))
+            for score, part in zip(outward, (train, control), strict=True)
+        ]
+        gap = inward[1] - inward[0]
+        near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
+        kin = clustered_error(gap, chains(context.neighbours(table, table)[:, 0]))
+        parts.append(math.sqrt(max(kin**2 + clustered_error(gap, *near) ** 2 - gap.var() / len(gap), kin**2)))
+        errors.append(math.hypot(*parts) / 2)
     value = float(np.mean(differences))
-    error = quantile(context.options.confidence) * float(np.mean(spread))
+    error = quantile(context.options.confidence) * float(np.mean(errors))
     accuracy_train = float(np.mean(train_scores))
     details = {"accuracy_train": accuracy_train, "accuracy_control": accuracy_train + value, "parts": len(differences)}
     return Measure(value, value - error, value + error, 0.0, len(context.train), details)
 
 
-def _beyond(context: Context, queries: Part, references: Part) -> Array:
-    """Whether the nearest reference is farther than the nearest of the queries' own kind, as numbers."""
-    across, within = context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
-    return farther(across, within).astype(float)
+def chains(nearest_own: Array) -> Array:
+    """Number of the chain of nearest neighbours that each record belongs to, shape (n,): their scores go together."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(nearest_own)
+    links = coo_array((np.ones(n), (np.arange(n), nearest_own)), shape=(n, n))
+    numbers: Array = connected_components(links, directed=False)[1]
+    return numbers
+
+
+def _across_and_within(context: Context, queries: Part, references: Part) -> tuple[Array, Array]:
+    """Distance to the nearest reference, and to the nearest of the queries' own kind."""
+    return context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
 
 
 def authenticity(context: Context) -> Outcome:
@@ -57,24 +75,32 @@ def authenticity(context: Context) -> Outcome:
     1 - authenticity of Alaa et al. 2022, the other way round (METRICS F, Auth'), in E1, sets cut to the same size.
     About 0.5 without a leak; the reference is the share for control records among themselves.
     """
-    train, control, n = [], [], 0
-    for mine, other, table in context.parts(ROLES):
-        train.append(float(1 - _beyond_own(context, mine, table).mean()))
-        control.append(float(1 - _beyond_own(context, other, table).mean()))
-        n += len(mine.rows)
-    return _compared(context, float(np.mean(train)), float(np.mean(control)), n, len(other.rows))
+    scores = []
+    for *people, table in context.parts(ROLES):
+        for part in people:
+            near = (1 - farther(*_across_and_within(context, part, table))).astype(float)
+            scores.append(
+                (
+                    near,
+                    clustered_error(
+                        near, context.neighbours(part, table)[:, 0], chains(context.neighbours(part, part)[:, 0])
+                    ),
+                )
+            )
+    return _compared(context, scores[::2], scores[1::2])
 
 
-def _beyond_own(context: Context, part: Part, table: Part) -> Array:
-    return farther(context.distances(part, table)[:, 0], context.distances(part, part)[:, 0])
-
-
-def _compared(context: Context, train: float, control: float, n_train: int, n_control: int) -> Measure:
-    confidence = context.options.confidence
-    low, high = share_interval(train, n_train, confidence)
-    excess = risk(wilson(train * n_train, n_train, confidence), wilson(control * n_control, n_control, confidence))
+def _compared(context: Context, train: list[Scored], control: list[Scored]) -> Measure:
+    """Share on train beside share on control, averaged over equal parts; the risk in excess of control in details."""
+    z = quantile(context.options.confidence)
+    mine, other = (
+        Rate(float(np.mean([x.mean() for x, _ in side])), z * float(np.mean([error for _, error in side])))
+        for side in (train, control)
+    )
+    excess = risk(mine, other)
     details = {} if excess is None else {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
-    return Measure(train, low, high, control, n_train, details)
+    low, high = max(mine.value - mine.error, 0.0), min(mine.value + mine.error, 1.0)
+    return Measure(mine.value, low, high, other.value, sum(len(x) for x, _ in train), details)
 
 
 def _entropies(context: Context) -> Array:
@@ -114,16 +140,15 @@ def identifiability(context: Context) -> Outcome:
     p = len(space.center)
     space = Space(space.columns[keep], space.center[keep[:p]], space.scale[keep[:p]], space.weights[keep[p:]], True)
 
-    def within(part: Part, table: Part) -> float:
-        people: Encoded = context.encoded(part.role).take(part.rows)
-        mine, rows = space.place(people), space.place(context.encoded("table").take(table.rows))
-        own = nearest(space, mine, mine, same=True)[0][:, 0]
-        return float(farther(own, nearest(space, mine, rows)[0][:, 0]).mean())
-
-    parts = context.parts(ROLES)
-    train = float(np.mean([within(part[0], part[2]) for part in parts]))
-    control = float(np.mean([within(part[1], part[2]) for part in parts]))
-    return _compared(context, train, control, sum(len(part[0].rows) for part in parts), len(parts[0][1].rows))
+    scores = []
+    for *people, table in context.parts(ROLES):
+        rows = space.place(context.encoded("table").take(table.rows))
+        for part in people:
+            mine = space.place(context.encoded(part.role).take(part.rows))
+            own, across = nearest(space, mine, mine, same=True), nearest(space, mine, rows)
+            near = farther(own[0][:, 0], across[0][:, 0]).astype(float)
+            scores.append((near, clustered_error(near, across[1][:, 0], chains(own[1][:, 0]))))
+    return _compared(context, scores[::2], scores[1::2])
 
 
 METRICS = (

@@ -111,7 +111,7 @@ def _regressed(
 
 
 def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
-    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,), on at most IMPORTANCE_ROWS rows."""
+    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,); on some rows."""
     rows = rng.permutation(len(truth))[:IMPORTANCE_ROWS]
     inputs, truth = inputs[rows], truth[rows]
 
