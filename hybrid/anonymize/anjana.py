@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.checker import Found
 from hybrid.anonymize.exact import nodes_at
-from hybrid.anonymize.grouping import total_of_group
-from hybrid.anonymize.lattice import Found, Node
+from hybrid.anonymize.grouping import Tally
+from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.options import LDiversity
 from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.task import Task
@@ -107,6 +108,6 @@ def _numbers(task: Task, attribute: str) -> list[str]:
 
 
 def _found(task: Task, node: Node, kept: Array) -> Found:
-    counts = task.records.counts
-    code, size = task.checker(task.lattice).code(node)
-    return Found(total_of_group(code, size, counts * kept), ~kept, ~kept, counts)
+    checker = task.checker(task.lattice)
+    sizes = Tally().totals(*checker.code(node), task.records.counts * kept)
+    return Found(sizes, None, ~kept, ~kept, checker.counts)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid.anonymize.lattice import Checker, Found, Node
+from hybrid.anonymize.checker import Checker, Found
+from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
 from hybrid.arrays import Array
@@ -62,6 +63,7 @@ class _State:
     loss: Loss
     allowed: int
     bounds: Array = field(init=False)
+    strides: list[int] = field(init=False)
     best: tuple[Node, Score, Found] | None = None
     checked: int = 0
     fewest: int = -1
@@ -70,7 +72,8 @@ class _State:
     def __post_init__(self) -> None:
         lattice = self.checker.lattice
         bounds = self.loss.initial().below(lattice.top)
-        self.bounds = np.array(np.broadcast_to(bounds, lattice.shape))
+        self.bounds = np.array(np.broadcast_to(bounds, lattice.shape), order="C")
+        self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
 
     @property
     def value(self) -> float:
@@ -83,23 +86,23 @@ class _State:
         bound = self.bounds.flat[flat]
         if bound > self.value or bound == np.inf:
             return None
-        return self._climb(np.unravel_index(flat, self.bounds.shape))
+        return self._climb(flat)
 
-    def _climb(self, start: tuple[np.intp, ...]) -> Node:
-        node = [int(position) for position in start]
-        value, top = self.value, self.checker.lattice.top
+    def _climb(self, flat: int) -> Node:
+        """Up from a node, to the neighbour of least bound, as long as one is open."""
+        node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
+        value, top, bound_of = self.value, self.checker.lattice.top, self.bounds.reshape(-1).item
         while True:
             best, chosen = np.inf, -1
             for axis, position in enumerate(node):
                 if position < top[axis]:
-                    node[axis] = position + 1
-                    bound = self.bounds[tuple(node)]
-                    node[axis] = position
+                    bound = bound_of(flat + self.strides[axis])
                     if bound <= value and bound < best:
                         best, chosen = bound, axis
             if chosen < 0:
                 return tuple(node)
             node[chosen] += 1
+            flat += self.strides[chosen]
 
     def visit(self, node: Node) -> None:
         """Group the records at a node and draw all conclusions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.anonymize import dense
+from hybrid.anonymize import bestfirst, dense
 from hybrid.anonymize.infeasible import explain
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.recoding import Recoding
@@ -16,7 +16,7 @@ from hybrid.progress import Progress
 
 
 def recode(task: Task, progress: Progress) -> Recoding:
-    """The best generalization of whole columns.
+    """The best generalization of whole columns; of more than a million, the best found within the time limit.
 
     Raises
     ------
@@ -24,7 +24,11 @@ def recode(task: Task, progress: Progress) -> Recoding:
         No generalization meets the models within the suppression limit.
     """
     lattice = task.lattice
-    solution = dense.search(task.checker(lattice), task.loss(lattice), task.allowed, progress)
+    checker, loss = task.checker(lattice), task.loss(lattice)
+    if lattice.size <= dense.LARGEST:
+        solution = dense.search(checker, loss, task.allowed, progress)
+    else:
+        solution = bestfirst.search(checker, loss, task.allowed, task.options.time_limit, progress)
     if isinstance(solution, Nothing):
         raise explain(task, solution)
     return Recoding(

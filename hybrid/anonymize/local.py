@@ -143,7 +143,7 @@ class TopDown:
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
     def holds(self, rows: Array, classes: Array, n_classes: int) -> Array:
-        """Which classes of these distinct rows meet k and all models; empty ones do. Shape (n_classes,), bool."""
+        """Which classes of these distinct rows meet all models, shape (n_classes,), bool; those without records do."""
         size = np.bincount(classes, self.weights[rows], n_classes)
         enough: Array = size >= self.k
         if self.population_k and self.records.population is not None:
@@ -157,8 +157,8 @@ class TopDown:
             for model in self.models:
                 good &= model.holds(self.checker.histogram(model.attribute, class_of_row, len(good)))
             enough[enough] = good
-        empty: Array = np.bincount(classes, minlength=n_classes) == 0
-        return enough | empty
+        result: Array = enough | (size == 0)
+        return result
 
     @cached_property
     def familiarity(self) -> Array:

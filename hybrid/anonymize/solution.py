@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid.anonymize.lattice import Found, Node
+from hybrid.anonymize.checker import Found
+from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Score
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.lattice import Checker, Lattice
+from hybrid.anonymize.checker import Checker
+from hybrid.anonymize.lattice import Lattice
 from hybrid.anonymize.losses import Loss, build_loss
 from hybrid.anonymize.models import Model, build
 from hybrid.anonymize.options import AnonymizeOptions, KMap

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hybrid.anonymize.lattice import Found, Node
+from hybrid.anonymize.checker import Found
+from hybrid.anonymize.lattice import Node
 from hybrid.arrays import Array
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.lattice import Found, Lattice, Node
+from hybrid.anonymize.checker import Found
+from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Bound, Score
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
@@ -86,11 +87,11 @@ class Discernibility:
 
     def above(self, found: Found) -> float:
         """The squares of all groups here, which only join."""
-        return float(found.counts.astype(np.float64) @ found.size_of_row) * _UNDER
+        return float(found.counts @ found.size_of_row) * _UNDER
 
     def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
         """Squares of the kept classes and N per suppressed record."""
-        counts = found.counts.astype(np.float64)
+        counts = found.counts
         kept = float((counts * ~found.suppressed) @ found.size_of_row)
         return Score(kept + float(found.n_suppressed) * self.records.n_records)
 

@@ -23,12 +23,13 @@ count) and raises every term of precision to at least min(gF level / height, sF)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.lattice import Found, Lattice, Node
+from hybrid.anonymize.checker import Found
+from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Bound, Score
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.records import Records
@@ -37,6 +38,8 @@ from hybrid.errors import ConfigError
 
 STEP = 1e-10
 """Terms are rounded down to multiples of this."""
+_MATRIX = 1 << 21
+"""Largest number of cells of the matrix that makes suppression sums one product."""
 
 
 def column_weights(options: LossOptions, names: Sequence[str]) -> Array:
@@ -95,11 +98,13 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class _ByLeaf(Mean):
-    """Terms that depend on which leaves are suppressed."""
+class _ByRow(Mean):
+    """Terms that depend on which rows are suppressed."""
 
-    def terms(self, hidden: Sequence[Array] | None) -> list[Array]:
-        """Term of each column on each level, given the suppressed records per leaf of each column."""
+    _last: dict[int, tuple[Array, list[Array]]] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def terms(self, suppressed: Array | None) -> list[Array]:
+        """Term of each column on each level, not yet rounded, given the suppressed records per distinct row."""
         raise NotImplementedError
 
     @cached_property
@@ -108,13 +113,16 @@ class _ByLeaf(Mean):
         return np.ones(len(self.weights))
 
     def initial(self) -> Bound:
+        """Nothing is suppressed."""
         return self._bound(self.terms(None))
 
     def below(self, found: Found) -> Bound:
-        return self._bound(self.terms(self._hidden(found.certain)))
+        """The certainly suppressed rows are suppressed."""
+        return self._bound(self._remembered(found.certain_counts))
 
     def score(self, node: Node, found: Found) -> Score:
-        terms = self.terms(self._hidden(found.suppressed) if found.n_suppressed else None)
+        """The loss of a node."""
+        terms = self._remembered(found.suppressed_counts) if found.n_suppressed else self.terms(None)
         at_node = np.array([term[position] for term, position in zip(terms, node, strict=True)])
         values = rounded(at_node) * self.scales
         return Score(float(self.combine(list(values))), tuple(map(float, values)))
@@ -122,9 +130,16 @@ class _ByLeaf(Mean):
     def _bound(self, terms: list[Array]) -> Bound:
         return Bound([safe(term) * scale for term, scale in zip(terms, self.scales, strict=True)], self.combine)
 
-    def _hidden(self, rows: Array) -> list[Array]:
-        chosen = np.flatnonzero(rows)
-        counts = self.records.counts[chosen]
+    def _remembered(self, suppressed: Array) -> list[Array]:
+        """The terms, computed once when a node is both scored and bounded with the same rows."""
+        if 0 not in self._last or self._last[0][0] is not suppressed:
+            self._last[0] = suppressed, self.terms(suppressed)
+        return self._last[0][1]
+
+    def _per_leaf(self, suppressed: Array) -> list[Array]:
+        """Suppressed records per leaf of each column."""
+        chosen = np.flatnonzero(suppressed)
+        counts = suppressed[chosen]
         return [
             np.bincount(leaves[chosen], weights=counts, minlength=hierarchy.n_leaves)
             for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True)
@@ -132,7 +147,7 @@ class _ByLeaf(Mean):
 
 
 @dataclass(frozen=True)
-class DomainShare(_ByLeaf):
+class DomainShare(_ByRow):
     """Loss: how much of each column's domain a cell covers."""
 
     gs_factor: float = 0.5
@@ -164,14 +179,32 @@ class DomainShare(_ByLeaf):
         values = rounded(np.array(terms))
         return Score(float(self.combine(list(values))), tuple(map(float, values)))
 
-    def terms(self, hidden: Sequence[Array] | None) -> list[Array]:
+    def terms(self, suppressed: Array | None) -> list[Array]:
         """v_j per level, not yet rounded."""
         n = self.records.n_records
+        added = None if suppressed is None else self._added(suppressed)
         terms = []
-        for at, (raw, more, least) in enumerate(self._parts):
-            total = raw if hidden is None else raw + hidden[at] @ more
+        for at, (raw, _, least) in enumerate(self._parts):
+            total = raw if added is None else raw + added[at]
             terms.append((total - least) / (n - least) if n - least > 1e-12 * n else np.zeros(len(total)))
         return terms
+
+    def _added(self, suppressed: Array) -> list[Array]:
+        """What suppressing these records adds to the raw loss of each column on each level."""
+        if self._more_per_row is None:
+            return [hidden @ more for hidden, (_, more, _) in zip(self._per_leaf(suppressed), self._parts, strict=True)]
+        sums = self._more_per_row @ suppressed
+        ends = np.cumsum([len(axis) for axis in self.lattice.axes])
+        return np.split(sums, ends[:-1])
+
+    @cached_property
+    def _more_per_row(self) -> Array | None:
+        """What suppressing each distinct row adds, shape (levels of all columns, n_distinct); None if too large."""
+        if sum(self.lattice.shape) * self.records.n_distinct > _MATRIX:
+            return None
+        parts = zip(self._parts, self.records.leaves, strict=True)
+        matrix: Array = np.concatenate([np.ascontiguousarray(more.T)[:, leaves] for (_, more, _), leaves in parts])
+        return matrix
 
     @cached_property
     def _parts(self) -> list[tuple[Array, Array, float]]:
@@ -188,7 +221,7 @@ class DomainShare(_ByLeaf):
 
 
 @dataclass(frozen=True)
-class Entropy(_ByLeaf):
+class Entropy(_ByRow):
     """Non-uniform entropy: bits that the labels no longer tell of the values."""
 
     normalized: bool = False
@@ -201,12 +234,12 @@ class Entropy(_ByLeaf):
         own = [_code_length(self.records.leaf_counts(at)) for at in range(len(self.weights))]
         return np.array([1 / bits if bits > 0 else 0.0 for bits in own])
 
-    def terms(self, hidden: Sequence[Array] | None) -> list[Array]:
+    def terms(self, suppressed: Array | None) -> list[Array]:
         """Bits lost per level, not yet rounded or normalized."""
-        if hidden is None:
+        if suppressed is None:
             return self._kept
         terms = []
-        for at, (kept, counts) in enumerate(zip(self._kept, hidden, strict=True)):
+        for at, (kept, counts) in enumerate(zip(self._kept, self._per_leaf(suppressed), strict=True)):
             node_of = self.records.hierarchies[at].node_of
             lost = [_code_length(np.bincount(node_of[:, level], counts)) for level in self.lattice.axes[at]]
             terms.append(kept + np.array(lost))

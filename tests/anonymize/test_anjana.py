@@ -1,0 +1,75 @@
+"""Every hole of anjana that is known is closed behind the adapter."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from test_stage import Q, S, flat, table_of
+
+from hybrid.anonymize import AnonymizeOptions, anonymize
+from hybrid.errors import HierarchyError, InfeasibleError
+
+pytest.importorskip("anjana")
+pytestmark = pytest.mark.anjana
+
+
+def options(**fields: object) -> AnonymizeOptions:
+    return AnonymizeOptions.model_validate({"engine": "anjana", **fields})
+
+
+def test_no_source_row_numbers_after_suppression() -> None:
+    table = table_of({"a": Q, "index": S}, a=["x"] * 4 + ["y"], index=["p", "q", "p", "q", "p"])
+    done = anonymize(table, {"a": flat("a", ["x", "y"])}, options(k=2, suppression_limit=0.2))
+    labels = done.labels.to_table().frame
+    assert list(labels.columns) == ["a", "index"] and labels.index.tolist() == [0, 1, 2, 3]
+    assert len(done.suppressed) == done.result.suppressed == 1
+    assert done.originals.frame["index"].tolist() == ["p", "q", "p", "q"]
+
+
+def test_a_unique_record_with_a_missing_value_is_not_released() -> None:
+    table = table_of({"a": Q, "b": Q}, a=["x", "x", None, "y", "y"], b=[1, 1, 1, 1, 1])
+    hierarchies = {"a": flat("a", ["x", "y"], missing=True), "b": flat("b", [1])}
+    done = anonymize(table, hierarchies, options(k=2, suppression_limit=0.2))
+    assert done.result.min_class_size >= 2
+    assert done.suppressed.frame["a"].isna().sum() + (done.result.levels["a"] == 1) == 1
+
+
+def test_a_value_without_hierarchy_is_named_not_a_key_error() -> None:
+    with pytest.raises(HierarchyError, match="1 distinct values"):
+        anonymize(table_of({"a": Q}, a=["x", "y"]), {"a": flat("a", ["x"])}, options(k=1))
+
+
+def test_infeasible_is_an_error_and_silent(capsys: pytest.CaptureFixture) -> None:
+    diverse = {"model": "l_diversity", "l": 2, "attribute": "s"}
+    table = table_of({"a": Q, "s": S}, a=["x", "x", "y", "y"], s=["p", "p", "q", "q"])
+    with pytest.raises(InfeasibleError):
+        anonymize(table, {"a": flat("a", ["x", "y"])}, options(k=5))
+    done = anonymize(table, {"a": flat("a", ["x", "y"])}, options(k=2, models=[diverse]))
+    assert done.result.verified["models"][0]["reached"] >= 2
+    assert capsys.readouterr().out == ""
+
+
+def test_hierarchies_are_not_changed() -> None:
+    hierarchies = {"a": flat("a", ["x", "y", "z"])}
+    before = copy.deepcopy(hierarchies["a"])
+    anonymize(table_of({"a": Q}, a=["x", "y", "z", "z"]), hierarchies, options(k=2))
+    assert (hierarchies["a"].node_of == before.node_of).all() and hierarchies["a"].labels == before.labels
+
+
+def test_same_contract_as_the_exact_engine(adult: Callable) -> None:
+    table, hierarchies = adult(["sex", "race", "education"], "occupation")
+    diverse = {"model": "l_diversity", "l": 2, "attribute": "occupation"}
+    greedy = anonymize(table, hierarchies, options(k=5, models=[diverse]))
+    best = anonymize(table, hierarchies, AnonymizeOptions(k=5, models=[diverse]))
+    assert greedy.result.engine == "anjana" and not greedy.result.optimal
+    assert greedy.result.loss["value"] >= best.result.loss["value"]
+    assert greedy.result.loss["value"] - greedy.result.gap <= best.result.loss["value"]
+    assert set(greedy.result.to_json()) == set(best.result.to_json())
+    for at, name in enumerate(greedy.quasi_identifiers):
+        level = greedy.result.levels[name]
+        expected = greedy.hierarchies[name].node_of[greedy.leaves[:, at], level]
+        assert (expected == greedy.labels.nodes[:, at]).all()
+    assert np.bincount(greedy.class_ids).min() == greedy.result.min_class_size >= 5
