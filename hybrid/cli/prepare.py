@@ -58,12 +58,13 @@ def check(
 ) -> None:
     """Check everything that can be checked without running; list all problems at once."""
     from hybrid.config import load_config
-    from hybrid.diagnose import diagnose
 
     loaded = load_config(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml(), markup=False)
         return
+    from hybrid.diagnose import diagnose
+
     findings = diagnose(loaded)
     for finding in findings:
         console.line(finding.level, finding.message, finding.mend)

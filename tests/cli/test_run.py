@@ -59,7 +59,7 @@ def test_every_walk_gives_back_the_source_s_shape(
     assert synthetic[full].dtypes.to_dict() == source[full].dtypes.to_dict()
     assert not set(synthetic["patient_id"]) & set(source["patient_id"])
     assert set(synthetic["ward"].dropna()) <= set(source["ward"].dropna())
-    domain = pd.read_csv(job.parent / "hierarchies" / "nationality.csv", header=None)[0]
+    domain = pd.read_csv(job.parent / "hierarchies" / "nationality.csv", header=None, sep=";")[0]
     assert set(synthetic["nationality"].dropna()) <= set(domain)
 
 
