@@ -11,6 +11,7 @@ from hybrid.progress import Progress, silent
 from hybrid.randomness import stream
 from hybrid.synthesize.base import Model
 from hybrid.synthesize.codec import Codec
+from hybrid.synthesize.job import learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
@@ -91,8 +92,12 @@ def fit(table: Table, options: SynthesizeOptions, seed: int, progress: Progress 
     if not codec.features:
         return FittedGenerator(generator.name, codec, None)
     data = codec.encode(table, stream(seed, "encode"))
-    with _blamed_on(generator.name, "learn"):
-        model = generator.learn(data, own, seed, progress)
+    model: Model
+    if options.isolate and generator.requires:
+        model = learn_isolated(generator.name, data, own, seed, progress, options.limits)
+    else:
+        with _blamed_on(generator.name, "learn"):
+            model = generator.learn(data, own, seed, progress)
     return FittedGenerator(generator.name, codec, model)
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hybrid.options import Options
 from hybrid.synthesize.base import Generator
+from hybrid.synthesize.job import Limits
 from hybrid.synthesize.registry import REGISTRY
 
 NONE = "none"
@@ -25,6 +26,13 @@ class SynthesizeOptions(Options):
     """Synthetic records to draw; same: as many as were learned from."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The generator's own options; they win over the preset."""
+    isolate: bool = True
+    """Run generators that need extra packages in a process of their own: a crash, a kill or a limit ends that
+    process, never the pipeline."""
+    time_limit: float | None = Field(default=None, gt=0)
+    """Seconds that training, and likewise sampling, may take; needs isolate."""
+    memory_limit: float | None = Field(default=None, gt=0)
+    """GiB of memory that the generator's process may hold; needs isolate."""
 
     @field_validator("generator", mode="before")
     @classmethod
@@ -77,6 +85,11 @@ class SynthesizeOptions(Options):
     def n_rows(self, n_learned: int) -> int:
         """How many rows to draw after learning from ``n_learned``."""
         return n_learned if self.rows == "same" else self.rows
+
+    @property
+    def limits(self) -> Limits:
+        """What the generator's process may use."""
+        return Limits(self.time_limit, None if self.memory_limit is None else int(self.memory_limit * 2**30))
 
 
 def _choices(wrong: str, known: Any) -> str:

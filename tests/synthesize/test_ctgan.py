@@ -18,7 +18,7 @@ pytest.importorskip("sdv", reason="needs the extra [ctgan]")
 
 
 def options(**own: object) -> SynthesizeOptions:
-    return SynthesizeOptions(generator="ctgan", options={"epochs": 2, "batch_size": 100, **own})
+    return SynthesizeOptions(generator="ctgan", isolate=False, options={"epochs": 2, "batch_size": 100, **own})
 
 
 def test_what_goes_in_comes_out_and_the_loss_is_told(tmp_path, monkeypatch, capsys):

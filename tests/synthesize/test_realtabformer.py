@@ -28,7 +28,7 @@ def one_thread():
 
 def options(**own: object) -> SynthesizeOptions:
     small = {"epochs": 2, "n_embd": 16, "n_layer": 1}
-    return SynthesizeOptions(generator="realtabformer", preset="small", options={**small, **own})
+    return SynthesizeOptions(generator="realtabformer", isolate=False, preset="small", options={**small, **own})
 
 
 def test_what_goes_in_comes_out_and_nothing_is_left_behind(tmp_path, monkeypatch, capfd):

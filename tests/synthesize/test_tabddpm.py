@@ -26,7 +26,7 @@ def one_thread():
 
 def options(**own: object) -> SynthesizeOptions:
     small = {"steps": 20, "batch_size": 64, "layers": (32, 32), "sampling_steps": 10}
-    return SynthesizeOptions(generator="tabddpm", options={**small, **own})
+    return SynthesizeOptions(generator="tabddpm", isolate=False, options={**small, **own})
 
 
 def test_what_goes_in_comes_out_and_the_loss_is_told():

@@ -1,0 +1,203 @@
+"""Run a generator in a process of its own, so that its end is never the pipeline's end.
+
+A job is a folder that only its owner can read, removed when the job is done:
+
+=================  ==============================================================================
+``job.json``       task (learn, draw), generator, options, seed, features, rows, memory limit
+``data.parquet``   the encoded columns to learn from: numbers, no labels, no names
+``events.jsonl``   progress as it happens, one list per line: step, done, total, values
+``model/``         what the generator saved
+``drawn.parquet``  the encoded columns it drew
+``log.txt``        what its libraries printed
+``result.json``    written last; the problems, if any
+=================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError, Problem
+from hybrid.options import Options
+from hybrid.progress import Progress, silent
+from hybrid.synthesize.base import Encoded
+from hybrid.synthesize.worker import OUT_OF_MEMORY, read_columns, write_columns, write_json
+
+POLL_SECONDS = 0.1
+GRACE_SECONDS = 5.0
+"""How long a worker may take to end when asked to."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use.
+
+    Parameters
+    ----------
+    seconds : float or None
+        Wall time of one task.
+    memory_bytes : int or None
+        Resident memory of the worker at its peak.
+    """
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class IsolatedModel:
+    """A trained model in a folder, drawn from in a process of its own. Private.
+
+    The folder goes with this object (or with the process); :meth:`save` makes a copy that stays.
+    """
+
+    generator: str
+    limits: Limits
+    folder: Path
+    keeper: Any = None
+    """Removes the folder when it is garbage."""
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        job = {"task": "draw", "n_rows": n_rows, "seed": seed, "model": str(self.folder.absolute())}
+        with _folder() as folder:
+            _run(folder, {**job, "generator": self.generator}, self.limits, silent)
+            return read_columns(folder / "drawn.parquet")
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+
+
+def learn_isolated(
+    generator: str, data: Encoded, options: Options, seed: int, progress: Progress, limits: Limits
+) -> IsolatedModel:
+    """Train in a worker process; parameters as ``Generator.learn``.
+
+    Raises
+    ------
+    GeneratorError
+        Training failed, the worker was killed, or a limit was passed.
+    """
+    job = {
+        "task": "learn",
+        "generator": generator,
+        "options": options.model_dump(mode="json"),
+        "seed": seed,
+        "features": [asdict(feature) for feature in data.features],
+    }
+    with _folder() as folder:
+        write_columns(folder / "data.parquet", data.columns)
+        _run(folder, job, limits, progress)
+        keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
+        model = Path(shutil.copytree(folder / "model", Path(keeper.name) / "model"))
+    return IsolatedModel(generator, limits, model, keeper)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="hybrid-job-") as name:
+        yield Path(name)
+
+
+def _run(folder: Path, job: dict[str, Any], limits: Limits, progress: Progress) -> None:
+    """Start a worker, pass its progress on, and turn however it ends into a return or one error."""
+    write_json(folder / "job.json", {**job, "memory_bytes": limits.memory_bytes})
+    what = f"{job['generator']} ({job['task']})"
+    started = time.monotonic()
+    # Idle threads that spin make small networks several times slower on a busy machine.
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with (folder / "log.txt").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hybrid.synthesize.worker", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+    try:
+        events = _Events(folder / "events.jsonl")
+        while _running(process):
+            events.pass_on(progress)
+            if limits.seconds is not None and time.monotonic() - started > limits.seconds:
+                raise GeneratorError(f"{what} took longer than {limits.seconds:g} s", mend="raise time_limit")
+        events.pass_on(progress)
+    finally:
+        _end(process)
+    _check(folder, process.returncode, what, limits)
+
+
+def _running(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the worker and all it started, if it still runs."""
+    if process.poll() is not None:
+        return
+    for how, wait in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, how)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            continue
+        return
+
+
+def _check(folder: Path, status: int, what: str, limits: Limits) -> None:
+    if status == OUT_OF_MEMORY:
+        allowed = "" if limits.memory_bytes is None else f" of {limits.memory_bytes / 2**30:.2g} GiB"
+        raise GeneratorError(
+            f"{what} needed more memory than the limit{allowed}",
+            mend="raise memory_limit, learn from fewer records or states, or use cart",
+        )
+    result = folder / "result.json"
+    if status != 0 or not result.is_file():
+        ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        hint = "memory may have run out: free some, or learn from fewer records" if status == -signal.SIGKILL else ""
+        raise GeneratorError(f"the worker of {what} {ended}", mend=hint, values=_tail(folder / "log.txt"))
+    problems = json.loads(result.read_text(encoding="utf-8"))["problems"]
+    if problems:
+        raise GeneratorError([Problem(*problem) for problem in problems])
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-2000:] if log.is_file() else ""
+
+
+class _Events:
+    """Reads the lines a worker adds to its events."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read = path, 0
+
+    def pass_on(self, progress: Progress) -> None:
+        if not self._path.is_file():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            step, done, total, values = json.loads(line)
+            progress(step, done, total, **values)

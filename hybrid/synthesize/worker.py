@@ -1,0 +1,121 @@
+"""The process a generator runs in: reads a job folder, works, writes what came out.
+
+Started as ``python -m hybrid.synthesize.worker FOLDER`` by :mod:`hybrid.synthesize.job`, which documents the
+folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more memory than it may.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError, HybridError
+from hybrid.synthesize.base import Encoded, Feature
+
+OUT_OF_MEMORY = 77
+"""Exit status when the memory limit was passed."""
+ORPHANED = 78
+"""Exit status when the parent process was gone."""
+WATCH_SECONDS = 0.2
+
+
+def main(folder: Path) -> None:
+    """Do the job in ``folder``; ``result.json`` is written last."""
+    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    threading.Thread(target=_watch, args=(folder, os.getppid(), job["memory_bytes"]), daemon=True).start()
+    try:
+        _learn(folder, job) if job["task"] == "learn" else _draw(folder, job)
+        result: dict[str, Any] = {"problems": []}
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except HybridError as error:
+        result = {"problems": [[problem.message, problem.mend, problem.values] for problem in error.problems]}
+    except Exception as error:  # noqa: BLE001  (any library may throw anything)
+        traceback.print_exc()
+        message = f"{job['generator']} failed to {job['task']} ({type(error).__name__})"
+        mend = "--debug shows its own words; more records or a smaller learning rate may help"
+        result = {"problems": [[message, mend, str(error)]]}
+    write_json(folder / "result.json", result)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    temporary.replace(path)
+
+
+def write_columns(path: Path, columns: Any) -> None:
+    """Write encoded columns as Parquet, named by their position."""
+    pq.write_table(pa.table({str(at): pa.array(values) for at, values in enumerate(columns)}), path)
+
+
+def read_columns(path: Path) -> list[Array]:
+    """Read what :func:`write_columns` wrote."""
+    table = pq.read_table(path)
+    return [table.column(at).to_numpy() for at in range(table.num_columns)]
+
+
+def _learn(folder: Path, job: dict[str, Any]) -> None:
+    from hybrid.synthesize.registry import REGISTRY
+
+    generator = REGISTRY[job["generator"]]
+    data = Encoded([Feature(**feature) for feature in job["features"]], read_columns(folder / "data.parquet"))
+    options = generator.Options.model_validate(job["options"])
+    with (folder / "events.jsonl").open("a", encoding="utf-8", buffering=1) as events:
+
+        def progress(step: str, done: int, total: int | None = None, **values: float) -> None:
+            events.write(json.dumps([step, done, total, values]) + "\n")
+
+        model = generator.learn(data, options, job["seed"], progress)
+    (folder / "model").mkdir(mode=0o700)
+    model.save(folder / "model")
+
+
+def _draw(folder: Path, job: dict[str, Any]) -> None:
+    from hybrid.synthesize.registry import REGISTRY
+
+    try:
+        model = REGISTRY[job["generator"]].load(Path(job["model"]))
+    except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
+        traceback.print_exc()
+        raise GeneratorError(
+            f"{job['generator']}: the saved model cannot be read ({type(error).__name__})", mend="train it again"
+        ) from None
+    write_columns(folder / "drawn.parquet", model.draw(job["n_rows"], job["seed"]))
+
+
+def _watch(folder: Path, parent: int, memory_bytes: int | None) -> None:
+    while True:
+        if os.getppid() != parent:
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(ORPHANED)
+        if memory_bytes is not None and _peak_bytes() > memory_bytes:
+            os._exit(OUT_OF_MEMORY)
+        time.sleep(WATCH_SECONDS)
+
+
+def _peak_bytes() -> int:
+    """The most memory this process held so far. Linux carries getrusage's figure over from the parent."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
