@@ -47,7 +47,8 @@ def layout_of(path: Path, separator: str = ",", encoding: str = "utf-8") -> Layo
     plain: set[str] = set()
     for row in rows:
         for name, field in zip(names, row, strict=False):
-            needless = field.startswith('"') and not _needs_quotes(_unquoted(field), separator)
+            alone_and_empty = field == '""' and len(names) == 1
+            needless = field.startswith('"') and not alone_and_empty and not _needs_quotes(_unquoted(field), separator)
             (quoted if needless else plain).add(name)
     return Layout(
         line_end="\r\n" if bare.partition("\n")[0].endswith("\r") else "\n",

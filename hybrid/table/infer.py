@@ -87,7 +87,7 @@ def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
         return Kind.BOOLEAN
     if all(_INTEGER.match(text) for text in texts):
         return Kind.INTEGER if all(_fits(text) for text in texts) else Kind.CATEGORICAL
-    if all(_is_decimal(text, mark) for text in texts):
+    if all(_is_decimal(text, mark) and not text.startswith("+") for text in texts):
         return Kind.DECIMAL
     if date_format is not None:
         return Kind.DATETIME if "%H" in date_format else Kind.DATE

@@ -1,0 +1,87 @@
+"""Train and control: disjoint, complete, by seed, and one person never on both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid.errors import ConfigError, DataError
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.options import SplitOptions
+from hybrid.table.split import split
+
+modest = settings(max_examples=60, deadline=None)
+
+
+def table(keys: list[int | None]) -> Table:
+    columns = (Column("row", Role.INSENSITIVE, Kind.INTEGER), Column("person", Role.IDENTIFIER, Kind.INTEGER))
+    frame = pd.DataFrame({"row": pd.Series(range(len(keys)), dtype="Int64"), "person": pd.Series(keys, dtype="Int64")})
+    return Table(frame, Schema(columns))
+
+
+@modest
+@given(st.integers(2, 200), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_disjoint_complete_and_of_the_asked_size(n: int, share: float, seed: int) -> None:
+    whole = table(list(range(n)))
+    if not 0 < round(share * n) < n:
+        with pytest.raises(DataError, match="leaves one side"):
+            split(whole, SplitOptions(control=share), np.random.default_rng(seed))
+        return
+    train, control = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
+    assert control is not None
+    assert len(control) == round(share * n)
+    rows = [*train.frame["row"], *control.frame["row"]]
+    assert sorted(rows) == list(range(n))
+    assert train.frame["row"].is_monotonic_increasing
+    assert control.frame["row"].is_monotonic_increasing
+    again, _ = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
+    pd.testing.assert_frame_equal(again.frame, train.frame)
+
+
+@modest
+@given(st.lists(st.integers(0, 8) | st.none(), min_size=4, max_size=60), st.integers(0, 2**32))
+def test_one_person_is_on_one_side(keys: list[int | None], seed: int) -> None:
+    whole = table(keys)
+    try:
+        train, control = split(whole, SplitOptions(control=0.5, key="person"), np.random.default_rng(seed))
+    except DataError:
+        assert len({key for key in keys if key is not None}) + keys.count(None) <= 2
+        return
+    assert control is not None
+    assert not set(train.frame["person"].dropna()) & set(control.frame["person"].dropna())
+    assert len(train) + len(control) == len(keys)
+    people = len({key for key in keys if key is not None}) + keys.count(None)
+    in_control = control.frame["person"].nunique() + int(control.frame["person"].isna().sum())
+    assert in_control == round(0.5 * people)
+
+
+def test_everybody_is_as_likely_to_be_control() -> None:
+    whole = table(list(range(10)))
+    counts = np.zeros(10)
+    for seed in range(600):
+        _, control = split(whole, SplitOptions(control=0.3), np.random.default_rng(seed))
+        assert control is not None
+        counts[control.frame["row"].to_numpy(dtype=int)] += 1
+    assert np.all(np.abs(counts / 600 - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 600))
+
+
+def test_no_control() -> None:
+    whole = table([1, 2])
+    train, control = split(whole, SplitOptions(control=0), np.random.default_rng(0))
+    assert control is None
+    assert train is whole
+
+
+def test_unknown_key() -> None:
+    with pytest.raises(ConfigError, match=r"split\.key names the column 'perosn'"):
+        split(table([1, 2]), SplitOptions(key="perosn"), np.random.default_rng(0))
+
+
+def test_the_whole_table_is_not_changed() -> None:
+    whole = table([3, 1, 2, 1])
+    before = whole.frame.copy()
+    split(whole, SplitOptions(control=0.5, key="person"), np.random.default_rng(0))
+    pd.testing.assert_frame_equal(whole.frame, before)
