@@ -4,8 +4,9 @@ Cells
 -----
 While values are drawn, a column is one array of *cells*. For integers, booleans and categories a cell is a
 hierarchy leaf (int32; the missing leaf is missing): what is restored is always a value of the domain. For
-decimals, dates and datetimes a cell is the value itself (float64 or datetime64[us]; NaN or NaT is missing),
-because every value inside an interval belongs to it, whether a record has it or not.
+decimals, dates and datetimes, and for integers whose hierarchy is one of intervals, a cell is the value itself
+(float64 or datetime64[us]; NaN or NaT is missing), because every value inside an interval belongs to it, whether a
+record has it or not.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.arrays import Array
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Column, Kind, Table
-from hybrid.transition.grid import Grid, grid_of
+from hybrid.transition.grid import Grid, grid_of, has_grid
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Domain:
         Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the
         missing leaf. Empty for categories and booleans.
     grid : Grid or None
-        For decimals and dates: the values a node can take between its bounds.
+        For columns whose cells are values: those a node can take between its bounds.
     """
 
     column: Column
@@ -67,7 +68,7 @@ class Domain:
         """Cells that hold the values of these leaves; shape and order as ``leaves``."""
         if self.grid is None:
             return leaves.astype(np.int32, copy=False)
-        values: Array = self.hierarchy.leaves[leaves]
+        values: Array = self.hierarchy.leaves[leaves].astype(self.grid.dtype, copy=False)
         if self.hierarchy.missing_leaf is not None:
             values[leaves == self.hierarchy.missing_leaf] = _missing_value(self.kind)
         return values
@@ -81,9 +82,9 @@ class Domain:
     def uniform(self, nodes: Array, rng: np.random.Generator) -> Array:
         """A cell below each node, every value the column could write equally likely.
 
-        Integers, booleans and categories: over the leaves. Decimals: over the numbers with the column's
-        decimals inside the node's bounds. Dates: over the days; datetimes: over the units of the column's
-        format. A root label never gives missing, unless the domain holds nothing else.
+        Integers: over the integers below the node. Booleans and categories: over the leaves. Decimals: over the
+        numbers with the column's decimals inside the node's bounds. Dates: over the days; datetimes: over the units
+        of the column's format. A root label never gives missing, unless the domain holds nothing else.
         """
         if self.grid is None:
             return self.uniform_leaves(nodes, rng).astype(np.int32)
@@ -122,7 +123,7 @@ class Domain:
         on_grid = self.grid.usable[nodes]
         if on_grid.all():
             return self.grid.nearest(nodes, positions)
-        cells = np.empty(len(nodes), dtype=self.hierarchy.leaves.dtype)
+        cells = np.empty(len(nodes), dtype=self.grid.dtype)
         cells[on_grid] = self.grid.nearest(nodes[on_grid], positions[on_grid])
         cells[~on_grid] = self.cells(self._nearest_leaves(nodes[~on_grid], positions[~on_grid]))
         return cells
@@ -142,7 +143,7 @@ class Domain:
     def series(self, cells: Array) -> pd.Series:
         """The column of these cells, in the dtype of its kind."""
         if self.grid is not None:
-            return pd.Series(cells)
+            return pd.Series(cells).astype("Int64") if self.kind is Kind.INTEGER else pd.Series(cells)
         missing_leaf = self.hierarchy.missing_leaf
         missing = np.zeros(len(cells), dtype=bool) if missing_leaf is None else cells == missing_leaf
         if self.kind is Kind.INTEGER:
@@ -195,7 +196,7 @@ def domain_of(column: Column, hierarchy: Hierarchy, dtype: object) -> Domain:
         present = np.unique(nodes)
         n_leaves[present] = np.bincount(nodes, minlength=hierarchy.n_nodes)[present]
         n_values[present] = np.bincount(nodes[~missing], minlength=hierarchy.n_nodes)[present]
-    grid = grid_of(column, hierarchy, axis[~missing], n_values) if _has_grid(column.kind) else None
+    grid = grid_of(column, hierarchy, axis[~missing], n_values) if has_grid(hierarchy) else None
     return Domain(column, hierarchy, dtype, order, rank, first, n_leaves, n_values, axis, grid)
 
 
@@ -214,12 +215,8 @@ def assemble(labels: LabelTable, restored: dict[str, pd.Series]) -> Table:
     return Table(pd.DataFrame(columns, index=pd.RangeIndex(len(labels))), labels.schema)
 
 
-def _has_grid(kind: Kind) -> bool:
-    return kind is Kind.DECIMAL or kind.is_temporal
-
-
 def _missing_value(kind: Kind) -> object:
-    return np.nan if kind is Kind.DECIMAL else np.datetime64("NaT")
+    return np.datetime64("NaT") if kind.is_temporal else np.nan
 
 
 def _axis(hierarchy: Hierarchy, missing: Array) -> Array:

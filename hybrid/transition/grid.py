@@ -1,8 +1,9 @@
-"""The values an interval of decimals or dates can take: those its column can write."""
+"""The values an interval of numbers or dates can take: those its column can write."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ MOST_DECIMALS = 9
 """Numbers that need more digits after the point are drawn without steps."""
 _MICROSECONDS = {"%f": 1, "%S": 10**6, "%T": 10**6, "%s": 10**6, "%M": 60 * 10**6, "%H": 3600 * 10**6}
 _DAY = 24 * 3600 * 10**6
+_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,9 @@ class Grid:
     Parameters
     ----------
     kind : Kind
-        Decimal, date or datetime.
+        Integer, decimal, date or datetime.
     decimals : int or None
-        Digits after the point of a decimal column; None for values without steps, and for dates.
+        Digits after the point of a decimal column, 0 for integers; None for values without steps, and for dates.
     unit : int
         Microseconds from one date to the next; 1 for decimals.
     low, high : numpy.ndarray, shape (n_nodes,), float64 (no steps) or int64
@@ -41,6 +43,11 @@ class Grid:
     low: Array
     high: Array
     usable: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Float64 for numbers (integers too), datetime64[us] for dates and datetimes."""
+        return np.dtype("datetime64[us]" if self.kind.is_temporal else "float64")
 
     @property
     def step(self) -> float:
@@ -82,14 +89,27 @@ class Grid:
         return dates
 
 
+def has_grid(hierarchy: Hierarchy) -> bool:
+    """Whether values between the leaves can belong to a node.
+
+    Of decimals and dates always; of integers where the hierarchy is one of intervals (not all integers are listed)
+    and float64 holds them all.
+    """
+    if hierarchy.kind is Kind.INTEGER:
+        edges = [hierarchy.low, hierarchy.high]
+        small = all(edge.min(initial=0) > -_EXACT and edge.max(initial=0) < _EXACT for edge in edges)
+        return hierarchy.intervals and small
+    return hierarchy.kind is Kind.DECIMAL or hierarchy.kind.is_temporal
+
+
 def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array) -> Grid:
     """Lay the grid of a decimal or temporal column over its hierarchy's nodes.
 
     Parameters
     ----------
     column : Column
-        Its format gives the step: the decimals, or the smallest unit of the date format (a day for dates).
-        Without declared decimals, as many as the hierarchy's values need; no steps beyond
+        Its format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
+        for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
         :data:`MOST_DECIMALS`.
     hierarchy : Hierarchy
         Bounds of the nodes.
@@ -124,20 +144,18 @@ def _unit(column: Column) -> int:
 
 
 def _decimals(column: Column, values: Array, edges: list[Array]) -> int | None:
-    wanted = column.format.decimals
+    wanted = 0 if column.kind is Kind.INTEGER else column.format.decimals
     if wanted is None:
         fits = (d for d in range(MOST_DECIMALS + 1) if np.array_equal(np.round(values, d), values))
         wanted = next(fits, None)
     largest = max((float(np.abs(edge).max()) for edge in edges if len(edge)), default=0.0)
-    exact = wanted is not None and wanted <= MOST_DECIMALS and largest * 10.0**wanted < 2.0**53
+    exact = wanted is not None and wanted <= MOST_DECIMALS and largest * 10.0**wanted < _EXACT
     return wanted if exact else None
 
 
 def _steps(edges: list[Array], decimals: int) -> list[Array]:
-    """First and last step inside the bounds; a bound that is a step itself stays, whatever its last bit."""
-    scaled = [edge * 10.0**decimals for edge in edges]
-    nearest = [np.round(edge) for edge in scaled]
-    is_step = [np.round(step / 10.0**decimals, decimals) == edge for step, edge in zip(nearest, edges, strict=True)]
-    low = np.where(is_step[0], nearest[0], np.ceil(scaled[0]))
-    high = np.where(is_step[1], nearest[1], np.floor(scaled[1]))
+    """First and last step inside the bounds, exact to the last bit of the bounds."""
+    low, high = (np.round(edge * 10.0**decimals) for edge in edges)
+    low += np.round(low / 10.0**decimals, decimals) < edges[0]
+    high -= np.round(high / 10.0**decimals, decimals) > edges[1]
     return [low.astype(np.int64), high.astype(np.int64)]
