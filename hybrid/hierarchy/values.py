@@ -12,7 +12,7 @@ from hybrid.errors import HierarchyError, Problem
 from hybrid.hierarchy.hierarchy import MOST_LISTED, PLAIN_DTYPES
 from hybrid.table import DTYPES, Column
 from hybrid.table.infer import Parsed, parse
-from hybrid.table.write import as_text
+from hybrid.table.text import as_text
 
 
 def distinct_values(values: pd.Series, column: Column) -> Array:
