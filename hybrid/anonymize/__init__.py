@@ -4,13 +4,16 @@ from hybrid.anonymize.checks import check, k_reached, l_reached
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.stage import anonymize
+from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
 
 __all__ = [
     "AnonymizationResult",
     "AnonymizeOptions",
     "AnonymizedTable",
+    "TradeoffPoint",
     "anonymize",
     "check",
     "k_reached",
     "l_reached",
+    "tradeoff",
 ]

@@ -69,10 +69,21 @@ class Found:
         """Records that are suppressed at every node below too."""
         return self.n_suppressed if self.certain is self.suppressed else int(self.certain_counts.sum())
 
-    def classes(self, rows: Array | slice = slice(None)) -> float:
-        """Number of classes that these rows (whole classes) form."""
-        size = self.size_of_row[rows]
-        return float(np.round((self.counts[rows] / np.maximum(size, 1)).sum()))
+    @cached_property
+    def class_share(self) -> Array:
+        """Part of its class that each distinct row makes up; sums to the number of classes. Shape (n_distinct,)."""
+        share: Array = self.counts / np.maximum(self.size_of_row, 1)
+        return share
+
+    @cached_property
+    def n_groups(self) -> int:
+        """Number of classes, violating ones included."""
+        return round(float(self.class_share.sum()))
+
+    @cached_property
+    def n_kept(self) -> int:
+        """Number of classes that hold."""
+        return round(float(self.class_share.sum() - self.class_share @ self.suppressed.astype(np.float64)))
 
 
 @dataclass(frozen=True)

@@ -44,19 +44,15 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
     -------
     Solution or Nothing
     """
-    state = _State(checker, loss, allowed)
+    run = Search(checker, loss, allowed)
     if allowed == 0:
-        state.probe_pairs()
-    size = checker.lattice.size
-    while (node := state.next()) is not None:
-        state.visit(node)
-        if state.checked % 64 == 0:
-            progress("search", int(np.count_nonzero(~(state.bounds <= state.value))), size, checked=state.checked)
-    return state.outcome()
+        run.probe_pairs()
+    run.finish(progress)
+    return run.outcome()
 
 
 @dataclass
-class _State:
+class Search:
     """Bounds of all nodes (infinite where a node is done or ruled out) and the best node so far."""
 
     checker: Checker
@@ -79,6 +75,15 @@ class _State:
     def value(self) -> float:
         """Loss of the best node so far."""
         return np.inf if self.best is None else self.best[1].value
+
+    def finish(self, progress: Progress = silent) -> None:
+        """Look at nodes until none can be better than the best."""
+        size = self.checker.lattice.size
+        while (node := self.next()) is not None:
+            self.visit(node)
+            if self.checked % 64 == 0:
+                ruled_out = int(np.count_nonzero(~(self.bounds <= self.value)))
+                progress("search", ruled_out, size, checked=self.checked)
 
     def next(self) -> Node | None:
         """The node to look at: the highest open one over the one of least bound."""
@@ -112,10 +117,11 @@ class _State:
         if self.fewest < 0 or found.n_suppressed < self.fewest:
             self.fewest, self.fewest_at = found.n_suppressed, node
         if found.n_suppressed <= self.allowed and found.n_suppressed < n_records:
-            self._propose(node, found)
-        self._conclude(node, found)
+            self.propose(node, found)
+        self.conclude(node, found)
 
-    def _propose(self, node: Node, found: Found) -> None:
+    def propose(self, node: Node, found: Found) -> None:
+        """Take a feasible node as the best if it is better."""
         score = self.loss.score(node, found)
         order = self.checker.lattice.order
         if score.value < self.value or (
@@ -123,7 +129,8 @@ class _State:
         ):
             self.best = node, score, found
 
-    def _conclude(self, node: Node, found: Found) -> None:
+    def conclude(self, node: Node, found: Found) -> None:
+        """What a node says about the others."""
         at_or_below = tuple(slice(0, position + 1) for position in node)
         at_or_above = tuple(slice(position, None) for position in node)
         hopeless = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records

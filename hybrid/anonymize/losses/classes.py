@@ -48,18 +48,17 @@ class AverageClassSize:
 
     def below(self, found: Found) -> Bound:
         """Every kept class of size s falls into at most s // k kept ones."""
-        kept = ~found.certain & (found.counts > 0)
-        size = found.size_of_row[kept]
-        most = float((found.counts[kept] / size * (size // self.k)).sum())
+        kept = found.class_share * ~found.certain
+        most = float(kept @ (found.size_of_row // self.k))
         return Bound.constant(self.records.n_records / (most + 1) * _UNDER, len(self.lattice.axes))
 
     def above(self, found: Found) -> float:
         """No more classes than here."""
-        return self.records.n_records / max(found.classes(), 1.0) * _UNDER
+        return self.records.n_records / max(found.n_groups, 1) * _UNDER
 
     def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
         """Records per class, the suppressed ones being one class."""
-        classes = found.classes(~found.suppressed) + (found.n_suppressed > 0)
+        classes = found.n_kept + (found.n_suppressed > 0)
         return Score(self.records.n_records / classes)
 
 

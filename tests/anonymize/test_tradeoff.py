@@ -1,0 +1,67 @@
+"""Every point of the curve is the optimum that a search of its own finds."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+
+import pytest
+from conftest import Q8
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slow_search import Problem, best_node, problems
+from test_exact import LOSSES, MODELS
+
+from hybrid.anonymize import AnonymizeOptions, tradeoff
+from hybrid.anonymize.dense import search
+from hybrid.anonymize.options import LossOptions
+from hybrid.anonymize.task import prepare
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    problems(),
+    st.sets(st.integers(1, 6), min_size=1, max_size=3),
+    st.sets(st.sampled_from([0.0, 0.1, 0.3, 1.0]), min_size=1),
+    LOSSES,
+    st.lists(MODELS, max_size=1),
+)
+def test_every_point_is_optimal(
+    problem: Problem, ks: set[int], limits: set[float], loss: LossOptions, models: list[dict]
+) -> None:
+    models = [{**model, "attribute": "secret"} for model in models]
+    options = AnonymizeOptions(loss=loss, models=models)
+    points = tradeoff(problem.table(), problem.hierarchies(), options, sorted(ks), sorted(limits))
+    assert [(point.k, point.suppression_limit) for point in points] == [
+        (k, x) for k in sorted(ks) for x in sorted(limits)
+    ]
+    for point in points:
+        alone = options.model_copy(update={"k": point.k, "suppression_limit": point.suppression_limit})
+        expected = best_node(problem, alone)
+        assert (point.loss is None) == (expected is None)
+        if expected is not None:
+            assert point.loss == pytest.approx(expected[1], abs=2e-9, rel=1e-9)
+            assert point.gap == 0
+
+
+def test_the_family_costs_less_than_its_members(adult: Callable) -> None:
+    table, hierarchies = adult(Q8)
+    ks, limits = (2, 3, 5, 10, 20), (0.0, 0.01, 0.02, 0.05, 0.1)
+    started = time.process_time()
+    points = tradeoff(table, hierarchies, AnonymizeOptions(), ks, limits)
+    together = time.process_time() - started
+    assert len(points) == 25
+    alone = 0.0
+    for point in points:
+        options = AnonymizeOptions(k=point.k, suppression_limit=point.suppression_limit)
+        started = time.process_time()
+        task = prepare(table, hierarchies, options, None)
+        solution = search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
+        alone += time.process_time() - started
+        assert dict(zip(Q8, task.lattice.levels(solution.node), strict=True)) == point.levels
+        assert solution.score.value == point.loss and solution.found.n_suppressed == point.suppressed
+    print(f"25 optima: {together:.2f} s together, {alone:.2f} s one by one")
+    by_key = {(point.k, point.suppression_limit): point.loss for point in points}
+    assert all(by_key[k, a] >= by_key[k, b] for k in ks for a, b in itertools.pairwise(limits))
+    assert all(by_key[a, x] <= by_key[b, x] for x in limits for a, b in itertools.pairwise(ks))
