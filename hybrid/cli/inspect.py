@@ -84,7 +84,8 @@ def metrics(as_json: AsJson = False) -> None:
     if as_json:
         console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
         return
-    grid = Grid("family", "metric", "better", "says", "needs")
     for metric in REGISTRY.values():
-        grid.add_row(metric.family, metric.name, metric.direction, metric.sentence, ", ".join(metric.needs))
-    console.out.print(grid)
+        needs = f"  (needs {', '.join(metric.needs)})" if metric.needs else ""
+        console.out.print(
+            f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"
+        )
