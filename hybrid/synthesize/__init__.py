@@ -3,11 +3,11 @@
 from hybrid.synthesize.base import Encoded, Encoding, Feature, Generator, Model
 from hybrid.synthesize.fitted import FittedGenerator, fit
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.registry import REGISTRY, Availability, availability
+from hybrid.synthesize.registry import REGISTRY, availability
+from hybrid.synthesize.saved import load_generator, save_generator
 
 __all__ = [
     "REGISTRY",
-    "Availability",
     "Encoded",
     "Encoding",
     "Feature",
@@ -17,4 +17,6 @@ __all__ = [
     "SynthesizeOptions",
     "availability",
     "fit",
+    "load_generator",
+    "save_generator",
 ]

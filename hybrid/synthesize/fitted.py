@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from hybrid.errors import GeneratorError, HybridError
+from hybrid.fingerprint import fingerprint, library_versions
 from hybrid.progress import Progress, silent
 from hybrid.randomness import stream
-from hybrid.synthesize.base import Model
+from hybrid.synthesize.base import Encoded, Model
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.job import learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
+
+VERSIONED = ("hybrid-release", "numpy", "scikit-learn", "torch", "sdv", "ctgan", "realtabformer", "transformers")
+"""Distributions whose versions decide what a model is."""
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What a model was trained on and with: equal records (but for ``seconds``) mean equal models on a CPU.
+
+    ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those of
+    :data:`VERSIONED` that are installed.
+    """
+
+    trained_on: str
+    options: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, str]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -29,11 +50,14 @@ class FittedGenerator:
         Turns what the model draws into a table.
     model : Model or None
         None if no column varies: then there is nothing to learn.
+    record : TrainingRecord or None
+        What it was trained on; :func:`fit` sets it.
     """
 
     name: str
     codec: Codec
     model: Model | None
+    record: TrainingRecord | None = None
 
     def sample(self, n_rows: int, seed: int) -> Table:
         """Draw exactly ``n_rows`` (0 or more) new rows.
@@ -88,17 +112,25 @@ def fit(table: Table, options: SynthesizeOptions, seed: int, progress: Progress 
     """
     generator, own = options.plugin, options.resolve()
     require(generator)
+    started = time.perf_counter()
     codec = Codec(table, generator.encoding(own))
-    if not codec.features:
-        return FittedGenerator(generator.name, codec, None)
-    data = codec.encode(table, stream(seed, "encode"))
-    model: Model
+    model = _learn(codec.encode(table, stream(seed, "encode")), options, seed, progress) if codec.features else None
+    record = TrainingRecord(
+        trained_on=fingerprint(table),
+        options=own.model_dump(mode="json"),
+        seed=seed,
+        versions=library_versions(*VERSIONED),
+        seconds=time.perf_counter() - started,
+    )
+    return FittedGenerator(generator.name, codec, model, record)
+
+
+def _learn(data: Encoded, options: SynthesizeOptions, seed: int, progress: Progress) -> Model:
+    generator, own = options.plugin, options.resolve()
     if options.isolate and generator.requires:
-        model = learn_isolated(generator.name, data, own, seed, progress, options.limits)
-    else:
-        with _blamed_on(generator.name, "learn"):
-            model = generator.learn(data, own, seed, progress)
-    return FittedGenerator(generator.name, codec, model)
+        return learn_isolated(generator.name, data, own, seed, progress, options.limits)
+    with _blamed_on(generator.name, "learn"):
+        return generator.learn(data, own, seed, progress)
 
 
 @contextmanager

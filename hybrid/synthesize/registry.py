@@ -9,12 +9,14 @@ from typing import Any
 from hybrid.errors import MissingExtraError
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.cart import Cart
+from hybrid.synthesize.copula import Copula
 from hybrid.synthesize.ctgan import Ctgan
 from hybrid.synthesize.realtabformer import Realtabformer
 from hybrid.synthesize.tabddpm import Tabddpm
+from hybrid.synthesize.tvae import Tvae
 
 REGISTRY: dict[str, Generator] = {
-    generator.name: generator for generator in (Cart(), Ctgan(), Tabddpm(), Realtabformer())
+    generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer())
 }
 """Every generator by name. A new one is one file and one entry here."""
 
