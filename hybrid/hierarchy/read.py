@@ -41,7 +41,7 @@ def read_rows(path: Path) -> Rows:
     text = _read_text(path)
     if not text.strip():
         raise HierarchyError(f"{path}: the file is empty", mend="write one line per value: value, label, ..., *")
-    rows = max((_split(text, separator) for separator in SEPARATORS), key=_fitness)
+    rows = _split(text, _best_separator(text))
     width = max(map(len, rows))
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
@@ -56,6 +56,15 @@ def read_rows(path: Path) -> Rows:
             mend="give every value a label on every level",
         )
     return rows
+
+
+def separator_of(path: Path) -> str:
+    """The character between the fields of a CSV hierarchy; errors as :func:`read_rows`."""
+    return _best_separator(_read_text(path))
+
+
+def _best_separator(text: str) -> str:
+    return max(SEPARATORS, key=lambda separator: _fitness(_split(text, separator)))
 
 
 def _split(text: str, separator: str) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
     names = np.array([_field(label) for label in hierarchy.labels], dtype=object)
     rows = names[hierarchy.node_of[: hierarchy.missing_leaf]]
     write_text(path, "".join(";".join(row) + "\n" for row in rows))
+
+
+def csv_line(row: Sequence[str], separator: str) -> str:
+    """One line of a CSV hierarchy."""
+    return separator.join(map(_field, row)) + "\n"
 
 
 def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:

@@ -1,0 +1,33 @@
+"""What a check found: fine, worth knowing, or wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hybrid.errors import Problem
+
+Level = Literal["ok", "note", "error"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of ``hybrid check``.
+
+    Parameters
+    ----------
+    level : "ok", "note" or "error"
+        With an error nothing can run; a note is for the user to decide.
+    message, mend, values : str
+        As in :class:`hybrid.errors.Problem`: no cell values but in ``values``.
+    """
+
+    level: Level
+    message: str
+    mend: str = ""
+    values: str = ""
+
+    @classmethod
+    def error(cls, problem: Problem) -> Finding:
+        """An error that is a problem of an exception."""
+        return cls("error", problem.message, problem.mend, problem.values)

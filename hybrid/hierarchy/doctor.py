@@ -1,0 +1,189 @@
+"""Look at a hierarchy, find what is wrong or useless in it, and add values to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.errors import HierarchyError, Problem
+from hybrid.findings import Finding
+from hybrid.hierarchy.hierarchy import MISSING, MOST_LISTED, Hierarchy
+from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
+from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of
+from hybrid.hierarchy.save import csv_line
+from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
+from hybrid.table import Column
+from hybrid.table.write import write_text
+
+
+@dataclass(frozen=True)
+class LevelSummary:
+    """One level of a hierarchy on the data it is for.
+
+    Parameters
+    ----------
+    level : int
+        0 is the values themselves.
+    labels : int
+        Labels that occur in the data.
+    share : float
+        Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level.
+    smallest, median : int
+        Rows of the rarest label, and of the median one.
+    alone : int
+        Rows whose label no other row has.
+    examples : tuple of str
+        The commonest labels, at most five. Private: on level 0 these are cell values.
+    """
+
+    level: int
+    labels: int
+    share: float
+    smallest: int
+    median: int
+    alone: int
+    examples: tuple[str, ...]
+
+
+def summarize(hierarchy: Hierarchy, values: pd.Series) -> list[LevelSummary]:
+    """What each level of a hierarchy makes of a column, from the values to the root.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Covers all values.
+    values : pandas.Series, shape (n,), n > 0
+        The column.
+    """
+    leaves = hierarchy.encode(values)
+    return [_summary(hierarchy, level, hierarchy.node_of[leaves, level]) for level in range(hierarchy.n_levels)]
+
+
+def _summary(hierarchy: Hierarchy, level: int, nodes: Array) -> LevelSummary:
+    present, counts = np.unique(nodes, return_counts=True)
+    commonest = present[np.argsort(-counts, kind="stable")[:5]]
+    return LevelSummary(
+        level=level,
+        labels=len(present),
+        share=float(hierarchy.share[nodes].mean()),
+        smallest=int(counts.min()),
+        median=int(np.median(counts)),
+        alone=int((counts == 1).sum()),
+        examples=tuple(hierarchy.labels[node] for node in commonest),
+    )
+
+
+def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
+    """Everything that is wrong, or of no use, in a hierarchy file.
+
+    Parameters
+    ----------
+    path : Path
+        CSV or YAML.
+    column, values
+        What it is for.
+
+    Returns
+    -------
+    list of Finding
+        Errors (malformed, not nested, several roots, values not covered); or "ok", and notes about levels that
+        change nothing and values of the file that the data does not have.
+    """
+    try:
+        hierarchy = load_hierarchy(path, column, values)
+    except HierarchyError as error:
+        return [Finding.error(problem) for problem in error.problems]
+    found = [
+        Finding("ok", f"{path}: {hierarchy.n_levels} levels cover all {values.nunique()} values of {column.name!r}")
+    ]
+    for level in range(1, hierarchy.n_levels):
+        below, above = (len(np.unique(hierarchy.node_of[:, at])) for at in (level - 1, level))
+        if below == above and not (hierarchy.intervals and level == 1):
+            message = f"{path}: level {level} joins nothing that level {level - 1} does not join"
+            found.append(Finding("note", message, "remove the level: it only makes the search longer"))
+    unused = hierarchy.n_leaves - (hierarchy.missing_leaf is not None) - values.nunique()
+    if unused > 0:
+        message = f"{path}: {unused} values of the hierarchy do not occur in the data"
+        found.append(Finding("note", message, "fine if they could occur: they count as part of the domain"))
+    if hierarchy.n_levels == 2 and values.nunique() > 2:
+        message = f"{path}: between the values and the root there is no level"
+        found.append(Finding("note", message, "add groups in between, so that less is lost"))
+    return found
+
+
+def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
+    """The values of a column that its hierarchy file lacks, as the column writes them, sorted.
+
+    Raises
+    ------
+    HierarchyError
+        The file is malformed.
+    """
+    present = distinct_values(values, column)
+    hierarchy = read_hierarchy(path, column, values)
+    known = pd.Index(hierarchy.leaves[: hierarchy.missing_leaf])
+    return texts_of(present[~pd.Index(present).isin(known)], column)
+
+
+def extend(path: Path, column: Column, new: Sequence[str], like: str | None = None) -> int:
+    """Add values to a CSV hierarchy; the lines that are there stay as they are.
+
+    Parameters
+    ----------
+    path : Path
+        The file; replaced whole or not at all.
+    column : Column
+        Whose values they are; decides how texts compare ("05" is no integer).
+    new : sequence of str
+        Values as the column writes them. Those the file already has are left out.
+    like : str, optional
+        A value of the file whose labels the new values get. Not given: a new value stays itself on every level
+        below the root, until somebody groups it.
+
+    Returns
+    -------
+    int
+        How many lines were added.
+
+    Raises
+    ------
+    HierarchyError
+        The file is YAML or malformed, a value is not of the column's kind, or ``like`` is not in the file.
+    OutputError
+        The file cannot be written.
+    """
+    if path.suffix.lower() in YAML_SUFFIXES:
+        raise HierarchyError(
+            f"{path}: values can be added to CSV hierarchies only",
+            mend="edit the file: list the values in a tree or in groups (or set others); intervals, dates and masks "
+            "cover every value",
+        )
+    rows = read_rows(path)
+    bad = [new[i] for i in parse_texts(list(new), column).bad] + [text for text in new if text in ("", MISSING)]
+    if bad:
+        raise HierarchyError(
+            Problem(f"{len(bad)} of the new values are not {column.kind}, as {column.name!r} is", values=_some(bad))
+        )
+    model = next((row for row in rows if row[0] == like), None)
+    if like is not None and model is None:
+        raise HierarchyError(f"{path}: the value to be copied is not in the file", mend="name one that is", values=like)
+    known = {row[0] for row in rows}
+    root = rows[0][-1]
+    width = len(rows[0])
+    added = [text for text in dict.fromkeys(new) if text not in known]
+    lines = [(text, *model[1:]) if model else (*(text,) * (width - 1), root) for text in added]
+    if lines:
+        separator = separator_of(path)
+        before = path.read_bytes().decode("utf-8-sig")
+        gap = "" if before.endswith("\n") else "\n"
+        write_text(path, before + gap + "".join(csv_line(line, separator) for line in lines))
+    return len(lines)
+
+
+def _some(texts: list[str]) -> str:
+    return ", ".join(texts[:MOST_LISTED])
