@@ -130,6 +130,26 @@ def test_a_category_with_20000_values():
     assert isinstance(fit(table, options(steps=3, sampling_steps=3), 1).sample(100, 1), Table)
 
 
+def test_overfitting_on_purpose_stops_at_the_ratio_asked_for():
+    table = people(120).only(["age", "job", "children", "ill"])
+    seen = []
+    own = options(steps=3000, batch_size=108, layers=(128, 128), lr=5e-3, lr_decay="none", overfit=1.1)
+    tell = lambda step, done, total=None, **values: seen.append((done, values["eval_loss"]))  # noqa: E731
+    model = fit(table, own, 1, tell)
+    lowest = min(loss for _, loss in seen)
+    assert seen[-1][0] < 3000
+    assert seen[-1][1] >= 1.1 * lowest
+    assert all(loss < 1.1 * min(earlier for _, earlier in seen[: at + 1]) for at, (_, loss) in enumerate(seen[:-1]))
+    pd.testing.assert_frame_equal(model.sample(50, 1).frame, fit(table, own, 1).sample(50, 1).frame)
+
+
+def test_overfitting_that_is_not_reached_is_an_error_and_one_takes_the_minimum():
+    table = people(100).only(["age", "job"])
+    with pytest.raises(GeneratorError, match="not 5"):
+        fit(table, options(overfit=5), 1)
+    assert len(fit(table, options(overfit=1), 1).sample(10, 1)) == 10
+
+
 def test_an_interrupt_ends_the_training():
     def interrupt(step, done, total=None, **values):
         raise KeyboardInterrupt

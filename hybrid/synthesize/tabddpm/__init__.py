@@ -36,6 +36,7 @@ class Tabddpm:
             "likelihood": False,
             "sampling_steps": 1000,
             "batch_size": 4096,
+            "lr": 1e-3,
             "steps": 30_000,
         },
         "thesis": {"epochs": 1000, "lr": 1e-4, "layers": (256, 256, 256), "dropout": 0.1},

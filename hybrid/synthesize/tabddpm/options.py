@@ -18,7 +18,7 @@ class TabddpmOptions(Options):
     """Passes over the training records; if given, it takes the place of ``steps``."""
     batch_size: int = Field(default=1024, ge=1)
     """Records per step; drawn without replacement within an epoch."""
-    lr: float = Field(default=2e-3, gt=0)
+    lr: float = Field(default=4e-3, gt=0)
     """Learning rate of Adam at the first step."""
     lr_decay: Literal["linear", "none"] = "linear"
     """linear: the learning rate falls to 0 at the last step."""
@@ -38,6 +38,9 @@ class TabddpmOptions(Options):
     likelihood: bool = True
     """Multiply the predicted categories by the likelihood of the noisy one, so that the network only has to learn
     what the other columns say."""
+    overfit: float | None = Field(default=None, ge=1, le=10)
+    """For research on memorization: hold back a tenth of the records and stop when their loss is this many times
+    its minimum; 1: take the weights at the minimum. null: no records are held back, all steps are made."""
     sampling_steps: int = Field(default=50, ge=1)
     """Denoising steps per record; quality saturates well below the 1000 of Kotelnikov et al."""
     gpu: bool = True

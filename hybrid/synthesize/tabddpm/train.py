@@ -18,6 +18,7 @@ from hybrid.progress import Progress
 from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
 from hybrid.synthesize.tabddpm.network import Denoiser
 from hybrid.synthesize.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.tabddpm.watch import Watch
 
 REPORT_EVERY = 50
 """Steps between two progress reports; the loss told is their mean."""
@@ -45,8 +46,9 @@ def train(
     Raises
     ------
     GeneratorError
-        The loss is no number any more.
+        The loss is no number any more, or did not overfit as far as asked.
     """
+    watch, states, numbers = _hold_back(diffusion, states, numbers, options, rng)
     batch = min(options.batch_size, len(states))
     total = options.steps if options.epochs is None else options.epochs * -(-len(states) // batch)
     optimizer = torch.optim.AdamW(network.parameters(), lr=options.lr, weight_decay=options.weight_decay)
@@ -64,9 +66,25 @@ def train(
         _average(averaged, network, min(options.ema, (step + 1) / (step + 10)))
         losses.append(loss.detach())
         if len(losses) == REPORT_EVERY or step + 1 == total:
-            _report(losses, step + 1, total, progress)
+            watched = {} if watch is None else {"eval_loss": watch.look(averaged)}
+            _report(losses, step + 1, total, progress, watched)
             losses = []
-    return averaged
+            if watch is not None and watch.done:
+                break
+    return averaged if watch is None else watch.result(averaged)
+
+
+def _hold_back(
+    diffusion: Diffusion, states: Tensor, numbers: Tensor, options: TabddpmOptions, rng: torch.Generator
+) -> tuple[Watch | None, Tensor, Tensor]:
+    """Part a tenth of the records from the others, if overfitting is to be watched."""
+    if options.overfit is None:
+        return None, states, numbers
+    if len(states) < 2:
+        raise GeneratorError("tabddpm: overfit needs two records or more")
+    order = torch.randperm(len(states), generator=rng, device=states.device)
+    held, kept = order.tensor_split([max(1, len(states) // 10)])
+    return Watch(diffusion, states[held], numbers[held], options.overfit), states[kept], numbers[kept]
 
 
 def _batches(n: int, size: int, rng: torch.Generator, device: torch.device) -> Iterator[Tensor]:
@@ -95,11 +113,11 @@ def _average(averaged: Denoiser, network: Denoiser, decay: float) -> None:
     torch._foreach_lerp_(list(averaged.parameters()), list(network.parameters()), 1 - decay)
 
 
-def _report(losses: list[Tensor], done: int, total: int, progress: Progress) -> None:
+def _report(losses: list[Tensor], done: int, total: int, progress: Progress, watched: dict[str, float]) -> None:
     loss = float(torch.stack(losses).mean())
     if not loss < float("inf"):
         raise GeneratorError(
             f"tabddpm: the loss is no number any more after {done} of {total} steps",
             mend="set a smaller learning rate (synthesize.options.lr)",
         )
-    progress(STEP, done, total, loss=loss)
+    progress(STEP, done, total, loss=loss, **watched)

@@ -1,0 +1,85 @@
+"""Watch the loss on records held back, to stop at its minimum or at a given distance past it.
+
+Imported only where torch is needed.
+"""
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from hybrid.errors import GeneratorError
+from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
+from hybrid.synthesize.tabddpm.network import Denoiser
+
+ROUNDS = 8
+"""Noisy versions of every held-back record whose losses are averaged; the same ones at every look."""
+
+
+@dataclass
+class Watch:
+    """The validation loss over time, relative to its minimum so far.
+
+    Parameters
+    ----------
+    diffusion : Diffusion
+        The noise process.
+    states, numbers : Tensor
+        The held-back records.
+    ratio : float
+        1: keep the weights with the lowest loss. More: stop when the loss is that many times the lowest so far.
+    """
+
+    diffusion: Diffusion
+    states: Tensor
+    numbers: Tensor
+    ratio: float
+    lowest: float = field(default=float("inf"), init=False)
+    reached: float = field(default=1.0, init=False)
+    best: Denoiser | None = field(default=None, init=False)
+
+    @torch.no_grad()
+    def look(self, averaged: Denoiser) -> float:
+        """Measure the loss, remember the lowest; afterwards :attr:`done` tells whether to stop."""
+        n = len(self.states)
+        rng = torch.Generator(self.states.device).manual_seed(0)
+        total = 0.0
+        for part in range(ROUNDS):
+            places = (torch.arange(n, device=self.states.device) * 0.6180339887 + part / ROUNDS) % 1
+            total += float(self.diffusion.loss(averaged, self.states, self.numbers, places * LAST_TIME, rng))
+        loss = total / ROUNDS
+        self.reached = max(self.reached, loss / self.lowest) if loss >= self.lowest else 1.0
+        if loss < self.lowest:
+            self.lowest = loss
+            self.best = copy.deepcopy(averaged) if self.ratio == 1 else None
+        return loss
+
+    @property
+    def done(self) -> bool:
+        """Whether the loss is far enough past its minimum."""
+        return self.ratio > 1 and self.reached >= self.ratio
+
+    def result(self, averaged: Denoiser) -> Denoiser:
+        """The network that was asked for.
+
+        Raises
+        ------
+        GeneratorError
+            Training ended before the loss was so far past its minimum.
+        """
+        if self.ratio == 1:
+            return averaged if self.best is None else self.best
+        if not self.done:
+            raise GeneratorError(
+                f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not {self.ratio:g}",
+                mend="set more steps, lr_decay: none, a larger learning rate or larger layers",
+            )
+        return averaged
