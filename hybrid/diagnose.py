@@ -1,0 +1,175 @@
+"""Everything about a configuration and its data that can be said without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.task import prepare
+from hybrid.config import RunConfig
+from hybrid.errors import HybridError, Problem
+from hybrid.evaluate.run import check_options
+from hybrid.findings import Finding
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchies
+from hybrid.randomness import stream
+from hybrid.release.policy import load_policy
+from hybrid.synthesize.registry import require
+from hybrid.table import Kind, Role, Table
+from hybrid.table.infer import ambiguous_dates
+from hybrid.table.profile import giveaways, looks_like_identifier, unique_share
+from hybrid.table.read import read_table
+from hybrid.table.split import split
+from hybrid.table.text import as_text
+
+T = TypeVar("T")
+MANY_TEXTS = 1000
+"""Categories beyond which generators need much memory and learn little."""
+
+
+def diagnose(config: RunConfig) -> list[Finding]:
+    """Check everything that can be checked without running; all problems, not the first.
+
+    Parameters
+    ----------
+    config : RunConfig
+        As :func:`hybrid.config.load_config` gives it.
+
+    Returns
+    -------
+    list of Finding
+        What is fine, then errors, then notes. Messages hold no cell values.
+    """
+    findings: list[Finding] = []
+    table = _attempt(findings, lambda: read_table(config.data_path, config.data))
+    _attempt(findings, lambda: load_policy(None if config.policy is None else config.path(config.policy)))
+    if not config.synthesize.is_off:
+        _attempt(findings, lambda: require(config.synthesize.plugin))
+    if table is not None:
+        findings = [_size(table), *findings]
+        findings += _stages(config, table)
+        findings += _notes(table)
+    order = {"ok": 0, "error": 1, "note": 2}
+    return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:
+    """What the work gives; or None, and its problems among the findings."""
+    try:
+        return work()
+    except HybridError as error:
+        findings += [Finding.error(problem) for problem in error.problems]
+        return None
+
+
+def _size(table: Table) -> Finding:
+    schema = table.schema
+    targets = f", {len(schema.targets)} targets" if schema.targets else ""
+    return Finding(
+        "ok",
+        f"{len(table):,} rows, {len(schema)} columns, {len(schema.identifiers)} identifiers, "
+        f"{len(schema.quasi_identifiers)} quasi-identifiers, {len(schema.sensitive)} sensitive{targets}",
+    )
+
+
+def _stages(config: RunConfig, table: Table) -> list[Finding]:
+    """Whether each stage can do what it is asked on this table."""
+    findings: list[Finding] = []
+    _attempt(findings, lambda: check_options(config.evaluate, table.schema))
+    findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
+    parts = _attempt(findings, lambda: split(table, config.split, stream(0, "split")))
+    options = config.anonymize
+    if options is None:
+        return findings
+    hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_paths))
+    if hierarchies is not None:
+        findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
+    train = table if parts is None else parts[0]
+    findings += [Finding.error(problem) for problem in _impossible(options, train)]
+    if hierarchies is not None and not any(finding.level == "error" for finding in findings):
+        findings += _prepared(options, train, hierarchies)
+    return findings
+
+
+def _prepared(options: AnonymizeOptions, train: Table, hierarchies: Mapping[str, Hierarchy]) -> list[Finding]:
+    findings: list[Finding] = []
+    if options.population is None:
+        _attempt(findings, lambda: prepare(train.without_identifiers(), hierarchies, options, None))
+    levels = [hierarchies[name].n_levels for name in train.schema.quasi_identifiers]
+    nodes = 1
+    for n in levels:
+        nodes *= n
+    return [*findings, Finding("ok", f"{nodes:,} combinations of levels to choose from")]
+
+
+def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
+    by = config.sample.by if isinstance(config.sample.by, list) else []
+    for key, names in (("sample.by", by), ("sample.groups", config.sample.groups)):
+        unknown = [name for name in names if name not in table.schema]
+        if unknown:
+            yield Problem(f"{key}: no such column: {', '.join(unknown)}", f"one of: {', '.join(table.schema.names)}")
+
+
+def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
+    if options.k > len(train):
+        yield Problem(
+            f"anonymize.k is {options.k}, and the training part has {len(train)} rows", "use a smaller k, or more rows"
+        )
+    for model in options.models:
+        wanted = getattr(model, "l", 1)
+        name = getattr(model, "attribute", None)
+        if name in train.schema.names and train.frame[name].nunique() < wanted:
+            yield Problem(
+                f"{model.model}: {wanted:g} different values of {name!r} are wanted in every class, and the column "
+                f"has {train.frame[name].nunique()}",
+                "use a smaller l, or another sensitive column",
+            )
+
+
+def _notes(table: Table) -> Iterator[Finding]:
+    schema = table.schema
+    names = schema.quasi_identifiers
+    if names:
+        share = unique_share(table, names)
+        yield Finding("note", f"{100 * share:.1f} % of rows are unique on the quasi-identifiers")
+    for column in schema:
+        yield from _column_notes(table, column.name)
+    others = [column.name for column in schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]
+    for teller, told in giveaways(table, names, others):
+        yield Finding(
+            "note",
+            f"{teller!r} gives {told!r} away: each of its values goes with one value of that quasi-identifier",
+            f"make {teller!r} a quasi-identifier too, or leave it out of the file",
+        )
+
+
+def _column_notes(table: Table, name: str) -> Iterator[Finding]:
+    column, values = table.schema[name], table.frame[name]
+    distinct = int(values.nunique())
+    if distinct == 0:
+        yield Finding("note", f"{name!r} has no values at all", "it stays empty; leave it out of the file if you can")
+    elif distinct == 1 and not values.isna().any():
+        yield Finding("note", f"{name!r} has the same value in every row", "it stays as it is")
+    if column.role is Role.IDENTIFIER:
+        return
+    if looks_like_identifier(column, values):
+        yield Finding(
+            "note",
+            f"{name!r} looks like an identifier: {distinct:,} different values in {int(values.notna().sum()):,} rows",
+            f"set data.columns.{name}.role: identifier, unless it says nothing about who somebody is",
+        )
+    elif column.kind is Kind.CATEGORICAL and column.role is not Role.QUASI_IDENTIFIER and distinct > MANY_TEXTS:
+        yield Finding(
+            "note",
+            f"{name!r} has {distinct:,} different texts: generators need much memory for it and learn little",
+            "group its values in the file, or leave it out",
+        )
+    if column.kind.is_temporal and column.format.arrow_type is None and distinct:
+        texts = as_text(values.dropna().drop_duplicates(), column)
+        if ambiguous_dates(list(texts.str.strip()), column.format.date_format):
+            yield Finding(
+                "note",
+                f"{name!r} is read as {column.format.date_format}, and every value could be read the other way round",
+                f"say which with data.columns.{name}.format",
+            )

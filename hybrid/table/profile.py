@@ -1,0 +1,97 @@
+"""What stands out in a table: rows that are unique, columns that name people or give other columns away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.table.schema import Column, Kind, Table
+
+_NAMES_PEOPLE = re.compile(
+    r"(^|[^a-z])(id|uuid|guid|ssn|mrn|iban|e?mail|phone|mobile|fax|passport|licen[cs]e|account|user_?name|"
+    r"(first|last|full|sur|given|family|patient|customer)_?name)([^a-z]|$)|(^|[a-z])Id$",
+)
+_FEW = 20
+"""In tables with fewer rows every column may be unique by chance."""
+
+
+def looks_like_identifier(column: Column, values: pd.Series) -> bool:
+    """Whether a column seems to name one person each.
+
+    Parameters
+    ----------
+    column : Column
+        Its name and kind.
+    values : pandas.Series, shape (n,)
+        The column.
+
+    Returns
+    -------
+    bool
+        True for texts and integers that never repeat in 20 rows or more, and for columns whose name says so and
+        more than half of whose values are different. Decimals, dates and booleans measure, they do not name.
+    """
+    if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
+        return False
+    known, distinct = int(values.notna().sum()), int(values.nunique())
+    named = _NAMES_PEOPLE.search(column.name.lower()) is not None
+    if named and distinct > known / 2 and known > 1:
+        return True
+    return known >= _FEW and distinct == known
+
+
+def unique_share(table: Table, names: Sequence[str]) -> float:
+    """Share of rows whose values in these columns no other row has, 0..1; missing is a value like others."""
+    if not names or not len(table):
+        return 0.0
+    group = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        group = _numbered(group, _codes(table.frame[name]))
+    return float((np.bincount(group) == 1).sum() / len(table))
+
+
+def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
+    """Columns that tell another column's value exactly.
+
+    Parameters
+    ----------
+    table : Table
+        The records.
+    of : sequence of str
+        Columns that should not be told.
+    among : sequence of str
+        Columns that might tell.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs (teller, told): equal values of the first always go with equal values of the second. Columns whose
+        values occur less than five times on average are left out: those tell everything by chance.
+    """
+    codes = {name: _codes(table.frame[name]) for name in {*of, *among}}
+    size = {name: int(code.max()) + 1 for name, code in codes.items() if len(code)}
+    tellers = [name for name in among if name in size and 1 < size[name] <= len(table) / 5]
+    return [
+        (teller, told)
+        for teller in tellers
+        for told in of
+        if teller != told
+        and 1 < size[told] <= size[teller]
+        and int(_numbered(codes[teller], codes[told]).max()) + 1 == size[teller]
+    ]
+
+
+def _codes(values: pd.Series) -> Array:
+    codes: Array = pd.factorize(values, use_na_sentinel=False)[0]
+    return codes
+
+
+def _numbered(group: Array, codes: Array) -> Array:
+    """Numbers 0.. of the pairs that occur."""
+    pairs = group * (int(codes.max()) + 1) + codes
+    numbers: Array = pd.factorize(pairs)[0]
+    return numbers
