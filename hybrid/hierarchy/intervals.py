@@ -83,7 +83,9 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
     labels = [[names[code] for code in cells.codes] for cells in levels for names in [_labels(cells, whole)]]
     digits = 0 if whole else column.format.decimals
     ends = _Cells(np.zeros(len(leaves), dtype=np.int64), [low], [high])
-    bounds = [_bounds(cells, digits, leaves) for cells in [*levels, ends]]
+    bounds = [_bounds(cells, digits, leaves) for cells in levels]
+    first, last = _bounds(ends, digits, leaves)
+    bounds.append((np.minimum(first, leaves[0]), np.maximum(last, leaves[-1])))
     return from_levels(
         column.name,
         column.kind,

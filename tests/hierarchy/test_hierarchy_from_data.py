@@ -1,0 +1,91 @@
+"""Hierarchies suggested from data cover it, are nested, and stay readable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, series, tenths
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.errors import HierarchyError
+from hybrid.hierarchy.build import build_hierarchy
+from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes, quantiles
+from hybrid.table import Kind
+
+
+@modest
+@given(st.one_of(integers.map(lambda v: (v, Kind.INTEGER)), (tenths | floats).map(lambda v: (v, Kind.DECIMAL))))
+def test_equal_widths_cover_anything(drawn: tuple[list, Kind]) -> None:
+    values, kind = drawn
+    data = series([*values, None], kind)
+    hierarchy = build_hierarchy(equal_width(column(kind), data), column(kind), data)
+    check_tree(hierarchy)
+    hierarchy.encode(data)
+    middle = np.quantile(np.array(values, dtype=float), [0.01, 0.99])
+    inside = data[data.between(*middle)].nunique()
+    assert len(set(labels_at(hierarchy, data, 1))) <= max(inside, 1) + 24
+
+
+@modest
+@given(st.one_of(integers.map(lambda v: (v, Kind.INTEGER)), (tenths | floats).map(lambda v: (v, Kind.DECIMAL))))
+def test_quantiles_cover_anything(drawn: tuple[list, Kind]) -> None:
+    values, kind = drawn
+    data = series([*values, None], kind)
+    try:
+        spec = quantiles(column(kind), data)
+    except HierarchyError:
+        assert len(set(values)) == 1 or max(np.unique(values, return_counts=True)[1]) > 1
+        return
+    hierarchy = build_hierarchy(spec, column(kind), data)
+    check_tree(hierarchy)
+    hierarchy.encode(data)
+
+
+def test_round_widths_and_open_ends() -> None:
+    ages = series([*range(17, 80), 90], Kind.INTEGER)
+    assert [int(width) for width in equal_width(column(Kind.INTEGER), ages).widths] == [5, 10, 20]
+    costs = pd.Series(np.r_[np.linspace(100, 5000, 1000), 250_000.0])
+    spec = equal_width(column(Kind.DECIMAL), costs)
+    assert [float(width) for width in spec.widths] == [500, 1000, 2000]
+    assert spec.top == 6000
+    assert spec.bottom is None
+
+
+def test_quantiles_hold_equally_many(rng: np.random.Generator) -> None:
+    data = pd.Series(rng.lognormal(size=4000))
+    hierarchy = build_hierarchy(quantiles(column(Kind.DECIMAL), data), column(Kind.DECIMAL), data)
+    for level, count in enumerate((16, 8, 4, 2), start=1):
+        sizes = np.unique(hierarchy.node_at(data, level), return_counts=True)[1]
+        assert len(sizes) == count
+        assert np.abs(sizes - 4000 / count).max() <= 2
+    assert not any(f"{data.min():.6f}" in label or f"{data.max():.6f}" in label for label in hierarchy.labels[4000:])
+
+
+def test_quantiles_of_nonsense() -> None:
+    with pytest.raises(HierarchyError, match="divide"):
+        quantiles(column(Kind.INTEGER), series([1, 2], Kind.INTEGER), (8, 3))
+    with pytest.raises(HierarchyError, match="too few"):
+        quantiles(column(Kind.INTEGER), series([1, 1], Kind.INTEGER))
+
+
+def test_frequent_values_stay() -> None:
+    jobs = series(["cook"] * 9 + ["clerk"] * 5 + ["smith"] * 3 + ["judge", "diver"], Kind.CATEGORICAL)
+    spec = by_frequency(column(Kind.CATEGORICAL), jobs, (3, 1))
+    hierarchy = build_hierarchy(spec, column(Kind.CATEGORICAL), jobs)
+    distinct = series(["cook", "clerk", "smith", "judge", "diver"], Kind.CATEGORICAL)
+    assert labels_at(hierarchy, distinct, 1) == ["cook", "clerk", "smith", "Other", "Other"]
+    assert labels_at(hierarchy, distinct, 2) == ["cook", "Other", "Other", "Other", "Other"]
+    named = series(["Other", "Other", "x", "y"], Kind.CATEGORICAL)
+    assert by_frequency(column(Kind.CATEGORICAL), named).others == "Other values"
+
+
+def test_calendar_and_prefixes() -> None:
+    short = series(["2024-01-01", "2025-01-01"], Kind.DATE)
+    assert calendar(short).levels == ("month", "quarter", "year")
+    assert calendar(series(["1950-01-01", "2025-01-01"], Kind.DATE)).levels[-1] == "decade"
+    codes = series(["12345", "12999"], Kind.CATEGORICAL)
+    assert prefixes(column(Kind.CATEGORICAL), codes).keep == (4, 3, 2, 1)
+    mixed = series(["A01.1", "B2"], Kind.CATEGORICAL)
+    assert prefixes(column(Kind.CATEGORICAL), mixed).length == "hide"
