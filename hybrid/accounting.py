@@ -19,7 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.errors import ConfigError
+from hybrid.sampling import SampleOptions
+from hybrid.table import Schema
 
 _MOST_TERMS = 400
 """Terms of a binomial tail; each is at most half of the one before, since gamma >= 1 - (1 - beta)**2 > beta."""
@@ -237,6 +240,43 @@ def explain(
         "generator included, keeps this. A second release from the same records does not add up by this theorem."
     )
     return Explanation(True, conditions, found, text)
+
+
+def explain_run(
+    anonymize: AnonymizeOptions,
+    sample: SampleOptions,
+    schema: Schema,
+    *,
+    reads_originals: bool,
+    sampled_first: bool = False,
+) -> Explanation:
+    """Check the conditions for the options of a run; see :func:`explain`.
+
+    Parameters
+    ----------
+    anonymize, sample : AnonymizeOptions, SampleOptions
+        Of the run.
+    schema : Schema
+        The table's columns without identifiers.
+    reads_originals : bool
+        What ``Transition.reads_originals`` says of the transition's options.
+    sampled_first : bool
+        Whether sampling comes before anonymizing; the pipeline of this package anonymizes first.
+    """
+    independent = sample.method == "beta" or (
+        sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
+    )
+    fixed = anonymize.recoding == "global" and set(schema.quasi_identifiers) <= set(anonymize.levels)
+    return explain(
+        k=anonymize.k,
+        beta=sample.beta if sample.method != "none" else 1.0,
+        sampled_independently=independent,
+        sampled_first=sampled_first,
+        levels_fixed=fixed,
+        small_classes_left_out=anonymize.suppression_limit == 1 and not anonymize.models,
+        labels_only=set(schema.names) == set(schema.quasi_identifiers),
+        values_read=reads_originals,
+    )
 
 
 def _what_is_left(k: int, beta: float, unmet: Sequence[str]) -> str:

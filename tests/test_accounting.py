@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from hybrid.accounting import epsilon_for, explain, guarantee, least_epsilon
+from hybrid.accounting import epsilon_for, explain, explain_run, guarantee, least_epsilon
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.errors import ConfigError
+from hybrid.sampling import SampleOptions
+from hybrid.table import Column, Kind, Role, Schema
 
 ALL_MET = {
     "sampled_independently": True,
@@ -114,3 +117,22 @@ def test_explains_what_does_not_hold_without_inventing_a_number(broken):
 
 def test_no_sampling_promises_nothing():
     assert not explain(k=20, beta=1.0, **ALL_MET).holds
+
+
+def test_explains_the_options_of_a_run():
+    schema = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.INTEGER) for name in "ab"))
+    anonymize = AnonymizeOptions(k=20, levels={"a": 1, "b": 2}, suppression_limit=1.0)
+    sample = SampleOptions(method="beta", beta=0.1)
+    assert explain_run(anonymize, sample, schema, reads_originals=False, sampled_first=True).holds
+    assert not explain_run(anonymize, sample, schema, reads_originals=False).holds
+    weaker = [
+        (AnonymizeOptions(k=20, levels={"a": 1}, suppression_limit=1.0), sample, schema),
+        (AnonymizeOptions(k=20, levels={"a": 1, "b": 2}, suppression_limit=0.5), sample, schema),
+        (anonymize, SampleOptions(method="simple", beta=0.1), schema),
+        (anonymize, SampleOptions(method="stratified", beta=0.1, minimum=2), schema),
+        (anonymize, SampleOptions(beta=0.1), schema),
+        (anonymize, sample, Schema((*schema, Column("c", Role.SENSITIVE, Kind.INTEGER)))),
+    ]
+    for case in weaker:
+        said = explain_run(*case, reads_originals=False, sampled_first=True)
+        assert sum(not condition.met for condition in said.conditions) == 1
