@@ -1,0 +1,65 @@
+"""From a data file to a guessed configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybrid.guess.hierarchies import guess_hierarchy
+from hybrid.guess.reading import guess_reading
+from hybrid.guess.roles import guess_roles
+from hybrid.guess.write import GuessedColumn, GuessedConfig
+from hybrid.table import Role
+from hybrid.table.infer import ambiguous_dates
+from hybrid.table.profile import unique_share
+from hybrid.table.read import read_table
+from hybrid.table.text import as_text
+
+MANY_COMBINATIONS = 8
+"""Quasi-identifiers beyond which somebody should think again."""
+
+
+def guess_config(path: Path) -> GuessedConfig:
+    """Guess a configuration from a table: how to read it, roles, kinds, hierarchies.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV or Parquet file.
+
+    Returns
+    -------
+    GuessedConfig
+        Not written yet; :attr:`GuessedConfig.notes` says what to think about first.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
+    options = guess_reading(path)
+    table = read_table(path, options)
+    roles = guess_roles(table)
+    columns = []
+    for column in table.schema:
+        guessed = roles[column.name]
+        values = table.frame[column.name]
+        is_quasi = guessed.role is Role.QUASI_IDENTIFIER
+        hierarchy = guess_hierarchy(column, values) if is_quasi else None
+        columns.append(GuessedColumn(column, guessed, hierarchy))
+    names = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    notes = [f"{len(table):,} rows, {len(table.schema)} columns, {len(names)} guessed quasi-identifiers"]
+    if names:
+        share = 100 * unique_share(table, names)
+        notes.append(f"{share:.1f} % of rows are unique on them: {', '.join(names)}")
+    else:
+        notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+    if len(names) > MANY_COMBINATIONS:
+        notes.append(f"{len(names)} quasi-identifiers are many: every one that nobody outside knows costs utility")
+    if not any(guessed.role is Role.SENSITIVE for guessed in roles.values()):
+        notes.append("no column looks sensitive: give that role to what an attacker wants to learn")
+    for column in table.schema:
+        if column.kind.is_temporal and column.format.arrow_type is None:
+            texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
+            if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
+                notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
+    return GuessedConfig(path, options, table, tuple(columns), tuple(notes))

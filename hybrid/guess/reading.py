@@ -1,0 +1,126 @@
+"""Guess how a file is to be read: separator, encoding, decimal mark, missing markers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import islice
+from pathlib import Path
+
+from hybrid.table import Column, Kind, Table
+from hybrid.table.infer import parse
+from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.read import PARQUET_SUFFIXES, read_table
+
+SEPARATORS = (",", ";", "\t", "|")
+MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+"""Texts that mean "missing" wherever they stand."""
+MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknown")
+"""Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
+_DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
+_DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
+_SAMPLE_BYTES = 1_000_000
+_SAMPLE_ROWS = 1000
+
+
+def guess_reading(path: Path) -> DataOptions:
+    """How to read a file; ``options.columns`` holds only kinds that differ from what reading infers.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV or Parquet file.
+
+    Returns
+    -------
+    DataOptions
+        ``path`` is the file's name.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read at all.
+    """
+    options = DataOptions(path=path.name)
+    if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
+        options = _guess_csv(path)
+    table = read_table(path, options)
+    found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
+    options = options.model_copy(update={"missing": ("", *found)})
+    table = read_table(path, options) if found else table
+    return options.model_copy(update={"columns": _kinds(table)})
+
+
+def _guess_csv(path: Path) -> DataOptions:
+    with path.open("rb") as file:
+        start = file.read(_SAMPLE_BYTES)
+    encoding = "utf-8"
+    try:
+        # The sample may end inside a character.
+        start.decode(encoding) if len(start) < _SAMPLE_BYTES else start[: start.rfind(b"\n") + 1].decode(encoding)
+    except UnicodeDecodeError:
+        encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    lines = start.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
+    if len(start) == _SAMPLE_BYTES:
+        lines = lines[:-1]
+    separator = max(SEPARATORS, key=lambda candidate: _fitness(lines, candidate))
+    cells = [cell.strip() for row in _rows(lines, separator)[1:] for cell in row]
+    comma = sum(bool(_DECIMAL_COMMA.match(cell)) for cell in cells)
+    point = sum(bool(_DECIMAL_POINT.match(cell)) for cell in cells)
+    decimal = "," if comma > point else "."
+    return DataOptions.model_validate(
+        {"path": path.name, "separator": separator, "encoding": encoding, "decimal": decimal}
+    )
+
+
+def _rows(lines: list[str], separator: str) -> list[list[str]]:
+    try:
+        rows = list(islice(csv.reader(lines, delimiter=separator), _SAMPLE_ROWS))
+    except csv.Error:
+        return [[]]
+    return [row for row in rows if row] or [[]]
+
+
+def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
+    """Share of rows that are as long as the header, and how long; one column explains nothing."""
+    rows = _rows(lines, separator)
+    width = len(rows[0])
+    if width < 2:
+        return 0.0, width
+    return sum(len(row) == width for row in rows) / len(rows), width
+
+
+def _is_marker(marker: str, table: Table) -> list[bool]:
+    """For each column of texts whether the marker stands in it for a missing value."""
+    return [_stands_in(marker, column, table) for column in table.schema if column.kind is Kind.CATEGORICAL]
+
+
+def _stands_in(marker: str, column: Column, table: Table) -> bool:
+    texts = [str(text) for text in table.frame[column.name].cat.categories]
+    if marker not in texts:
+        return False
+    rest = [text for text in texts if text not in MARKERS and text not in MARKERS_AMONG_NUMBERS]
+    if marker in MARKERS:
+        return True
+    return bool(rest) and parse(rest, mark=column.format.decimal_mark).kind is not Kind.CATEGORICAL
+
+
+_CODE_NAME = re.compile(r"(^|[^a-z])(zip|zip_?code|post_?code|postal(_?code)?|plz|fips)([^a-z]|$)")
+
+
+def is_code(name: str) -> bool:
+    """Whether a column of numbers is called like a code, whose digits are a place and not a quantity."""
+    return _CODE_NAME.search(name.lower()) is not None
+
+
+def _kinds(table: Table) -> dict[str, ColumnOptions]:
+    kinds: dict[str, ColumnOptions] = {}
+    for column in table.schema:
+        values = table.frame[column.name]
+        if column.kind is Kind.INTEGER and is_code(column.name):
+            kinds[column.name] = ColumnOptions(kind=Kind.CATEGORICAL)
+        elif column.kind is Kind.DECIMAL and column.format.arrow_type in ("double", "float"):
+            whole = bool(((values.dropna() % 1) == 0).all()) and bool(values.notna().any())
+            if whole and float(values.abs().max()) < 2**53:
+                kinds[column.name] = ColumnOptions(kind=Kind.INTEGER)
+    return kinds
