@@ -18,6 +18,8 @@ from hybrid.arrays import Array
 
 _KEPT = 1 << 22
 """Codes of half the columns that are kept for reuse, in rows of all together (32 MiB)."""
+_WITHOUT_HOLES = 64
+"""More codes than this are numbered without holes."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Checker:
         return mixed_code(halves, self.records.n_distinct)
 
     def _half(self, first: int, positions: Node) -> tuple[Array, int]:
-        """The same for some columns, numbered without holes; the latest ones are kept."""
+        """The same for some columns; the latest ones are kept."""
         key = first, positions
         if key in self._halves:
             self._halves.move_to_end(key)
@@ -137,7 +139,7 @@ class Checker:
         n = self.records.n_distinct
         columns = (self.codes(first + at, position) for at, position in enumerate(positions))
         code, size = mixed_code(columns, n)
-        if size > 1:
+        if size > _WITHOUT_HOLES:
             code, rows = first_of_group(code, size)
             size = len(rows)
         self._halves[key] = code, size

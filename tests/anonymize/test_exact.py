@@ -73,13 +73,13 @@ def assert_optimal(problem: Problem, options: AnonymizeOptions) -> None:
         assert close or sum(result.levels.values()) <= sum(levels)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(), st.integers(1, 6), LIMITS, LOSSES)
 def test_optimum_under_k_anonymity(problem: Problem, k: int, limit: float, loss: LossOptions) -> None:
     assert_optimal(problem, AnonymizeOptions(k=k, suppression_limit=limit, loss=loss))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems(), st.integers(1, 4), LIMITS, LOSSES, st.lists(MODELS, min_size=1, max_size=2))
 def test_optimum_under_models_of_a_sensitive_column(
     problem: Problem, k: int, limit: float, loss: LossOptions, models: list[dict]
@@ -88,7 +88,7 @@ def test_optimum_under_models_of_a_sensitive_column(
     assert_optimal(problem, AnonymizeOptions(k=k, suppression_limit=limit, loss=loss, models=models))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(), st.integers(1, 4), LIMITS, st.data())
 def test_optimum_with_fixed_levels(problem: Problem, k: int, limit: float, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(problem.levels) - 1))
