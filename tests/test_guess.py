@@ -1,0 +1,192 @@
+"""What `hybrid init` writes can be loaded, checked and run right away, whatever the table looks like."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from hybrid.config import RunConfig, load_config
+from hybrid.demo import write_demo
+from hybrid.diagnose import diagnose
+from hybrid.errors import ConfigError, DataError
+from hybrid.guess import GuessedConfig, guess_config
+from hybrid.pipeline import Walk
+from hybrid.table import Kind, Role
+from hybrid.table.read import read_table
+
+
+def _started(data: Path, folder: Path | None = None) -> tuple[GuessedConfig, RunConfig]:
+    """Guess, write, load and check: no errors."""
+    guessed = guess_config(data)
+    path = (folder or data.parent) / "started.yaml"
+    guessed.write(path)
+    config = load_config(path)
+    assert not [finding for finding in diagnose(config) if finding.level == "error"]
+    return guessed, config
+
+
+def _roles(config: RunConfig) -> dict[str, str]:
+    return {name: str(column.role) for name, column in config.data.columns.items()}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
+    write_demo(tmp_path / "demo", 800, format=format)  # type: ignore[arg-type]
+    data = tmp_path / "demo" / f"admissions.{format}"
+    _, config = _started(data, tmp_path / "elsewhere")
+    roles = _roles(config)
+    assert roles["patient_id"] == "identifier"
+    assert roles["diagnosis"] == "sensitive"
+    assert {name for name, role in roles.items() if role == "quasi_identifier"} == {
+        *("age", "sex", "postcode", "nationality", "occupation", "admission_date")
+    }
+    assert config.data.columns["readmitted"].target
+    assert config.data.path == f"../demo/admissions.{format}"
+    walk = Walk(config, seed=1)
+    assert walk.anonymized is not None
+    assert walk.anonymized.result.min_class_size >= 5
+    assert walk.synthetic.schema.names == read_table(data, config.data).schema.names
+
+
+def test_adult_runs_from_a_guess(shared: Path, tmp_path: Path) -> None:
+    guessed, config = _started(shared / "data" / "adult_census" / "adult.csv", tmp_path)
+    assert set(config.data.missing) == {"", "?"}
+    roles = _roles(config)
+    assert {roles[name] for name in ("age", "education", "education-num", "race", "native-country")} == {
+        "quasi_identifier"
+    }
+    assert roles["fnlwgt"] == "insensitive"
+    assert config.data.columns["income"].target
+    assert any("% of rows are unique" in note for note in guessed.notes)
+    assert not any(text in "".join(guessed.notes) for text in ("United-States", "Private"))
+
+
+def test_german_file(tmp_path: Path) -> None:
+    random.seed(1)
+    rows = [
+        f"{i};{random.choice(['Köln', 'Nürnberg', 'Bonn'])};{random.randint(0, 9999)},50;{random.choice('123')}.05.2024"
+        for i in range(50)
+    ]
+    data = tmp_path / "kunden.csv"
+    data.write_bytes(("Nr;Wohnort;Betrag;birth_date\r\n" + "\r\n".join(rows)).encode("cp1252"))
+    _, config = _started(data)
+    assert (config.data.separator, config.data.decimal, config.data.encoding) == (";", ",", "cp1252")
+    kinds = {name: column.kind for name, column in config.data.columns.items()}
+    assert kinds == {"Nr": "integer", "Wohnort": "categorical", "Betrag": "decimal", "birth_date": "date"}
+    assert _roles(config)["Nr"] == "identifier"
+    assert config.data.columns["birth_date"].format == "%d.%m.%Y"
+
+
+def test_missing_markers(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(
+        "weight,grade,plan,day\n70.5,A,None,2024-01-01\n-,B,basic,NULL\nNaN,-,None,2024-01-02\n71,A,?,unknown\n"
+    )
+    config = guess_config(data).options
+    assert set(config.missing) == {"", "-", "NaN", "NULL", "?", "unknown"}
+    frame = read_table(data, config).frame
+    assert frame["weight"].isna().sum() == 2
+    assert frame["plan"].tolist()[:3] == ["None", "basic", "None"]
+
+
+def test_codes_are_no_quantities(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("zip,age\n" + "".join(f"{10000 + i % 40 * 7},{20 + i % 30}\n" for i in range(200)))
+    guessed, config = _started(data)
+    assert config.data.columns["zip"].kind is Kind.CATEGORICAL
+    hierarchy = yaml.safe_load((tmp_path / "hierarchies" / "zip.yaml").read_text())
+    assert hierarchy == {"type": "mask", "keep": [4, 3, 2, 1]}
+    assert guessed.table.schema["age"].kind is Kind.INTEGER
+
+
+def test_whole_numbers_that_pandas_made_floats(tmp_path: Path) -> None:
+    data = tmp_path / "data.parquet"
+    pd.DataFrame({"age": [20, None, 31] * 10, "bmi": [20.5, 21.0, None] * 10}).to_parquet(data)
+    _, config = _started(data)
+    assert config.data.columns["age"].kind is Kind.INTEGER
+    assert config.data.columns["bmi"].kind is Kind.DECIMAL
+
+
+def test_names_and_values_that_yaml_would_misread(tmp_path: Path) -> None:
+    names = ["no", "a: b", "# c", "city", "City", "City?", "état/civil", "'q'", "1", "country, code", "null"]
+    data = tmp_path / "data.csv"
+    header = ",".join(f'"{name}"' for name in names)
+    cells = ("no", "yes: 1", "x#y", "01", "null")
+    rows = [",".join(f'"{cells[(i + j) % 5]}"' for j in range(len(names))) for i in range(40)]
+    data.write_text(header + "\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    guessed, config = _started(data)
+    assert list(config.data.columns) == names
+    assert len({path.name.lower() for path in config.hierarchy_paths.values()}) == len(config.hierarchy_paths) >= 4
+    assert guessed.table.schema["no"].kind is Kind.CATEGORICAL
+
+
+def test_columns_that_say_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,sex,city,x\n" + ",f,Rome,1\n" * 3)
+    _, config = _started(data)
+    assert set(_roles(config).values()) == {"insensitive"}
+    assert config.anonymize is None
+
+
+def test_one_row(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,sex\n5,f\n")
+    guessed = guess_config(data)
+    guessed.write(tmp_path / "started.yaml")
+    assert load_config(tmp_path / "started.yaml").anonymize is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("email", [f"a{i}@b.org" for i in range(30)], Role.IDENTIFIER),
+        ("last_name", ["Li", "Wu"] + [f"N{i}" for i in range(28)], Role.IDENTIFIER),
+        ("reference", [f"{i * 37 % 1009}" for i in range(30)], Role.IDENTIFIER),
+        ("weight", [f"{i * 37 % 1009}.5" for i in range(30)], Role.INSENSITIVE),
+        ("salary", [f"{i % 15}" for i in range(30)], Role.SENSITIVE),
+        ("date_of_birth", [f"1990-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("postage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
+        ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
+    ],
+)
+def test_roles(tmp_path: Path, name: str, values: list[str], role: Role) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(f"{name},other\n" + "".join(f"{value},{i % 4}\n" for i, value in enumerate(values)))
+    (column,) = (c for c in guess_config(data).columns if c.column.name == name)
+    assert column.role.role is role
+
+
+def test_nothing_is_overwritten_unless_told(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,city\n" + "".join(f"{20 + i % 9},T{i % 5}\n" for i in range(40)))
+    guessed = guess_config(data)
+    (tmp_path / "hierarchies").mkdir()
+    (tmp_path / "hierarchies" / "age.yaml").write_text("mine")
+    with pytest.raises(ConfigError, match=r"age\.yaml: the file exists"):
+        guessed.write(tmp_path / "config.yaml")
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["age.yaml", "data.csv"]
+    assert (tmp_path / "hierarchies" / "age.yaml").read_text() == "mine"
+    *_, config = guessed.write(tmp_path / "config.yaml", force=True)
+    assert config == tmp_path / "config.yaml"
+    assert (tmp_path / "hierarchies" / "age.yaml").read_text() != "mine"
+
+
+def test_every_line_of_a_column_is_marked_for_review(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,city\n" + "".join(f"{20 + i % 9},T{i % 5}\n" for i in range(40)))
+    lines = guess_config(data).to_yaml(tmp_path).splitlines()
+    for name in ("age", "city"):
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"    {name}:"))
+        assert lines[at - 1].startswith("    # review: ")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        guess_config(tmp_path / "none.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(DataError, match="empty"):
+        guess_config(tmp_path / "empty.csv")
