@@ -15,6 +15,7 @@ import numpy as np
 from hybrid import sampling, transition
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
 from hybrid.config import RunConfig
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.measure import Evaluation, Stage
@@ -36,6 +37,8 @@ from hybrid.table.split import split
 from hybrid.transition.base import FittedTransition, Restored
 
 T = TypeVar("T")
+SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
+"""Where the trade-off curve is computed, beside the config's own limit."""
 
 
 class Walk:
@@ -119,8 +122,34 @@ class Walk:
         return self._stage(
             "anonymize",
             ("hybrid.anonymize", "hybrid.hierarchy"),
-            (options, self._parts_key),
-            lambda: anonymize(self.train, self.hierarchies, options, self.progress),
+            (options, self._parts_key, self.population),
+            lambda: anonymize(self.train, self.hierarchies, options, self.progress, self.population),
+        )
+
+    @cached_property
+    def population(self) -> Table | None:
+        """The population table of k-map; None where the config names none."""
+        options = self.config.anonymize
+        if options is None or options.population is None:
+            return None
+        known = {name: self.config.data.columns[name] for name in self.train.schema.quasi_identifiers}
+        columns = self.config.data.model_copy(update={"columns": known, "unlisted": "insensitive"})
+        return read_table(self.config.path(options.population), columns)
+
+    @cached_property
+    def trade_off(self) -> list[TradeoffPoint]:
+        """Information loss against suppression at the config's k; empty where the lattice is not searched."""
+        options = self.config.anonymize
+        if options is None or options.engine != "exact" or options.recoding != "global":
+            return []
+        limits = sorted({*SUPPRESSION_LIMITS, options.suppression_limit})
+        return self._stage(
+            "tradeoff",
+            ("hybrid.anonymize", "hybrid.hierarchy"),
+            (options, limits, self._parts_key, self.population),
+            lambda: tradeoff(
+                self.train, self.hierarchies, options, [options.k], limits, self.progress, self.population
+            ),
         )
 
     @cached_property

@@ -17,7 +17,7 @@ from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.redact import public_config
 from hybrid.release.verdict import Verdict
-from hybrid.report import ReportInputs, WalkStep, compare_tables, describe
+from hybrid.report import ReportInputs, TradeOff, WalkStep, compare_tables, describe
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
@@ -48,6 +48,7 @@ def run_report(walk: Walk, created: datetime) -> ReportInputs:
         top_levels={name: tree.n_levels - 1 for name, tree in walk.hierarchies.items()},
         class_sizes_before=None if anonymized is None else _class_sizes(train),
         class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
+        trade_off=tuple(_trade_off(walk)),
         fallbacks=dict(walk.generated.fallbacks),
         comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
         evaluation=walk.evaluation,
@@ -94,6 +95,14 @@ def _steps(walk: Walk) -> Iterator[WalkStep]:
         yield WalkStep("transition", len(walk.restored.table), seconds.get("transition"), note)
     note = config.synthesize.generator
     yield WalkStep("synthesize", len(walk.generated.table), seconds.get("synthesize"), note)
+
+
+def _trade_off(walk: Walk) -> Iterator[TradeOff]:
+    chosen = None if walk.config.anonymize is None else walk.config.anonymize.suppression_limit
+    for point in walk.trade_off:
+        if point.loss is not None and point.suppressed is not None:
+            limit = point.suppression_limit
+            yield TradeOff(limit, point.suppressed / len(walk.train), point.loss, chosen=limit == chosen)
 
 
 def _class_sizes(train: Table) -> Array:

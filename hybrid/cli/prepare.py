@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hybrid.cli import console
 from hybrid.cli.run import ConfigPath, Settings, overrides
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hybrid.findings import Finding
+    from hybrid.pipeline import Walk
+    from hybrid.table import Column
+
+ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
 hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, extend.")
 
 
@@ -17,7 +25,71 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     for command in (demo, init, check):
         app.command()(command)
+    for name, action in (("show", hierarchy_show), ("check", hierarchy_check), ("extend", hierarchy_extend)):
+        hierarchy_app.command(name)(action)
     app.add_typer(hierarchy_app, name="hierarchy")
+
+
+def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
+    """What each level of a column's hierarchy makes of the data."""
+    from rich.table import Table as Grid
+
+    from hybrid.hierarchy.doctor import summarize
+    from hybrid.hierarchy.load import load_hierarchy
+
+    path, described, values = _hierarchy(config, column)
+    grid = Grid("level", "labels", "mean share", "rarest", "median", "alone", "such as")
+    for level in summarize(load_hierarchy(path, described, values), values):
+        numbers = (level.level, level.labels, f"{level.share:.4f}", level.smallest, level.median, level.alone)
+        examples = ", ".join(level.examples) if level.level and console.shows_values() else ""
+        grid.add_row(*map(str, numbers), examples)
+    console.out.print(grid)
+
+
+def hierarchy_check(config: ConfigPath, column: ColumnName) -> None:
+    """Everything that is wrong, or of no use, in a column's hierarchy."""
+    from hybrid.hierarchy.doctor import examine
+
+    path, described, values = _hierarchy(config, column)
+    _report(examine(path, described, values))
+
+
+def hierarchy_extend(
+    config: ConfigPath,
+    column: ColumnName,
+    values: Annotated[list[str] | None, typer.Option("--value", help="A value to add; default: all missing.")] = None,
+    like: Annotated[str | None, typer.Option("--like", help="Copy the labels of this value of the file.")] = None,
+) -> None:
+    """Add values to a column's CSV hierarchy: those the data has and the file lacks, or the given ones."""
+    from hybrid.hierarchy.doctor import extend, uncovered
+
+    path, described, data = _hierarchy(config, column)
+    added = extend(path, described, values or uncovered(path, described, data), like)
+    console.line("ok", f"{path}: {added} values added; put them into the right groups")
+
+
+def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
+    """The hierarchy file of a column, what the column is, and its values."""
+    from hybrid.config import load_config
+    from hybrid.errors import ConfigError
+    from hybrid.table.read import read_table
+
+    loaded = load_config(config)
+    if column not in loaded.hierarchy_paths:
+        having = ", ".join(loaded.hierarchy_paths) or "none"
+        raise ConfigError(f"{config}: the column {column!r} has no hierarchy", mend=f"columns with one: {having}")
+    table = read_table(loaded.data_path, loaded.data)
+    return loaded.hierarchy_paths[column], table.schema[column], table.frame[column]
+
+
+def _report(findings: list[Finding]) -> None:
+    """Print findings; exit code 2 if there is an error among them."""
+    for finding in findings:
+        console.line(finding.level, finding.message, finding.mend)
+        if finding.values and console.shows_values():
+            console.out.print(f"        values: {finding.values}", markup=False)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(2)
 
 
 def demo(
@@ -64,11 +136,20 @@ def check(
         console.out.print(loaded.to_yaml(), markup=False)
         return
     from hybrid.diagnose import diagnose
+    from hybrid.pipeline import Walk
 
     findings = diagnose(loaded)
-    for finding in findings:
-        console.line(finding.level, finding.message, finding.mend)
-        if finding.values and console.shows_values():
-            console.out.print(f"        values: {finding.values}", markup=False)
-    if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(2)
+    if not any(finding.level == "error" for finding in findings):
+        findings += _trade_off(Walk(loaded, seed=0))
+    _report(findings)
+
+
+def _trade_off(walk: Walk) -> list[Finding]:
+    """What suppressing more records would buy, one line."""
+    from hybrid.findings import Finding
+
+    points = [point for point in walk.trade_off if point.loss is not None]
+    if not points or walk.config.anonymize is None:
+        return []
+    curve = ", ".join(f"{100 * point.suppression_limit:g} % {point.loss:.3f}" for point in points)
+    return [Finding("note", f"k={walk.config.anonymize.k}: information loss by suppression limit: {curve}")]
