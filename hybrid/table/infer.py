@@ -207,7 +207,7 @@ def _date_format(texts: list[str], formats: tuple[str, ...]) -> str | None:
     if not texts or not texts[0][:1].isdigit():
         return None
     for candidate in formats:
-        if _to_datetime(texts[:1], candidate).notna().all() and _to_datetime(texts, candidate).notna().all():
+        if _moment(texts[0], candidate) is not None and _to_datetime(texts, candidate).notna().all():
             return candidate
     return None
 
