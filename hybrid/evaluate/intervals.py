@@ -80,7 +80,7 @@ def simultaneous(confidence: float, parts: int) -> float:
 def share_interval(share: float, n: float, confidence: float) -> tuple[float, float]:
     """Wilson bounds of an observed share (0..1) of ``n`` independent records."""
     rate = wilson(share * n, n, confidence)
-    return max(rate.value - rate.error, 0.0), min(rate.value + rate.error, 1.0)
+    return min(max(rate.value - rate.error, 0.0), share), max(min(rate.value + rate.error, 1.0), share)
 
 
 def mean_interval(values: Array, confidence: float) -> tuple[float, float, float]:

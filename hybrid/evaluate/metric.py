@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
+from hybrid.evaluate.threads import one_thread
 
 Need = Literal["control", "quasi_identifiers"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
-PARALLEL_ROWS = 400_000
-"""Below this, models and matrix products run on one thread: more would mostly wait for each other."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -94,11 +93,8 @@ class Metric:
         return None
 
     def _attempt(self, context: Context, column: str | None) -> Outcome:
-        from threadpoolctl import threadpool_limits
-
-        small = len(context.train) + len(context.table) < PARALLEL_ROWS
         try:
-            with threadpool_limits(limits=1 if small else None):
+            with one_thread(len(context.train) + len(context.table)):
                 outcome = self.compute(context) if self.per is None else self.compute(context, column)
             if isinstance(outcome, Measure) and context.encoding.excluded:
                 return replace(outcome, details=outcome.details | {"excluded_columns": context.encoding.excluded})

@@ -20,6 +20,8 @@ from hybrid.evaluate.predicates import Index, Predicates
 SUBSAMPLES = 20
 """Random subsamples over which success is averaged where train and control differ in size."""
 BATCH = 20_000
+PATIENCE = 3
+"""Batches without a new predicate before giving up: there may be fewer than were asked for."""
 MAX_TRIES = 2_000_000
 """Predicates tried before giving up finding enough that fit one row of the table."""
 MIN_PREDICATES = 10
@@ -75,7 +77,7 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
             found += [(c, 0, known.min()), (c, known.max(), top)]
     rows = np.array(found, dtype=np.int32).reshape(-1, 3)
     predicates = Predicates(rows[:, :1], rows[:, 1:2], rows[:, 2:])
-    return predicates.take(np.flatnonzero(index.count(predicates) == 1))
+    return predicates.take(np.flatnonzero(index.count(predicates) == 1)).distinct()
 
 
 def _stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
@@ -100,12 +102,12 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
     median = np.array([_median(numbers[:, c]) for c in range(p)])
     top = context.encoding.cardinality.astype(np.int32) - 1
     chosen = Predicates(*(np.empty((0, n_columns), np.int32) for _ in range(3)))
-    limit, tries = context.options.attacks, 0
-    while len(chosen) < limit and tries < MAX_TRIES:
-        size = min(BATCH, MAX_TRIES - tries)
-        tries += size
-        rows = order[rng.integers(n, size=size)][:, None]
-        columns = np.sort(np.argpartition(rng.random((size, p)), n_columns - 1, axis=1)[:, :n_columns], axis=1)
+    limit, stale = context.options.attacks, 0
+    for _ in range(MAX_TRIES // BATCH):
+        if len(chosen) >= limit or stale == PATIENCE:
+            break
+        rows = order[rng.integers(n, size=BATCH)][:, None]
+        columns = np.sort(np.argpartition(rng.random((BATCH, p)), n_columns - 1, axis=1)[:, :n_columns], axis=1)
         ranks = index.ranks.T[rows, columns]
         ordered = context.encoding.continuous[columns] & (ranks >= 0)
         above = numbers[rows, columns] > median[columns]
@@ -113,9 +115,9 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
         high = np.where(ordered & above, top[columns], ranks)
         tried = Predicates(*(x.astype(np.int32) for x in (columns, low, high)))
         fits = tried.take(np.flatnonzero(index.count(tried) == 1))
+        found = len(chosen)
         chosen = chosen.join(fits).distinct()
-        if tries >= 10 * BATCH and len(chosen) == 0:
-            break
+        stale = stale + 1 if len(chosen) == found else 0
     return chosen.take(np.arange(min(limit, len(chosen))))
 
 

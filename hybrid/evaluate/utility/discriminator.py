@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from hybrid.arrays import Array
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.intervals import auc_interval
 from hybrid.evaluate.measure import Measure
 from hybrid.evaluate.metric import Metric
+from hybrid.evaluate.threads import one_thread
 from hybrid.evaluate.utility.models import boosting, features
 
 FOLDS = 3
@@ -33,13 +35,14 @@ def _scores(context: Context) -> tuple[Array, Array]:
     )
     labels = np.repeat([0, 1], size)
     keys = np.concatenate([context.keys["control"][rows[0]], context.keys["table"][rows[1]]])
-    _, group = np.unique(keys, return_inverse=True)
+    group = pd.factorize(keys)[0]  # numbered as they come: by content, not by the order in the file
     fold = rng.permutation(group.max() + 1)[group] % FOLDS
     scores = np.empty(len(labels))
-    for held in range(FOLDS):
-        model = boosting(context.encoding, columns, True, int(rng.integers(2**31)), ITERATIONS)
-        model.fit(inputs[fold != held], labels[fold != held])
-        scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
+    with one_thread(len(labels), models=True):
+        for held in range(FOLDS):
+            model = boosting(context.encoding, columns, True, int(rng.integers(2**31)), ITERATIONS)
+            model.fit(inputs[fold != held], labels[fold != held])
+            scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
     return scores, labels
 
 

@@ -11,6 +11,7 @@ from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.intervals import auc, auc_interval
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import MIN_ROWS, Metric
+from hybrid.evaluate.threads import one_thread
 from hybrid.evaluate.utility.models import Learner, boosting, features, linear
 
 BOOTSTRAPS = 200
@@ -69,12 +70,13 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         model = boosting(context.encoding, task.columns, task.classify, seed)
     else:
         model = linear(context.encoding, task.columns, task.classify)
-    model.fit(inputs, output)
-    importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
     confidence = context.options.confidence
-    if task.classify:
-        return Score(*_classified(model, unseen, truth, confidence), importance)
-    return Score(*_regressed(model.predict(unseen), truth, np.ptp(output), rng, confidence), importance)
+    with one_thread(len(output) + len(truth), models=True):
+        model.fit(inputs, output)
+        importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
+        if task.classify:
+            return Score(*_classified(model, unseen, truth, confidence), importance)
+        return Score(*_regressed(model.predict(unseen), truth, np.ptp(output), rng, confidence), importance)
 
 
 def _classified(
@@ -179,13 +181,18 @@ def tstr_linear(context: Context, column: str) -> Outcome:
     return _tstr(context, column, "linear")
 
 
+def _rank_correlation(a: Array, b: Array) -> float | None:
+    """Spearman's correlation, -1..1; None if one side does not vary."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b).statistic) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
+
+
 def importance_agreement(context: Context, column: str) -> Outcome:
     """Spearman correlation of permutation importances: model of the table against model of the real rows, -1..1.
 
     The reference is the agreement of the real model with one trained on control and tested on train.
     """
-    from scipy.stats import spearmanr
-
     scores = _scores(context, column, "boosting")
     if isinstance(scores, NotComputable):
         return scores
@@ -196,10 +203,10 @@ def importance_agreement(context: Context, column: str) -> Outcome:
     other = context.once_for_all_stages(
         ("importance", column), lambda: _score(context, task, "control", "train", "boosting")
     )
-    value = float(spearmanr(synthetic.importance, real.importance).statistic)
-    reference = None
-    if not isinstance(other, NotComputable):
-        reference = float(spearmanr(other.importance, real.importance).statistic)
+    value = _rank_correlation(synthetic.importance, real.importance)
+    if value is None:
+        return NotComputable("no column is more important than another", "too_few")
+    reference = None if isinstance(other, NotComputable) else _rank_correlation(other.importance, real.importance)
     names = [context.encoding.names[i] for i in task.columns]
     details = {
         "table": dict(zip(names, map(float, synthetic.importance), strict=True)),

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hybrid.evaluate.intervals import Rate, auc, auc_interval, clustered_error, risk, simultaneous, wilson
+
+
+@pytest.mark.parametrize(("n", "expected"), [(500, 0.99619), (2000, 0.99904)])
+def test_wilson_centre_when_every_attack_succeeds(n: int, expected: float) -> None:
+    assert wilson(n, n).value == pytest.approx(expected, abs=5e-6)
+
+
+def test_wilson_by_hand() -> None:
+    rate = wilson(0, 100)
+    z2 = 1.959963985**2
+    assert rate.value == pytest.approx(z2 / 2 / (100 + z2))
+    assert rate.error == pytest.approx(rate.value)
+
+
+def test_risk_of_adult_age_at_half_leak() -> None:
+    excess = risk(wilson(6211, 10853), wilson(1533, 10853))
+    assert excess is not None
+    assert excess == pytest.approx((0.50183, 0.49034, 0.51331), abs=5e-6)
+
+
+def test_risk_is_signed_and_needs_headroom() -> None:
+    below = risk(Rate(0.2, 0.01), Rate(0.4, 0.01))
+    assert below is not None
+    assert below.value == pytest.approx(-1 / 3)
+    assert risk(Rate(1.0, 0.0), Rate(1.0, 0.0)) is None
+
+
+def test_simultaneous_level() -> None:
+    assert simultaneous(0.95, 1) == pytest.approx(0.95)
+    assert simultaneous(0.95, 10) ** 10 == pytest.approx(0.95)
+
+
+def test_auc_counts_pairs_and_half_of_ties(rng: np.random.Generator) -> None:
+    a, b = rng.integers(0, 5, 30).astype(float), rng.integers(0, 5, 20).astype(float)
+    pairs = (a[:, None] > b).mean() + 0.5 * (a[:, None] == b).mean()
+    assert auc(a, b) == pytest.approx(pairs)
+    value, low, high = auc_interval(a, b, 0.95)
+    assert value == pytest.approx(pairs)
+    assert low < value < high
+
+
+def test_delong_interval_covers(rng: np.random.Generator) -> None:
+    covered = 0
+    for _ in range(300):
+        _, low, high = auc_interval(rng.normal(size=60), rng.normal(size=80), 0.9)
+        covered += low <= 0.5 <= high
+    assert 0.84 < covered / 300 < 0.95
+
+
+def test_clustered_error_of_independent_rows_is_the_usual_one(rng: np.random.Generator) -> None:
+    values = rng.normal(size=200)
+    each = np.arange(200)
+    assert clustered_error(values, each) == pytest.approx(values.std() / 200**0.5)
+    assert clustered_error(values, each, each) == pytest.approx(values.std() / 200**0.5)
+    twice = np.repeat(values, 2)
+    assert clustered_error(twice, np.repeat(each, 2)) == pytest.approx(values.std() / 200**0.5)
