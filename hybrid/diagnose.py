@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 from typing import TypeVar
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.task import prepare
+from hybrid.anonymize.tradeoff import tradeoff
 from hybrid.config import RunConfig
 from hybrid.errors import HybridError, Problem
 from hybrid.evaluate.run import check_options
@@ -24,6 +26,8 @@ from hybrid.table.split import split
 from hybrid.table.text import as_text
 
 T = TypeVar("T")
+MOST_SEARCHED = 200_000
+"""Combinations of levels up to which a check looks for the best one."""
 MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""
 
@@ -94,13 +98,36 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
 
 def _prepared(options: AnonymizeOptions, train: Table, hierarchies: Mapping[str, Hierarchy]) -> list[Finding]:
     findings: list[Finding] = []
-    if options.population is None:
-        _attempt(findings, lambda: prepare(train.without_identifiers(), hierarchies, options, None))
-    levels = [hierarchies[name].n_levels for name in train.schema.quasi_identifiers]
-    nodes = 1
-    for n in levels:
-        nodes *= n
-    return [*findings, Finding("ok", f"{nodes:,} combinations of levels to choose from")]
+    if options.population is not None:
+        return findings
+    people = train.without_identifiers()
+    task = _attempt(findings, lambda: prepare(people, hierarchies, options, None))
+    nodes = prod(hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
+    findings.append(Finding("ok", f"{nodes:,} combinations of levels to choose from"))
+    if task is not None and nodes <= MOST_SEARCHED and options.engine == "exact" and options.recoding == "global":
+        findings += _attempt(findings, lambda: [_price(options, people, hierarchies)]) or []
+    return findings
+
+
+def _price(options: AnonymizeOptions, people: Table, hierarchies: Mapping[str, Hierarchy]) -> Finding:
+    """What privacy costs at the configured suppression limit and at others, from the real search."""
+    limits = sorted({0.0, 0.02, 0.1, options.suppression_limit})
+    points = tradeoff(people, hierarchies, options, (options.k,), limits)
+    here = next(point for point in points if point.suppression_limit == options.suppression_limit)
+    if here.loss is None:
+        return Finding(
+            "error",
+            f"no combination of levels holds the privacy models with {100 * options.suppression_limit:g} % suppression",
+            "raise anonymize.suppression_limit, or use a smaller k or weaker models",
+        )
+    unit = f"{options.loss.name} of " if options.loss.name != "loss" else ""
+    costs = [
+        f"{100 * point.suppression_limit:g} % suppression costs {unit}"
+        + (f"{100 * point.loss:.0f} % information" if options.loss.name == "loss" else f"{point.loss:.4g}")
+        for point in points
+        if point.loss is not None
+    ]
+    return Finding("note", f"k={options.k}: {', '.join(costs)}")
 
 
 def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
