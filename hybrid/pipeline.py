@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hybrid import sampling, transition
+from hybrid.accounting import Explanation, explain_run
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
 from hybrid.config import RunConfig
+from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.measure import Evaluation, Stage
 from hybrid.hierarchy import Hierarchy
@@ -35,6 +37,7 @@ from hybrid.table.identifiers import with_surrogates
 from hybrid.table.read import PARQUET_SUFFIXES, read_table
 from hybrid.table.split import split
 from hybrid.transition.base import FittedTransition, Restored
+from hybrid.transition.giveaway import GiveAway, give_away
 
 T = TypeVar("T")
 SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
@@ -238,6 +241,29 @@ class Walk:
                 self.progress,
             ),
         )
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """What may be said of the guarantee of this configuration.
+
+        Raises
+        ------
+        ConfigError
+            Nothing is anonymized.
+        """
+        if self.config.anonymize is None or self.config.transition is None:
+            raise ConfigError("without anonymization there is no guarantee to explain", mend="add an anonymize section")
+        options = self.config.transition
+        reads = transition.REGISTRY[options.method].reads_originals(options)
+        schema = self.table.schema.without_identifiers()
+        return explain_run(self.config.anonymize, self.config.sample, schema, reads_originals=reads)
+
+    @cached_property
+    def give_away(self) -> GiveAway | None:
+        """How much of the originals the transition repeats; None without one."""
+        if self.sampled is None or self.restored is None:
+            return None
+        return give_away(self.sampled.anonymized, self.restored.table, same_records=True)
 
     @cached_property
     def policy(self) -> Policy:

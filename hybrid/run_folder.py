@@ -96,7 +96,7 @@ def write_run(walk: Walk, folder: Path) -> None:
     with staged(folder) as temporary:
         write_table(walk.synthetic, temporary / walk.synthetic_name, walk.config.data.separator)
         _write_labels(walk, temporary)
-        write_json(temporary / EVALUATION, walk.evaluation.to_json() | {"verdict": walk.verdict.to_json()})
+        write_json(temporary / EVALUATION, _results(walk))
         write_text(temporary / REPORT, render_report(inputs))
         _write_manifest(walk, temporary, created)
 
@@ -153,6 +153,12 @@ def keep_private_details(error: HybridError, private: Path) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON for people and programs; numbers that are not finite are refused."""
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _results(walk: Walk) -> dict[str, Any]:
+    """The metrics, what the transition gives away, and the verdict."""
+    give_away = None if walk.give_away is None else walk.give_away.to_json()
+    return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
 
 
 def _write_labels(walk: Walk, folder: Path) -> None:

@@ -50,6 +50,7 @@ def run_report(walk: Walk, created: datetime) -> ReportInputs:
         class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
         trade_off=tuple(_trade_off(walk)),
         fallbacks=dict(walk.generated.fallbacks),
+        give_away=None if walk.give_away is None else walk.give_away.to_json(),
         comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
         evaluation=walk.evaluation,
         metric_texts=describe(REGISTRY.values()),

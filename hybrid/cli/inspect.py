@@ -12,6 +12,7 @@ import typer
 from rich.table import Table as Grid
 
 from hybrid.cli import console
+from hybrid.cli.run import ConfigPath, Settings, overrides
 from hybrid.errors import VerificationError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -20,7 +21,7 @@ store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private)
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (generators, metrics, verify):
+    for command in (explain, generators, metrics, verify):
         app.command()(command)
     store_app.command(name="list")(store_list)
     store_app.command(name="clean")(store_clean)
@@ -35,6 +36,17 @@ def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A publis
     if problems:
         raise VerificationError(problems)
     console.line("ok", f"{release}: every file is as it was published")
+
+
+def explain(config: ConfigPath, set_: Settings = None) -> None:
+    """What may honestly be said of a configuration's guarantee: the sampling theorem, its conditions, what is left."""
+    from hybrid.config import load_config
+    from hybrid.pipeline import Walk
+
+    explanation = Walk(load_config(config, overrides(set_)), seed=0).explanation
+    for condition in explanation.conditions:
+        console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
+    console.out.print(f"\n{explanation.text}", markup=False)
 
 
 def store_list(path: Annotated[Path, typer.Argument(metavar="DIR", help="The store.")]) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.findings import Finding
-    from hybrid.pipeline import Walk
     from hybrid.table import Column
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
@@ -136,20 +135,5 @@ def check(
         console.out.print(loaded.to_yaml(), markup=False)
         return
     from hybrid.diagnose import diagnose
-    from hybrid.pipeline import Walk
 
-    findings = diagnose(loaded)
-    if not any(finding.level == "error" for finding in findings):
-        findings += _trade_off(Walk(loaded, seed=0))
-    _report(findings)
-
-
-def _trade_off(walk: Walk) -> list[Finding]:
-    """What suppressing more records would buy, one line."""
-    from hybrid.findings import Finding
-
-    points = [point for point in walk.trade_off if point.loss is not None]
-    if not points or walk.config.anonymize is None:
-        return []
-    curve = ", ".join(f"{100 * point.suppression_limit:g} % {point.loss:.3f}" for point in points)
-    return [Finding("note", f"k={walk.config.anonymize.k}: information loss by suppression limit: {curve}")]
+    _report(diagnose(loaded))

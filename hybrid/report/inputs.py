@@ -140,6 +140,8 @@ class ReportInputs:
         Suppression against information loss.
     fallbacks : mapping of str to int
         Cells the transition filled on each rung of its fallback chain.
+    give_away : mapping, optional
+        ``GiveAway.to_json()``: how much of the originals the transition repeats.
     comparison : TableComparison, optional
         Real beside synthetic (``hybrid.report.compare_tables``).
     evaluation : Evaluation
@@ -167,6 +169,7 @@ class ReportInputs:
     class_sizes_after: Array | None = None
     trade_off: tuple[TradeOff, ...] = ()
     fallbacks: Mapping[str, int] = field(default_factory=dict)
+    give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
