@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice, pairwise
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ _INTEGER = re.compile(r"(0|-?[1-9][0-9]*)\Z")
 _DECIMAL = re.compile(r"[+-]?(0|[1-9][0-9]*)?([.,][0-9]*)?([eE][+-]?[0-9]+)?\Z")
 _MOST_DECIMALS = 12
 """Digits after the point beyond which numbers are written as Python's ``repr`` writes them."""
+_SAMPLE = 10_000
+"""Numbers from which it is seen how a column writes them."""
 _INT64 = np.iinfo(np.int64)
 _DTYPE = "datetime64[us]"
 BOOLEAN_SPELLINGS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
@@ -110,13 +113,17 @@ def _is_decimal(text: str, mark: str) -> bool:
 
 
 def _categories(texts: list[str]) -> Parsed:
-    values = pd.Series(pd.Categorical(texts, categories=sorted(set(texts))), dtype="category")
-    return Parsed(Kind.CATEGORICAL, values, ColumnFormat())
+    if all(a < b for a, b in pairwise(texts)):
+        values = pd.Categorical.from_codes(np.arange(len(texts)), categories=pd.Index(texts, dtype=object))
+    else:
+        values = pd.Categorical(texts, categories=sorted(set(texts)))
+    return Parsed(Kind.CATEGORICAL, pd.Series(values), ColumnFormat())
 
 
 def _integers(texts: list[str]) -> Parsed:
     good = [bool(_INTEGER.match(text)) and _fits(text) for text in texts]
-    values = pd.array([int(text) if ok else pd.NA for text, ok in zip(texts, good, strict=True)], dtype="Int64")
+    numbers = np.array([int(text) if ok else 0 for text, ok in zip(texts, good, strict=True)], dtype=np.int64)
+    values = pd.arrays.IntegerArray(numbers, ~np.array(good, dtype=bool))
     return Parsed(Kind.INTEGER, pd.Series(values), ColumnFormat(), _bad(good))
 
 
@@ -134,15 +141,18 @@ def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
     if not known or max(digits) > _MOST_DECIMALS or any("e" in text.lower() for text, _ in known):
         return ColumnFormat()
     most, least = max(digits), min(digits)
-    as_needed = any(decimal_text(value, most, least) != text for text, value in known)
-    if as_needed and all(repr(value) == text for text, value in known):
+    some = known[:: max(1, len(known) // _SAMPLE)]
+    as_needed = any(decimal_text(value, most, least) != text for text, value in some)
+    if as_needed and all(repr(value) == text for text, value in some):
         return ColumnFormat()
     return ColumnFormat(decimals=most, fixed_decimals=most == least, least_decimals=least)
 
 
 def _boolean_spelling(texts: list[str]) -> tuple[str, str] | None:
+    if not 1 <= len(set(islice(texts, 3))) <= 2:
+        return None
     lowered = {text.lower() for text in texts}
-    if len(lowered) != len(set(texts)) or not lowered:
+    if len(lowered) != len(set(texts)):
         return None
     for true, false in BOOLEAN_SPELLINGS:
         if lowered == {true, false} or (len(true) > 1 and true == "true" and lowered <= {true, false}):

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from hybrid.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values
-from hybrid.table.infer import parse
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
+from hybrid.table.schema import Column, Kind, Schema, Table
+from hybrid.table.text_column import convert_texts
 
 
 def read_table(path: Path, options: DataOptions) -> Table:
@@ -180,72 +180,14 @@ def _convert(
     problems: list[Problem],
 ) -> tuple[Column, pd.Series]:
     if is_text(raw.type):
-        column, values = _convert_text(path, name, raw, wanted, options, problems)
+        column, values, problem = convert_texts(name, raw, wanted, options.missing, options.decimal)
+        if problem is not None:
+            problems.append(replace(problem, message=f"{path}: {problem.message}"))
     else:
         column, values = _convert_typed(path, name, raw, wanted, problems)
     if path.suffix.lower() in PARQUET_SUFFIXES:
         column = replace(column, format=replace(column.format, arrow_type=str(raw.type)))
     return column, values
-
-
-def _convert_text(
-    path: Path,
-    name: str,
-    raw: pa.ChunkedArray,
-    wanted: ColumnOptions,
-    options: DataOptions,
-    problems: list[Problem],
-) -> tuple[Column, pd.Series]:
-    """Parse the distinct texts only, then spread them over the rows."""
-    encoded = raw.cast(pa.string()).combine_chunks().dictionary_encode()
-    texts: list[str] = encoded.dictionary.to_pylist()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    stripped = [text.strip() for text in texts]
-    markers = {marker.strip() for marker in options.missing}
-    present = sorted({text for text in stripped if text not in markers})
-    parsed = parse(present, wanted.kind, wanted.format, options.decimal)
-    if parsed.bad:
-        rows = _rows_with({present[i] for i in parsed.bad}, stripped, codes)
-        shown = ", ".join(repr(present[i]) for i in parsed.bad[:10])
-        problems.append(
-            Problem(
-                f"{path}: column {name!r} is declared {wanted.kind} but {len(parsed.bad)} distinct values "
-                f"({rows} rows) are not",
-                "correct the column's kind or format, or list the texts under data.missing",
-                values=shown,
-            )
-        )
-    position = {text: i for i, text in enumerate(present)}
-    where = pd.Series([position.get(text, -1) for text in stripped], dtype="int64").to_numpy()
-    rows_to_value = pd.Series(where).reindex(codes, fill_value=-1).to_numpy() if len(where) else codes
-    values = parsed.values.reindex(rows_to_value).reset_index(drop=True)
-    values = values.astype(parsed.values.dtype if parsed.kind is Kind.CATEGORICAL else DTYPES[parsed.kind])
-    shape = replace(
-        parsed.format,
-        missing=_commonest_marker(texts, stripped, markers, codes),
-        padding=_common_padding(texts, stripped, markers),
-    )
-    return Column(name, wanted.role, parsed.kind, wanted.target, shape), values
-
-
-def _rows_with(bad: set[str], stripped: list[str], codes: Any) -> int:
-    hit = pd.Series([text in bad for text in stripped], dtype=bool).to_numpy()
-    return int(hit[codes[codes >= 0]].sum())
-
-
-def _commonest_marker(texts: list[str], stripped: list[str], markers: set[str], codes: Any) -> str:
-    counts = pd.Series(codes[codes >= 0]).value_counts()
-    used = [(counts.get(i, 0), text) for i, text in enumerate(texts) if stripped[i] in markers]
-    return max(used)[1] if used else ""
-
-
-def _common_padding(texts: list[str], stripped: list[str], markers: set[str]) -> str:
-    paddings = {
-        text[: len(text) - len(text.lstrip())]
-        for text, bare in zip(texts, stripped, strict=True)
-        if bare not in markers
-    }
-    return paddings.pop() if len(paddings) == 1 else ""
 
 
 def _convert_typed(

@@ -1,0 +1,113 @@
+"""Turn a column of texts into typed values: work is done per distinct text, rows are only looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hybrid.arrays import Array
+from hybrid.errors import Problem
+from hybrid.table.infer import Parsed, parse
+from hybrid.table.options import ColumnOptions
+from hybrid.table.schema import DTYPES, Column, Kind
+
+_MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The distinct texts of a column.
+
+    ``spelled`` are the texts as they stand (with white space, missing markers included), ``bare`` the same
+    without white space around them, ``is_marker`` says which mean "missing", and ``rows`` (shape (n_spelled,))
+    how often each occurs. ``codes`` (shape (n_rows,)) number the text of each row, -1 for a null.
+    """
+
+    spelled: pa.Array
+    bare: pa.Array
+    is_marker: Array
+    codes: Array
+    rows: Array
+
+
+def convert_texts(
+    name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, markers: Collection[str], mark: str
+) -> tuple[Column, pd.Series, Problem | None]:
+    """Parse one column.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    raw : pyarrow.ChunkedArray
+        Texts, or a dictionary of texts.
+    wanted : ColumnOptions
+        Role; kind and format, or none to infer them.
+    markers : collection of str
+        Texts that mean "missing".
+    mark : str
+        The decimal mark.
+
+    Returns
+    -------
+    column : Column
+        How the texts were written is in its format.
+    values : pandas.Series, shape (n_rows,)
+        In the dtype of the column's kind.
+    problem : Problem or None
+        Texts that are not of the wanted kind; their values are missing.
+    """
+    texts = _distinct(raw, {marker.strip() for marker in markers})
+    known = texts.bare.filter(pa.array(~texts.is_marker)).unique()
+    known = known.take(pc.sort_indices(known))
+    parsed = parse(known.to_pylist(), wanted.kind, wanted.format, mark)
+    value_of = pc.index_in(texts.bare, value_set=known).fill_null(-1).to_numpy(zero_copy_only=False)
+    problem = _bad(name, wanted, parsed, known, value_of, texts.rows) if parsed.bad else None
+    at = np.append(value_of, -1)[texts.codes]
+    values = pd.Series(parsed.values.array.take(at, allow_fill=True))
+    if parsed.kind is not Kind.CATEGORICAL:
+        values = values.astype(DTYPES[parsed.kind])
+    shape = replace(parsed.format, missing=_commonest_marker(texts), padding=_common_padding(texts))
+    return Column(name, wanted.role, parsed.kind, wanted.target, shape), values, problem
+
+
+def _distinct(raw: pa.ChunkedArray, markers: set[str]) -> _Texts:
+    encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    spelled = encoded.dictionary
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    bare = pc.utf8_trim_whitespace(spelled)
+    is_marker = pc.is_in(bare, value_set=pa.array(sorted(markers), pa.large_string()))
+    rows = np.bincount(codes[codes >= 0], minlength=len(spelled))
+    return _Texts(spelled, bare, is_marker.to_numpy(zero_copy_only=False), codes, rows)
+
+
+def _bad(name: str, wanted: ColumnOptions, parsed: Parsed, known: pa.Array, value_of: Array, rows: Array) -> Problem:
+    n_rows = int(rows[np.isin(value_of, parsed.bad)].sum())
+    shown = known.take(pa.array(parsed.bad[:_MOST_LISTED])).to_pylist()
+    return Problem(
+        f"column {name!r} is declared {wanted.kind} but {len(parsed.bad)} distinct values ({n_rows} rows) are not",
+        "correct the column's kind or format, or list the texts under data.missing",
+        values=", ".join(map(repr, shown)),
+    )
+
+
+def _commonest_marker(texts: _Texts) -> str:
+    used = np.flatnonzero(texts.is_marker)
+    if not len(used):
+        return ""
+    best = max(used, key=lambda at: (texts.rows[at], texts.spelled[int(at)].as_py()))
+    return str(texts.spelled[int(best)].as_py())
+
+
+def _common_padding(texts: _Texts) -> str:
+    """The white space before every value, if it is before every value."""
+    if texts.spelled.equals(texts.bare):
+        return ""
+    values = texts.spelled.filter(pa.array(~texts.is_marker)).to_pylist()
+    paddings = {text[: len(text) - len(text.lstrip())] for text in values}
+    return paddings.pop() if len(paddings) == 1 else ""
