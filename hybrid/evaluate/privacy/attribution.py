@@ -98,12 +98,12 @@ def gtcap(context: Context, column: str) -> Outcome:
 
 
 def hitting_rate(context: Context) -> Outcome:
-    """Share of training records that some row hits: same categories, numbers within 1/30 of the range (SynthEval).
+    """Share of training records that some row hits: same categories, numbers within 1/30 of train's range (SynthEval).
 
     Each record counts once, 0..1. The reference is the share of control records hit; ``details["risk"]`` is
     (T - C)/(1 - C).
     """
-    space = gower(context.encoding)
+    space = gower(context.encoding, tables=[context.encoded("train")])
     table = context.encoded("table")
     rows = space.place(table)
 
