@@ -17,6 +17,7 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
+from hybrid.anonymize.threads import one_thread
 from hybrid.arrays import Array
 from hybrid.progress import Progress, silent
 
@@ -44,11 +45,12 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
     -------
     Solution or Nothing
     """
-    run = Search(checker, loss, allowed)
-    if allowed == 0:
-        run.probe_pairs()
-    run.finish(progress)
-    return run.outcome()
+    with one_thread():
+        run = Search(checker, loss, allowed)
+        if allowed == 0:
+            run.probe_pairs()
+        run.finish(progress)
+        return run.outcome()
 
 
 @dataclass

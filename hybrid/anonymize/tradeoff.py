@@ -20,6 +20,7 @@ from hybrid.anonymize.losses import Loss
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.solution import Nothing, Solution
 from hybrid.anonymize.task import Task, prepare
+from hybrid.anonymize.threads import one_thread
 from hybrid.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.progress import Progress, silent
@@ -89,8 +90,9 @@ def tradeoff(
         if task.lattice.size > dense.LARGEST:
             found = [bestfirst.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
         else:
-            family = _Family(at_k, loss, max(allowed.values()), family)
-            found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
+            with one_thread():
+                family = _Family(at_k, loss, max(allowed.values()), family)
+                found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
         points += [_point(task, k, limit, one) for limit, one in zip(allowed, found, strict=True)]
     return points
 

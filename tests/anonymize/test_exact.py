@@ -118,19 +118,25 @@ def reference_options(row: dict[str, str]) -> AnonymizeOptions:
     )
 
 
+def takes_long(row: dict[str, str]) -> bool:
+    """Bounds of class counts are weak: over half of the lattice has to be grouped."""
+    return row["metric"] == "aecs" and row["qi_set"] == "Q8" and float(row["limit"]) >= 0.1
+
+
 @pytest.mark.parametrize(
-    ("metric", "n_rows"),
+    ("metric", "long", "n_rows"),
     [
-        ("loss_geo", 28),
-        ("loss_arith", 16),
-        ("nuentropy_sum", 16),
-        ("nuentropy_norm_arith", 4),
-        pytest.param("aecs", 16, marks=pytest.mark.slow),
+        ("loss_geo", False, 28),
+        ("loss_arith", False, 16),
+        ("nuentropy_sum", False, 16),
+        ("nuentropy_norm_arith", False, 4),
+        ("aecs", False, 12),
+        pytest.param("aecs", True, 4, marks=pytest.mark.slow),
     ],
 )
-def test_same_optima_as_arx(shared: Path, adult: Callable, metric: str, n_rows: int) -> None:
+def test_same_optima_as_arx(shared: Path, adult: Callable, metric: str, long: bool, n_rows: int) -> None:
     with (shared / "reference" / "arx_adult.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] == metric]
+        rows = [row for row in csv.DictReader(file) if row["metric"] == metric and takes_long(row) == long]
     assert len(rows) == n_rows
     for row in rows:
         levels = {name: int(level) for name, level in (pair.split("=") for pair in row["levels_by_attr"].split())}
