@@ -125,9 +125,9 @@ def test_singling_out_within_anonymeters_intervals(leak: str, context: Callable[
             1: measured(c, "singling_out_univariate").value
         }
         for size, value in found.items():
-            bounds = rows[rows["params"] == f"n_cols={size}"][["ci_lo", "ci_hi"]].mean()
+            bounds = rows[rows["params"] == f"n_cols={size}"].agg({"ci_lo": "min", "ci_hi": "max"})
             inside[size] += bounds["ci_lo"] - 5e-5 <= max(value, 0.0) <= bounds["ci_hi"] + 5e-5
-    assert min(inside.values()) >= 3, inside
+    assert min(inside.values()) >= 4, inside
 
 
 def test_linkability_with_tie_sets(context: Callable[..., Context], shared: Path) -> None:
