@@ -94,7 +94,9 @@ def write_run(walk: Walk, folder: Path) -> None:
     created = datetime.now(UTC)
     inputs = run_report(walk, created)
     with staged(folder) as temporary:
-        write_table(walk.synthetic, temporary / walk.synthetic_name, walk.config.data.separator)
+        data = walk.config.data
+        target = temporary / walk.synthetic_name
+        write_table(walk.synthetic, target, data.separator, data.encoding, like=walk.config.data_path)
         _write_labels(walk, temporary)
         write_json(temporary / EVALUATION, _results(walk))
         write_text(temporary / REPORT, render_report(inputs))
