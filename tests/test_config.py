@@ -41,9 +41,9 @@ def test_a_transition_takes_its_own_options_only() -> None:
     assert message.startswith("config: transition") and "'uniform'" in message
 
 
-def test_the_default_transition_is_conditional_before_the_generator() -> None:
+def test_the_default_transition_is_tree_before_the_generator() -> None:
     transition = parse_config(_config(anonymize={"k": 2})).transition
-    assert transition is not None and (transition.method, transition.order) == ("conditional", "pre")
+    assert transition is not None and (transition.method, transition.order) == ("tree", "pre")
 
 
 def test_stages_that_make_no_sense_are_refused_with_the_reason() -> None:
