@@ -79,6 +79,11 @@ class Metric:
         seconds = time.perf_counter() - started
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, seconds)
 
+    def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
+        """The result of a metric that its family's time budget left no time for."""
+        outcome = NotComputable(f"the time budget of {budget:g} s for {self.family} was used up", "timed_out")
+        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
+
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
         if "control" in self.needs and context.control is None:
             return NotComputable("needs a control set: records that the generator has not seen")

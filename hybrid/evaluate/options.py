@@ -21,6 +21,8 @@ class EvaluateOptions(Options):
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
     """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
+    seconds: dict[Family, float] = Field(default_factory=dict)
+    """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """Level of all intervals."""
     attacks: int = Field(default=2000, ge=10, le=1_000_000)

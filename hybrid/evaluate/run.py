@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from hybrid.errors import ConfigError
 from hybrid.evaluate.context import Context
-from hybrid.evaluate.measure import Evaluation, MetricResult, Stage
+from hybrid.evaluate.measure import Evaluation, Family, MetricResult, Stage
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.evaluate.registry import REGISTRY
@@ -64,8 +66,13 @@ def evaluate(
     total = len(stages) * len(chosen)
     for s, (stage, table) in enumerate(stages.items()):
         context = Context(train, control, table, options, seed, stage, memory)
+        spent: defaultdict[Family, float] = defaultdict(float)
         for m, metric in enumerate(chosen):
-            results += [metric.measure(context, column) for column in metric.columns(context)]
+            for column in metric.columns(context):
+                budget = options.seconds.get(metric.family, math.inf)
+                late = spent[metric.family] >= budget
+                results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
+                spent[metric.family] += results[-1].seconds
             progress(f"evaluate {stage}", s * len(chosen) + m + 1, total)
     return Evaluation(tuple(results))
 

@@ -17,6 +17,7 @@ from hybrid.table import Role, Schema, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
 
+pytestmark = pytest.mark.slow
 LEAKS = {"indep": "syn_indep", "0.0": "syn_leak0", "0.5": "syn_leak0.5", "1.0": "syn_leak1"}
 KEYS = ("workclass", "education", "marital_status")
 

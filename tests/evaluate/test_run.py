@@ -87,6 +87,16 @@ def test_families_and_names_choose_metrics() -> None:
         assert metric.direction in ("lower", "higher")
 
 
+def test_a_used_up_budget_is_a_state_and_spares_other_families(tables: tuple[Table, Table, Table]) -> None:
+    options = EvaluateOptions(families=("privacy", "fidelity"), seconds={"privacy": 0.0})
+    for result in evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1)).metrics:
+        if result.family == "privacy":
+            assert isinstance(result.outcome, NotComputable)
+            assert result.outcome.state == "timed_out"
+        else:
+            assert isinstance(result.outcome, Measure)
+
+
 def test_a_metric_per_column_without_columns_says_so(tables: tuple[Table, Table, Table]) -> None:
     options = EvaluateOptions(metrics=("tstr",), targets=())
     found = evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1))

@@ -1,0 +1,136 @@
+"""What the evaluation costs: CPU and wall seconds per metric, the protocols of other tools, and growth with rows.
+
+    python benchmarks/evaluate.py TRAIN.csv CONTROL.csv SYNTHETIC.csv [--target COLUMN] [--growth] [--peers]
+
+Run it on one core with ``taskset -c 0`` for CPU seconds that can be compared. The first run compiles (about ten
+seconds, kept on disk afterwards); a small warm-up keeps that out of the figures. ``--peers`` times SDMetrics where
+it is installed (it comes with the extra ``ctgan``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import resource
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluate.context import Context
+from hybrid.evaluate.encoding import encode
+from hybrid.evaluate.neighbours import gower, nearest
+from hybrid.table import Schema, Table
+from hybrid.table.options import DataOptions
+from hybrid.table.read import read_table
+
+GROWTH = (10_000, 30_000, 100_000)
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float, object]:
+    """CPU seconds, wall seconds, result."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return time.process_time() - cpu, time.perf_counter() - wall, result
+
+
+def read(path: Path, target: str | None) -> Table:
+    table = read_table(path, DataOptions(path=str(path)))
+    columns = tuple(dataclasses.replace(column, target=column.name == target) for column in table.schema)
+    return Table(table.frame, Schema(columns))
+
+
+def every_metric(train: Table, control: Table, table: Table) -> None:
+    context = Context(train, control, table, EvaluateOptions(), 1)
+    total_cpu = total_wall = 0.0
+    print(f"{'metric':<26}{'value':>10}{'CPU s':>9}{'wall s':>9}")
+    for metric in REGISTRY.values():
+
+        def all_columns(metric=metric) -> list:
+            return [metric.measure(context, column) for column in metric.columns(context)]
+
+        cpu, wall, results = timed(all_columns)
+        total_cpu, total_wall = total_cpu + cpu, total_wall + wall
+        values = [r.outcome.value for r in results if isinstance(r.outcome, Measure)]
+        shown = f"{max(values):.4f}" if values else results[0].outcome.state
+        print(f"{metric.name:<26}{shown:>10}{cpu:>9.2f}{wall:>9.2f}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{'all':<36}{total_cpu:>9.2f}{total_wall:>9.2f}   peak {peak:.0f} MB\n")
+
+
+def protocols(train: Table, control: Table, table: Table) -> None:
+    """The work of Anonymeter's full protocol and of its neighbour search."""
+    context = Context(train, control, table, EvaluateOptions(singling_out_columns=tuple(range(3, 13))), 1)
+
+    def singling_out() -> list:
+        return [REGISTRY[name].measure(context) for name in ("singling_out_univariate", "singling_out")]
+
+    cpu, wall, _ = timed(singling_out)
+    print(f"singling out, univariate and 3..12 columns, 2,000 predicates each: {cpu:.2f} CPU s, {wall:.2f} s")
+    encoding = encode([train, control, table])
+    space = gower(encoding)
+    people, rows = space.place(encoding.tables[0]), space.place(encoding.tables[2])
+    cpu, wall, _ = timed(lambda: nearest(space, people, rows))
+    print(f"Gower nearest neighbour, {len(train)} x {len(table)}: {cpu:.2f} CPU s, {wall:.2f} s\n")
+
+
+def growth(train: Table) -> None:
+    """The neighbour search on resampled rows (with noise, so that copies do not make it easy)."""
+    rng = np.random.default_rng(1)
+    for n in GROWTH:
+        tables = []
+        for _ in range(3):
+            picked = {name: train.frame[name].array[rng.integers(len(train), size=n)] for name in train.frame}
+            tables.append(Table(pd.DataFrame(picked), train.schema))
+        encoding = encode(tables)
+        space = gower(encoding)
+        people, rows = space.place(encoding.tables[0]), space.place(encoding.tables[2])
+        cpu, wall, _ = timed(lambda people=people, rows=rows, space=space: nearest(space, people, rows))
+        print(f"Gower {n:>7} x {n:<7} {cpu:>8.2f} CPU s {wall:>8.2f} s")
+
+
+def peers(train: Table, table: Table) -> None:
+    if importlib.util.find_spec("sdmetrics") is None:
+        print("SDMetrics is not installed here")
+        return
+    from sdmetrics.reports.single_table import QualityReport
+
+    kinds = {c.name: {"sdtype": "numerical" if c.kind.is_continuous else "categorical"} for c in train.schema}
+    plain = [
+        t.frame.astype({c.name: float if c.kind.is_continuous else object for c in t.schema}) for t in (train, table)
+    ]
+    report = QualityReport()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cpu, wall, _ = timed(lambda: report.generate(*plain, {"columns": kinds}, verbose=False))
+    print(f"SDMetrics QualityReport: {cpu:.2f} CPU s, {wall:.2f} s")
+    print(report.get_properties().to_string(index=False))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs=3, metavar=("TRAIN", "CONTROL", "SYNTHETIC"))
+    parser.add_argument("--target")
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--peers", action="store_true")
+    arguments = parser.parse_args()
+    train, control, table = (read(path, arguments.target) for path in arguments.files)
+    warm = [t.take(np.arange(100)) for t in (train, control, table)]
+    for metric in REGISTRY.values():
+        context = Context(*warm, EvaluateOptions(attacks=20), 1)
+        metric.measure(context, metric.columns(context)[0])
+    every_metric(train, control, table)
+    protocols(train, control, table)
+    if arguments.growth:
+        growth(train)
+    if arguments.peers:
+        peers(train, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What the pipeline improves over the generator alone (thesis, eq. 5.3, in a form that holds)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid.evaluate.measure import Direction, Evaluation, Family, Measure, Stage
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """One metric of a stage beside the same metric of another.
+
+    Parameters
+    ----------
+    name, family, direction, column
+        As in the evaluation.
+    difference : float
+        Value at the stage minus value at the other, in the metric's unit.
+    low, high : float or None
+        Interval of the difference, the two values taken as independent; None where a value has no interval.
+    better : bool or None
+        Whether the stage is better beyond the interval, worse (False), or neither can be said (None).
+    relative : float or None
+        (other - stage) / other, only where the other's interval excludes 0.
+    """
+
+    name: str
+    family: Family
+    direction: Direction
+    column: str | None
+    difference: float
+    low: float | None
+    high: float | None
+    better: bool | None
+    relative: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return dict(vars(self))
+
+
+def improvements(evaluation: Evaluation, stage: Stage = "synthetic", other: Stage = "baseline") -> list[Improvement]:
+    """Compare two stages, metric by metric; metrics without a number at either are left out.
+
+    The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk negative and explodes near 0 (METRICS C4): the
+    difference with its interval takes its place.
+    """
+    rows = []
+    for result in evaluation.metrics:
+        beside = evaluation.find(result.name, other, result.column)
+        if result.stage != stage or beside is None:
+            continue
+        if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):
+            numbers = _compare(result.outcome, beside.outcome, result.direction)
+            rows.append(Improvement(result.name, result.family, result.direction, result.column, *numbers))
+    return rows
+
+
+def _compare(
+    mine: Measure, its: Measure, direction: Direction
+) -> tuple[float, float | None, float | None, bool | None, float | None]:
+    difference = mine.value - its.value
+    if mine.low is None or mine.high is None or its.low is None or its.high is None:
+        return difference, None, None, None, None
+    low = difference - math.hypot(mine.value - mine.low, its.high - its.value)
+    high = difference + math.hypot(mine.high - mine.value, its.value - its.low)
+    better = None if low <= 0 <= high else (difference < 0) == (direction == "lower")
+    relative = -difference / its.value if its.low > 0 or its.high < 0 else None
+    return difference, low, high, better, relative

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from hybrid.evaluate import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluate.improvement import improvements
+
+
+def result(stage: str, outcome: Measure | NotComputable, direction: str = "lower", name: str = "risk") -> MetricResult:
+    return MetricResult(name, "privacy", stage, direction, outcome)  # type: ignore[arg-type]
+
+
+def test_a_lower_risk_is_better_only_beyond_the_interval() -> None:
+    both = Evaluation((result("synthetic", Measure(0.1, 0.07, 0.13)), result("baseline", Measure(0.4, 0.36, 0.44))))
+    (row,) = improvements(both)
+    assert (row.difference, row.low, row.high) == pytest.approx((-0.3, -0.35, -0.25))
+    assert row.better is True
+    assert row.relative == pytest.approx(0.75)
+    close = Evaluation((result("synthetic", Measure(0.1, 0.0, 0.2)), result("baseline", Measure(0.12, -0.01, 0.25))))
+    assert improvements(close)[0].better is None
+    assert improvements(close)[0].relative is None
+
+
+def test_direction_and_what_has_no_interval_or_number() -> None:
+    stages = Evaluation(
+        (
+            result("synthetic", Measure(0.7, 0.69, 0.71), "higher", "tstr"),
+            result("baseline", Measure(0.9, 0.89, 0.91), "higher", "tstr"),
+            result("synthetic", Measure(0.2), name="plain"),
+            result("baseline", Measure(0.1), name="plain"),
+            result("synthetic", NotComputable("no control"), name="none"),
+            result("baseline", Measure(0.1), name="none"),
+        )
+    )
+    tstr, plain = improvements(stages)
+    assert tstr.better is False
+    assert (plain.difference, plain.low, plain.better) == (pytest.approx(0.1), None, None)
+    assert plain.to_json()["name"] == "plain"
