@@ -15,7 +15,8 @@ from hybrid.evaluate.threads import one_thread
 from hybrid.evaluate.utility.models import Learner, boosting, features, linear
 
 BOOTSTRAPS = 200
-IMPORTANCE_ROWS = 3000
+IMPORTANCE_CELLS = 40_000
+"""Rows times columns on which importance is measured: wide tables get fewer rows, but at least 300."""
 
 
 class Task(NamedTuple):
@@ -114,7 +115,7 @@ def _regressed(
 
 def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
     """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,); on some rows."""
-    rows = rng.permutation(len(truth))[:IMPORTANCE_ROWS]
+    rows = rng.permutation(len(truth))[: max(IMPORTANCE_CELLS // inputs.shape[1], 300)]
     inputs, truth = inputs[rows], truth[rows]
 
     def quality(x: Array) -> float:
