@@ -33,10 +33,10 @@ test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, l
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -m "not generators" --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not generators" --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
-	$(VENV_ALL)/bin/python -m pytest -m "generators or anjana" $(PYTEST_OPTIONS)
+	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile -m "generators or anjana" $(PYTEST_OPTIONS)
 
 format: $(VENV)/.ready  ## format and sort imports
 	$(VENV)/bin/ruff check --fix .
