@@ -41,14 +41,15 @@ def fronts(runs: pd.DataFrame) -> pd.DataFrame:
     One configuration dominates another by mean if it is no worse in both numbers and better in one; for sure if the
     paired difference over seeds is better in both at the 5 % level (one-sided t-tests). Compared are all methods of
     the same k and recoding together with the generators trained on the originals, for every pair of numbers, with
-    and without the methods and trees that use the target.
+    and without the methods that use the target (``_y``, and ``given``, which uses all other columns).
     """
     runs = runs.assign(tstr=1 - runs["tstr"])
+    blind = ~runs["method"].str.endswith("_y") & (runs["method"] != "given")
     rows = []
     baselines = runs[runs["recoding"] == "none"]
     for (k, recoding), part in runs[runs["recoding"] != "none"].groupby(["k", "recoding"]):
         for target in ("with", "without"):
-            chosen = part if target == "with" else part[~part["method"].str.endswith("_y")]
+            chosen = part if target == "with" else part[blind[part.index]]
             together = pd.concat([chosen, baselines])
             for cost in COSTS:
                 wide = {
@@ -101,20 +102,37 @@ def picture(summary: pd.DataFrame, table: pd.DataFrame) -> str:
 
 
 def _scatter(points: pd.DataFrame, title: str, cost: str, left: int, top: int, width: int, height: int) -> str:
-    x = np.sqrt(np.maximum(points["exact_excess"], 0))
-    y = points["y"]
-    px = left + 50 + (width - 150) * x / max(x.max(), 1e-9)
-    py = top + height - 40 - (height - 80) * (y - y.min()) / max(y.max() - y.min(), 1e-9)
-    marks = [f'<text class="t" x="{left + 50}" y="{top + 20}">{escape(title)}: {escape(cost)} (up) by '
-             f'exact-copy excess (right, square root)</text>']  # fmt: skip
+    """Points that nothing dominates are filled, numbered and named at the right; both axes are stretched near 0."""
+    points = points.sort_values("exact_excess")
+    x, y = np.sqrt(np.maximum(points["exact_excess"], 0)), np.log(np.maximum(points["y"], 1e-3))
+    right, bottom = width - 210, height - 40
+    px = left + 45 + (right - 55) * x / max(x.max(), 1e-9)
+    py = top + bottom - (bottom - 50) * (y - y.min()) / max(y.max() - y.min(), 1e-9)
+    marks = [
+        f'<text class="t" x="{left + 10}" y="{top + 20}">{escape(title)}: {escape(cost)} (up, log) '
+        "by exact-copy excess (right, square root)</text>"
+    ]
+    for value in (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6):
+        if np.sqrt(value) <= x.max():
+            at = left + 45 + (right - 55) * np.sqrt(value) / max(x.max(), 1e-9)
+            marks.append(f'<text x="{at:.0f}" y="{top + height - 20}" text-anchor="middle">{value:g}</text>')
+    for value in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5):
+        if y.min() <= np.log(value) <= y.max():
+            at = top + bottom - (bottom - 50) * (np.log(value) - y.min()) / (y.max() - y.min())
+            marks.append(f'<text x="{left + 35}" y="{at + 3:.0f}" text-anchor="end">{value:g}</text>')
+    number = 0
     for row, cx, cy in zip(points.itertuples(), px, py, strict=True):
         color = "#c0392b" if row.recoding == "none" else "#2c6fad"
         name = f"{row.method} {row.order} {row.generator}" if row.recoding != "none" else f"original {row.generator}"
+        told = f"{escape(name)}: {row.exact_excess:.3f}, {row.y:.3f}"
         fill = color if row.on_front else "none"
         marks.append(
-            f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="4" fill="{fill}" stroke="{color}"><title>{escape(name)}: '
-            f"{row.exact_excess:.3f}, {row.y:.3f}</title></circle>"
+            f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="4" fill="{fill}" stroke="{color}"><title>{told}</title></circle>'
         )
         if row.on_front:
-            marks.append(f'<text x="{cx + 6:.1f}" y="{cy + 3:.1f}">{escape(name)}</text>')
+            number += 1
+            marks.append(f'<text x="{cx + 5:.1f}" y="{cy - 5:.1f}">{number}</text>')
+            marks.append(
+                f'<text x="{left + right + 5}" y="{top + 50 + 14 * number}" fill="{color}">{number} {told}</text>'
+            )
     return "".join(marks)

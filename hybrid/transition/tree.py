@@ -61,7 +61,8 @@ class Tree:
     """One decision tree per quasi-identifier on all labels, the record's other columns and the values drawn so far.
 
     Each tree leaf holds at least ``min_records`` records of any classes; a value is drawn from those of them whose
-    value lies below the row's label, and where there are none, from the label's records. Quasi-identifiers are
+    value lies below the row's label (which may be fewer: the labels are among the predictors, but a leaf can hold
+    several of them), and where there are none, from the label's records. Quasi-identifiers are
     restored in the order of the columns, each knowing the ones before it.
     """
 
