@@ -15,7 +15,7 @@ from hybrid.transition.base import Restored
 from hybrid.transition.bins import Bins, bins_by_records, mutual_information
 from hybrid.transition.domain import assemble
 from hybrid.transition.groups import Groups, groups_of
-from hybrid.transition.pools import RankedPools, ranked_pools
+from hybrid.transition.pools import RankedPools, Runs, ranked_pools
 from hybrid.transition.records import Records, Rung, add_counts, draw_records
 
 MOST_BINS = 32
@@ -44,7 +44,7 @@ class Edge:
     bins : Bins or None
         Of the parent's values.
     pool : RankedPools
-        Records by (parent's bin, given group), then by the child's rank.
+        Records by the child's node, then by (parent's bin, given group).
     """
 
     child: int
@@ -64,7 +64,7 @@ class FittedChowLiu:
     min_records: int
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Down the tree, the value of a record that has the parent's drawn value, among those below the label."""
+        """Down the tree, the value of a record with the same label whose parent attribute has the drawn value."""
         records, names = self.records, list(self.records.domains)
         given = np.zeros(len(labels), dtype=np.int64) if self.groups is None else self.groups.codes(labels)
         n_given = 1 if self.groups is None else len(self.groups)
@@ -73,8 +73,8 @@ class FittedChowLiu:
         for edge in self.edges:
             nodes = labels.nodes[:, edge.child]
             group = given if edge.bins is None else edge.bins.codes(ranks[edge.parent]) * n_given + given
-            rungs: list[Rung] = [
-                records.below_rung("parent", edge.child, edge.pool, group, nodes, self.min_records),
+            rungs = [
+                self._parent_rung(edge.pool, nodes, group),
                 records.label_rung(edge.child, nodes),
                 records.ancestor_rung(edge.child, nodes),
             ]
@@ -84,6 +84,15 @@ class FittedChowLiu:
             columns[name] = records.domains[name].series(records.cells(edge.child, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
         return Restored(assemble(labels, columns), counts)
+
+    def _parent_rung(self, pool: RankedPools, nodes: Array, group: Array) -> Rung:
+        """Records with each row's label, parent's bin and given group, where there are enough of them."""
+
+        def runs(rows: Array) -> Runs:
+            found = pool.runs(nodes[rows].astype(np.int64), group[rows], np.ones(len(rows), dtype=np.int64))
+            return Runs(found.members, found.start, np.where(found.size < self.min_records, 0, found.size))
+
+        return "parent", runs
 
 
 class ChowLiu:
@@ -118,7 +127,8 @@ class ChowLiu:
         edges = []
         for child, parent in spanning_tree(_shared_information(codes, bins)):
             group = given if parent < 0 else codes[parent] * n_given + given
-            pool = ranked_pools(group, ranks[child], records.domain(child).hierarchy.n_leaves)
+            n_groups = n_given * (1 if parent < 0 else len(bins[parent]))
+            pool = ranked_pools(records.nodes[:, child], group, n_groups)
             edges.append(Edge(child, parent, None if parent < 0 else bins[parent], pool))
         return FittedChowLiu(records, groups, tuple(edges), options.min_records)
 

@@ -91,16 +91,13 @@ class Records:
         """Records whose value lies below each row's node in quasi-identifier ``at``."""
         return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
 
-    def below_rung(
-        self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array, at_least: int = 1
-    ) -> Rung:
-        """Records of each row's group whose value lies below the row's node, where there are ``at_least`` so many."""
+    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Rung:
+        """Records of each row's group, restricted to values below the row's node."""
         domain = self.domain(at)
 
         def runs(rows: Array) -> Runs:
             below = nodes[rows]
-            found = ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
-            return Runs(found.members, found.start, np.where(found.size < at_least, 0, found.size))
+            return ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
 
         return name, runs
 

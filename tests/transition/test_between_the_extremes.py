@@ -294,3 +294,13 @@ def test_registry_names_and_defaults():
         assert strategy.name == name
         assert strategy.Options() == strategy.Options.model_validate({})
         assert not {"method", "order"} & set(strategy.Options.model_fields)
+
+
+@pytest.mark.parametrize(("name", "options"), [("chow_liu", {"min_records": 1}), ("marginal", {})])
+def test_a_label_keeps_its_own_distribution_under_local_recoding(name, options):
+    """Records that carry 20-29 differ from the others below it, who carry their age itself."""
+    frame = pd.DataFrame({"age": [21] * 500 + [28] * 500 + [21] * 3000, "job": ["Nurse"] * 4000})
+    columns = [Column("age", QI, Kind.INTEGER), Column("job", QI, Kind.CATEGORICAL)]
+    hierarchies = {"age": integer_hierarchy(), "job": category_hierarchy("job", JOBS)}
+    anonymized = anonymized_table(frame, columns, hierarchies, {"age": np.repeat([1, 0], [1000, 3000]), "job": 1})
+    assert_frequencies(restore(anonymized, name, options).table.frame["age"][:1000], {21: 0.5, 28: 0.5})
