@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
+from typing import Any
 
-import click
 import typer
 
 from hybrid.cli import inspect, prepare, run
@@ -14,6 +14,9 @@ from hybrid.errors import HybridError
 
 INTERRUPTED = 130
 """What Typer makes of Ctrl-C."""
+
+ClickError: Any = typer.BadParameter.__mro__[2]
+"""Click's base of usage errors, which newer versions of Typer carry under a name of their own."""
 
 app = typer.Typer(
     name="hybrid",
@@ -51,10 +54,10 @@ def _run(arguments: list[str]) -> int:
             traceback.print_exc()
         print_error(error)
         return error.exit_code
-    except click.ClickException as error:
+    except ClickError as error:
         error.show()
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
