@@ -53,10 +53,10 @@ def _run(arguments: list[str]) -> int:
         if debug:
             traceback.print_exc()
         print_error(error)
-        return error.exit_code
+        return int(error.exit_code)
     except ClickError as error:
         error.show()
-        return error.exit_code
+        return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
