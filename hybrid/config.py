@@ -26,6 +26,7 @@ from hybrid.transition.base import Transition
 from hybrid.yaml_files import read_yaml, validated
 
 Order = Literal["pre", "post"]
+StageName = Literal["anonymize", "sample", "transition", "synthesize"]
 DEFAULT_TRANSITION = "tree"
 """What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
 
@@ -95,6 +96,8 @@ class RunConfig(Options):
     """Path of the policy file, relative to the config file; null: the policy that comes with the package."""
     output: OutputOptions = OutputOptions()
     """The synthetic table's file."""
+    stages: tuple[StageName, ...] | None = None
+    """The order of the stages, for those who want to state it; must be the one the other sections describe."""
 
     _folder: Path = PrivateAttr(default=Path())
 
@@ -102,6 +105,21 @@ class RunConfig(Options):
     @classmethod
     def _off(cls, value: Any) -> Any:
         return None if value is False else value
+
+    @property
+    def described_stages(self) -> tuple[StageName, ...]:
+        """The stages that this configuration switches on, in the order in which they run."""
+        post = self.transition is not None and self.transition.order == "post"
+        order: tuple[StageName, ...] = ("anonymize", "sample", "transition", "synthesize")
+        if post:
+            order = ("anonymize", "sample", "synthesize", "transition")
+        on = {
+            "anonymize": self.anonymize is not None,
+            "sample": self.sample.method != "none",
+            "transition": self.transition is not None,
+            "synthesize": not self.synthesize.is_off,
+        }
+        return tuple(stage for stage in order if on[stage])
 
     def path(self, relative: str) -> Path:
         """A path of this configuration, seen from where the program runs."""
@@ -155,16 +173,41 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
 
 def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfig:
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
+    if content.get("anonymize") and not content.get("transition"):
+        content = {**content, "transition": {"method": DEFAULT_TRANSITION}}
     config = validated(RunConfig, content, source)
     problems = [Problem(f"{source}: {problem.message}", problem.mend) for problem in _contradictions(config)]
     if problems:
         raise ConfigError(problems)
-    if config.anonymize is not None and config.transition is None:
-        return RunConfig.model_validate({**content, "transition": {"method": DEFAULT_TRANSITION}})
     return config
 
 
+def _stage_order(config: RunConfig) -> Iterator[Problem]:
+    """Why the stated order of the stages cannot be walked, if it cannot."""
+    stated = config.stages
+    if stated is None or stated == config.described_stages:
+        return
+    at = {stage: position for position, stage in enumerate(stated)}
+    if at.get("synthesize", len(at)) < at.get("anonymize", -1):
+        yield Problem(
+            "stages: anonymizing after synthesis is refused: the generator has then learned from the original records, "
+            "and the labels of invented people protect nobody",
+            "put anonymize first",
+        )
+    elif "transition" in at and at["transition"] < at.get("anonymize", len(at)):
+        yield Problem(
+            "stages: a transition without anonymization before it has no labels to restore", "put anonymize first"
+        )
+    else:
+        described = ", ".join(config.described_stages)
+        yield Problem(
+            f"stages: the other sections describe the order [{described}]",
+            "leave stages out, or set transition.order: pre (before the generator) or post (after it)",
+        )
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
+    yield from _stage_order(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

@@ -21,6 +21,7 @@ from hybrid.config import RunConfig
 from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.measure import Evaluation, Stage
+from hybrid.evaluate.run import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.manifest import LIBRARIES, Recorder
@@ -32,6 +33,7 @@ from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
 from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize import fit
+from hybrid.synthesize.registry import require
 from hybrid.table import Table
 from hybrid.table.identifiers import with_surrogates
 from hybrid.table.read import PARQUET_SUFFIXES, read_table
@@ -92,6 +94,19 @@ class Walk:
         self.progress("read", 0, 1)
         with self.recorder.stage("read"):
             return read_table(self.config.data_path, self.config.data)
+
+    def check(self) -> None:
+        """Find what is wrong with the later stages before the first one works.
+
+        Raises
+        ------
+        HybridError
+            The policy cannot be read, the evaluation names what does not exist, or a package is missing.
+        """
+        _ = self.policy
+        if not self.config.synthesize.is_off:
+            require(self.config.synthesize.plugin)
+        check_options(self.config.evaluate, self.table.schema.without_identifiers())
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -344,5 +359,6 @@ def run_pipeline(
         Every stage computed: ``walk.synthetic`` is the table, ``walk.verdict`` what the gate says of it.
     """
     walk = Walk(config, seed, store, progress)
+    walk.check()
     _ = walk.verdict
     return walk

@@ -90,7 +90,7 @@ def write_run(walk: Walk, folder: Path) -> None:
     HybridError
         Of any stage; then there is no folder.
     """
-    _ = walk.policy  # a wrong policy is found before the work
+    walk.check()
     created = datetime.now(UTC)
     inputs = run_report(walk, created)
     with staged(folder) as temporary:
@@ -183,4 +183,5 @@ def _write_manifest(walk: Walk, folder: Path, created: datetime) -> None:
         stages=walk.recorder.stages,
         created=created,
     )
-    write_json(folder / MANIFEST, manifest)
+    explanation = None if walk.config.anonymize is None else walk.explanation.text
+    write_json(folder / MANIFEST, manifest | {"explanation": explanation})

@@ -57,6 +57,7 @@ def run_report(walk: Walk, created: datetime) -> ReportInputs:
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *LIBRARIES),
+        facts=dict(_group_shares(walk, smallest)),
         config=_public_yaml(walk),
     )
 
@@ -90,7 +91,8 @@ def _steps(walk: Walk) -> Iterator[WalkStep]:
         result = walk.anonymized.result
         note = f"k = {result.k}, {result.suppressed:,} records suppressed"
         yield WalkStep("anonymize", len(walk.anonymized), seconds.get("anonymize"), note)
-        yield WalkStep("sample", walk.sampled.actual, seconds.get("sample"), config.sample.method)
+        note = f"{config.sample.method}, {walk.sampled.expected:,.1f} records expected"
+        yield WalkStep("sample", walk.sampled.actual, seconds.get("sample"), note)
     if walk.restored is not None and config.transition is not None:
         note = f"{config.transition.method}, {config.transition.order}"
         yield WalkStep("transition", len(walk.restored.table), seconds.get("transition"), note)
@@ -104,6 +106,16 @@ def _trade_off(walk: Walk) -> Iterator[TradeOff]:
         if point.loss is not None and point.suppressed is not None:
             limit = point.suppression_limit
             yield TradeOff(limit, point.suppressed / len(walk.train), point.loss, chosen=limit == chosen)
+
+
+def _group_shares(walk: Walk, smallest: int) -> Iterator[tuple[str, str]]:
+    """The declared groups' shares before and after sampling; none that stands for few records."""
+    if walk.sampled is None:
+        return
+    for share in walk.sampled.shares:
+        if min(share.before * walk.sampled.before, share.after * walk.sampled.actual) >= smallest:
+            text = f"{100 * share.before:.1f} % before, {100 * share.after:.1f} % after sampling"
+            yield f"group {share.column} = {share.group}", text
 
 
 def _class_sizes(train: Table) -> Array:

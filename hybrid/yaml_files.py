@@ -37,7 +37,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         The file is missing, no YAML, no mapping, or has a key twice; the line is named.
     """
     if not path.is_file():
-        raise ConfigError(f"{path}: the file does not exist", mend="check the path, or make one with hybrid init DATA")
+        raise ConfigError(f"{path}: the file does not exist", mend="check the path")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
@@ -46,7 +46,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError):
         raise ConfigError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: a mapping of keys to values was expected", mend="start from hybrid init DATA")
+        raise ConfigError(f"{path}: a mapping of keys to values was expected", mend="write key: value lines")
     return content
 
 
@@ -66,7 +66,10 @@ def validated(model: type[Model], content: Mapping[str, Any], source: str) -> Mo
 
 def _problem(root: type[BaseModel], source: str, detail: Any, content: Mapping[str, Any]) -> Problem:
     """One pydantic error as a sentence: where, what, and what would be right."""
-    path = [part for part in detail["loc"] if _is_key(part, detail["loc"], content)]
+    location = detail["loc"]
+    path = [part for part in location if _is_key(part, location, content)]
+    if detail["type"] in ("missing", "extra_forbidden") and (not path or path[-1] is not location[-1]):
+        path.append(location[-1])
     where = ".".join(map(str, path))
     if detail["type"] == "extra_forbidden":
         known = _siblings(root, path[:-1])
@@ -89,8 +92,6 @@ def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) ->
             break
         if isinstance(at, Mapping | list) and step in (at if isinstance(at, Mapping) else range(len(at))):
             at = at[step]
-    if location[-1] is part:
-        return True
     return (isinstance(at, Mapping) and part in at) or isinstance(at, list)
 
 

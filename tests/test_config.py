@@ -57,6 +57,18 @@ def test_stages_that_make_no_sense_are_refused_with_the_reason() -> None:
     assert "no column has the role quasi_identifier" in message
 
 
+def test_an_order_of_stages_that_protects_nobody_is_refused() -> None:
+    on = {"anonymize": {"k": 2}, "sample": {"method": "beta", "beta": 0.5}}
+    post = {"transition": {"method": "uniform", "order": "post"}}
+    assert parse_config(_config(**on, **post, stages=["anonymize", "sample", "synthesize", "transition"]))
+    (message,) = _messages(_config(**on, stages=["synthesize", "anonymize"]))
+    assert "anonymizing after synthesis is refused" in message
+    (message,) = _messages(_config(**on, stages=["transition", "synthesize"]))
+    assert "no labels to restore" in message
+    (message,) = _messages(_config(**on, stages=["anonymize", "sample", "synthesize", "transition"]))
+    assert "transition.order" in message
+
+
 def test_a_quasi_identifier_needs_a_hierarchy() -> None:
     content = _config(anonymize={"k": 2})
     content["data"]["columns"] = {"age": {"role": "quasi_identifier"}}

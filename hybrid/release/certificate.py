@@ -76,6 +76,7 @@ def build_certificate(
         },
         "acceptance": None if acceptance is None else asdict(acceptance),
         "guarantee": guarantee_sentence(run.anonymization, run.manifest["config"], run.evaluation),
+        "explanation": run.manifest.get("explanation"),
         "anonymization": None if run.anonymization is None else run.anonymization.to_json(),
         "metrics": metrics_of(run.evaluation),
         "config": public_config(run.manifest["config"]),

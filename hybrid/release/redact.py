@@ -20,7 +20,7 @@ WITHHELD = "withheld"
 METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output")
 """Sections of a config that say how, and not on what."""
 COLUMN = ("role", "kind", "target")
-MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages")
+MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
 _PLACE = re.compile(
     r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://|\.(csv|tsv|txt|data|parquet|pq|ya?ml|json|db)$", re.IGNORECASE

@@ -205,6 +205,21 @@ def test_unknown_options_and_commands_exit_with_2() -> None:
         assert caught.value.code == 2
 
 
+def test_what_later_stages_need_is_checked_before_the_first_works(hybrid: Run, capsys: Any, job: Path) -> None:
+    for setting in ("evaluate.metrics=[nope]", "evaluate.targets=[patient_id]", "policy=nope.yaml"):
+        capsys.readouterr()
+        assert hybrid("run", job, "--out", job.parent / "out", "--set", setting) == 2
+        said = capsys.readouterr().err
+        assert "nope" in said or "patient_id" in said
+        assert "anonymize ..." not in said
+
+
+def test_a_value_of_the_wrong_kind_names_its_key_only(hybrid: Run, capsys: Any, job: Path) -> None:
+    assert hybrid("run", job, "--set", "synthesize.rows=0") == 2
+    said = capsys.readouterr().err
+    assert "synthesize.rows:" in said and "literal[" not in said
+
+
 def test_set_needs_key_and_value(hybrid: Run, capsys: Any, job: Path) -> None:
     assert hybrid("run", job, "--set", "anonymize.k") == 2
     assert "KEY=VALUE" in capsys.readouterr().err

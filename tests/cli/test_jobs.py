@@ -126,6 +126,8 @@ def test_release_gate_and_verify(hybrid: Run, capsys: Any, job: Path) -> None:
     assert hybrid("release", job, *zones) == 0
     latest = job.parent / "releases" / "latest"
     assert hybrid("verify", latest) == 0
+    certificate = json.loads((latest / "certificate.json").read_text())
+    assert "No differential privacy is claimed" in certificate["explanation"]
     assert (job.parent / "work").stat().st_mode & 0o777 == 0o700
     assert hybrid("release", job, *zones) == 0
     assert len([p for p in (job.parent / "releases").iterdir() if p.name != "latest" and p.name[0] != "."]) == 1
