@@ -275,9 +275,15 @@ class Walk:
 
     @cached_property
     def give_away(self) -> GiveAway | None:
-        """How much of the originals the transition repeats; None without one."""
-        if self.sampled is None or self.restored is None:
+        """How much of the originals the transition repeats; None without one.
+
+        Of the sampled records under ``order: pre``; of the synthetic table under ``order: post``, whose rows belong
+        to nobody: there only what reappears is counted.
+        """
+        if self.sampled is None or self.restored is None or self.config.transition is None:
             return None
+        if self.config.transition.order == "post":
+            return give_away(self.sampled.anonymized, self.generated.table, same_records=False)
         return give_away(self.sampled.anonymized, self.restored.table, same_records=True)
 
     @cached_property

@@ -54,6 +54,8 @@ def test_every_walk_gives_back_the_source_s_shape(
     _contract(out, job)
     source, synthetic = pd.read_csv(job.parent / "admissions.csv"), pd.read_csv(out / "synthetic.csv")
     assert list(synthetic.columns) == list(source.columns)
+    given = json.loads((out / "evaluation.json").read_text())["give_away"]
+    assert (given["per_attribute"] is None) == (order == "post") and given["reappearing_rows"] >= 0
     # pandas reads whole numbers with gaps as decimals, and a transition need not draw a gap: full columns only.
     full = source.columns[source.notna().all()]
     assert synthetic[full].dtypes.to_dict() == source[full].dtypes.to_dict()
