@@ -97,11 +97,12 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
     inner = np.quantile(known, np.arange(1, counts[0]) / counts[0]) if len(known) else np.empty(0)
     digits = 0 if column.kind is Kind.INTEGER else column.format.decimals
     edges = [_rounded(float(edge), digits) for edge in inner]
-    least = Decimal(repr(float(known.min()))) if len(known) else Decimal(0)
+    # Whole numbers beyond 2**53 are not exact as floats: an edge must not lie beyond the greatest value.
+    least, greatest = (Decimal(str(end)) for end in (values.min(), values.max())) if len(known) else (Decimal(0),) * 2
     found: list[tuple[Decimal, ...]] = []
     for count in counts:
         step = counts[0] // count
-        level = tuple(sorted({edge for edge in edges[step - 1 :: step] if edge > least}))
+        level = tuple(sorted({edge for edge in edges[step - 1 :: step] if least < edge <= greatest}))
         if level and (not found or set(level) < set(found[-1])):
             found.append(level)
     if not found:

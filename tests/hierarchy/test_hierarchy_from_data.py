@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, series, tenths
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybrid.errors import HierarchyError
@@ -29,6 +29,7 @@ def test_equal_widths_cover_anything(drawn: tuple[list, Kind]) -> None:
 
 
 @modest
+@example(([0, 30574323756078350, 30574323756078366], Kind.INTEGER))
 @given(st.one_of(integers.map(lambda v: (v, Kind.INTEGER)), (tenths | floats).map(lambda v: (v, Kind.DECIMAL))))
 def test_quantiles_cover_anything(drawn: tuple[list, Kind]) -> None:
     values, kind = drawn
