@@ -1,5 +1,5 @@
 """``python -m hybrid`` is the ``hybrid`` command."""
 
-from hybrid.cli import main
+from hybrid.cli import command
 
-main()
+command()

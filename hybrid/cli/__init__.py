@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 import traceback
 from typing import Any
@@ -43,6 +45,21 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the code that says how it went."""
     arguments = sys.argv[1:] if arguments is None else arguments
     sys.exit(_run(arguments))
+
+
+def command() -> None:
+    """The program itself: as :func:`main`, with the contract's exit code also after Ctrl-C.
+
+    CPython ends a process by the signal if an interrupt once passed through generated code (``exec``, as in
+    ``namedtuple``), although it was handled; so a failed program ends itself after its exit functions.
+    """
+    code = _run(sys.argv[1:])
+    if code != 1:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _run(arguments: list[str]) -> int:
