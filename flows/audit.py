@@ -7,15 +7,13 @@ import argparse
 from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
-from hybrid.audit import audit_files
-from hybrid.config import RunConfig, load_config
-from hybrid.table.options import DataOptions
+from hybrid.audit import audit_config, audit_files
 
 
 @stage_task()
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
     """Evaluate the files; gives the report's path."""
-    loaded = RunConfig(name="audit", data=DataOptions(path=train)) if config is None else load_config(Path(config))
+    loaded = audit_config(None if config is None else Path(config), Path(train))
     control_path = None if control is None else Path(control)
     verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out))
     report = Path(out) / "report.html"

@@ -4,20 +4,19 @@ python flows/release.py configs/quickstart.yaml
 """
 
 import argparse
-from datetime import datetime
 from pathlib import Path
 
 from flows.stages import STAGES, compute, flow, publish_artifacts, script, stage_task, walk_of
 from hybrid.errors import HybridError
 from hybrid.release.publish import publish as publish_folder
-from hybrid.run_folder import keep_private_details, summary, write_run
+from hybrid.run_folder import keep_private_details, new_folder, summary, write_run
 
 
 @stage_task()
 def conclude(config: str, work: str, runs: str, releases: str, publish: bool) -> str:
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
     walk = walk_of(config, work)
-    folder = Path(runs) / f"{walk.config.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = new_folder(walk.config.name, Path(runs))
     write_run(walk, folder)
     publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
     return str(publish_folder(folder, Path(releases), Path(work), walk.policy) if publish else folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hybrid.config import RunConfig
+from hybrid.config import RunConfig, load_config
 from hybrid.errors import DataError, Problem
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.measure import Stage
@@ -74,6 +74,11 @@ def _unified(tables: Mapping[str, Table], names: list[str], options: DataOptions
     return options if columns == options.columns else options.model_copy(update={"columns": columns})
 
 
+def audit_config(config: Path | None, train: Path) -> RunConfig:
+    """The configuration of an audit: the one at ``config``, or one that knows no roles."""
+    return RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
+
+
 def audit_files(
     train: Path,
     control: Path | None,
@@ -107,5 +112,4 @@ def audit_files(
     stages: dict[Stage, Table] = {"original": tables[0], "synthetic": tables[2]}
     rng = stream(fresh_seed() if seed is None else seed, "evaluate")
     evaluation = evaluate(tables[0], tables[1], stages, config.evaluate, rng, progress)
-    policy = load_policy(None if config.policy is None else config.path(config.policy))
-    return write_audit(tables, evaluation, policy, config.name, out)
+    return write_audit(tables, evaluation, load_policy(config.policy_path), config.name, out)

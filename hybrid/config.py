@@ -131,6 +131,11 @@ class RunConfig(Options):
         return self.path(self.data.path)
 
     @property
+    def policy_path(self) -> Path | None:
+        """Where the policy is; None for the one that comes with the package."""
+        return None if self.policy is None else self.path(self.policy)
+
+    @property
     def hierarchy_paths(self) -> dict[str, Path]:
         """Where the hierarchy of each column is."""
         columns = self.data.columns.items()

@@ -47,7 +47,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     """
     findings: list[Finding] = []
     table = _attempt(findings, lambda: read_table(config.data_path, config.data))
-    _attempt(findings, lambda: load_policy(None if config.policy is None else config.path(config.policy)))
+    _attempt(findings, lambda: load_policy(config.policy_path))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.plugin))
     if table is not None:

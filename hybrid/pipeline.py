@@ -289,7 +289,7 @@ class Walk:
     @cached_property
     def policy(self) -> Policy:
         """The rules of the gate."""
-        return load_policy(None if self.config.policy is None else self.config.path(self.config.policy))
+        return load_policy(self.config.policy_path)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -336,6 +336,10 @@ class Walk:
         return fit(learned, options, int(learning), self.progress).sample(n_rows, int(drawing))
 
     @cached_property
+    def _versions(self) -> dict[str, str]:
+        return library_versions(*LIBRARIES)
+
+    @cached_property
     def _parts_key(self) -> str:
         return fingerprint(self.data_fingerprint, self.config.split, self.seed)
 
@@ -347,7 +351,7 @@ class Walk:
 
     def _stage(self, name: str, modules: tuple[str, ...], parts: tuple[Any, ...], compute: Callable[[], T]) -> T:
         """One stage's result, from the store if it is there."""
-        key = fingerprint(name, code_version(*modules), library_versions(*LIBRARIES), parts)
+        key = fingerprint(name, code_version(*modules), self._versions, parts)
         self._keys[name] = key
         self.progress(name, 0, None)
         with self.recorder.stage(name):

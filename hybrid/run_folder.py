@@ -31,6 +31,11 @@ from hybrid.table.write import write_table, write_text
 LABELS = "anonymized.parquet"
 
 
+def new_folder(name: str, runs: Path = Path("runs")) -> Path:
+    """The folder of a run that starts now; not made yet."""
+    return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
 def check_writable(folder: Path, resumable: bool = False) -> None:
     """Find out before the work whether its results can be written.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,11 +54,11 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
-    from hybrid.run_folder import check_writable, write_run
+    from hybrid.run_folder import check_writable, new_folder, write_run
     from hybrid.store import Store
 
     loaded = load_config(config, overrides(set_))
-    folder = out or Path("runs") / f"{loaded.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or new_folder(loaded.name)
     check_writable(folder)
     with console.progress() as progress:
         walk = Walk(loaded, seed, Store(store), progress)
@@ -73,10 +72,10 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     """Run the first stage alone: a k-anonymous table of labels, and how it was reached."""
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
-    from hybrid.run_folder import check_writable, write_anonymized
+    from hybrid.run_folder import check_writable, new_folder, write_anonymized
 
     loaded = load_config(config, overrides(set_))
-    folder = out or Path("runs") / f"{loaded.name}-anonymized-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or new_folder(f"{loaded.name}-anonymized")
     check_writable(folder)
     with console.progress() as progress:
         walk = Walk(loaded, seed, progress=progress)
@@ -96,13 +95,11 @@ def audit(
     seed: Seed = None,
 ) -> None:
     """Evaluate any synthetic table, ours or not: privacy, utility, fidelity."""
-    from hybrid.audit import audit_files
-    from hybrid.config import RunConfig, load_config
-    from hybrid.run_folder import check_writable
-    from hybrid.table.options import DataOptions
+    from hybrid.audit import audit_config, audit_files
+    from hybrid.run_folder import check_writable, new_folder
 
-    loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
-    folder = out or Path("runs") / f"audit-{datetime.now():%Y%m%d-%H%M%S}"
+    loaded = audit_config(config, train)
+    folder = out or new_folder("audit")
     check_writable(folder)
     with console.progress() as progress:
         verdict = audit_files(train, control, synthetic, loaded, folder, seed, progress)
@@ -150,13 +147,13 @@ def release(
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
     from hybrid.release.publish import publish
-    from hybrid.run_folder import check_writable, write_run
+    from hybrid.run_folder import check_writable, new_folder, write_run
     from hybrid.store import Store
 
     if accept_review and not (by and reason):
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", mend="say who accepts it, and why")
     loaded = load_config(config, overrides(set_))
-    folder = runs / f"{loaded.name}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = new_folder(loaded.name, runs)
     check_writable(folder)
     check_writable(out, resumable=True)
     with console.progress() as progress:

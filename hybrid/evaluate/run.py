@@ -18,8 +18,6 @@ from hybrid.evaluate.registry import REGISTRY
 from hybrid.progress import Progress, silent
 from hybrid.table import Schema, Table
 
-FAMILIES = ("privacy", "utility", "fidelity")
-
 
 def evaluate(
     train: Table,

@@ -88,12 +88,6 @@ def _expected(guesses: Guesses) -> Array:
     return result
 
 
-def expected_success(context: Context, secret: str) -> Array:
-    """Probability of telling the secret of each training record, shape (n_train,)."""
-    train, _, s = context.once("inference", lambda: _guesses(context))[secret]
-    return _expected(train)[:, s]
-
-
 def inference(context: Context, column: str) -> Outcome:
     """Risk that the nearest row, by all other columns, tells a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
 
