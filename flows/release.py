@@ -9,7 +9,7 @@ from pathlib import Path
 from flows.stages import STAGES, compute, flow, publish_artifacts, script, stage_task, walk_of
 from hybrid.errors import HybridError
 from hybrid.release.publish import publish as publish_folder
-from hybrid.run_folder import keep_private_details, new_folder, summary, write_run
+from hybrid.run_folder import keep_private_details, new_folder, summary, write_candidate
 
 
 @stage_task()
@@ -17,9 +17,9 @@ def conclude(config: str, work: str, runs: str, releases: str, publish: bool) ->
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
     walk = walk_of(config, work)
     folder = new_folder(walk.config.name, Path(runs))
-    write_run(walk, folder)
+    write_candidate(walk, folder, Path(work))
     publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
-    return str(publish_folder(folder, Path(releases), Path(work), walk.policy) if publish else folder)
+    return str(publish_folder(folder, Path(releases), Path(work)) if publish else folder)
 
 
 @flow(name="release", log_prints=False)

@@ -28,6 +28,7 @@ from hybrid.manifest import LIBRARIES, Recorder
 from hybrid.progress import Progress, silent
 from hybrid.randomness import fresh_seed, stream
 from hybrid.release.gate import judge
+from hybrid.release.history import Membership, membership
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
@@ -118,8 +119,20 @@ class Walk:
     @cached_property
     def parts(self) -> tuple[Table, Table | None]:
         """Training and control records, without identifiers."""
-        train, control = split(self.table, self.config.split, stream(self.seed, "split"))
+        train, control = self._split()
         return train.without_identifiers(), None if control is None else control.without_identifiers()
+
+    def membership(self, secret: bytes) -> Membership:
+        """Which training record is in which equivalence class, by hashes that nobody repeats without the secret.
+
+        Raises
+        ------
+        ConfigError
+            Nothing is anonymized.
+        """
+        if self.anonymized is None:
+            raise ConfigError("without anonymization there are no equivalence classes", mend="add an anonymize section")
+        return membership(self._split()[0], self.anonymized, secret, self.config.split.key)
 
     @property
     def train(self) -> Table:
@@ -335,13 +348,23 @@ class Walk:
         learning, drawing = stream(self.seed, stage).integers(np.iinfo(np.int32).max, size=2)
         return fit(learned, options, int(learning), self.progress).sample(n_rows, int(drawing))
 
+    def _split(self) -> tuple[Table, Table | None]:
+        return split(self.table, self.config.split, stream(self._split_seed, "split"))
+
+    @cached_property
+    def _split_seed(self) -> int:
+        """Under ``split.stable`` without a seed: one that a kept store remembers for all runs of this name."""
+        if self._given_seed is not None or not self.config.split.stable:
+            return self.seed
+        return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
+
     @cached_property
     def _versions(self) -> dict[str, str]:
         return library_versions(*LIBRARIES)
 
     @cached_property
     def _parts_key(self) -> str:
-        return fingerprint(self.data_fingerprint, self.config.split, self.seed)
+        return fingerprint(self.data_fingerprint, self.config.split, self._split_seed)
 
     @property
     def _learned_key(self) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,11 @@ from hybrid.manifest import MANIFEST, build_manifest
 from hybrid.pipeline import Walk
 from hybrid.randomness import stream
 from hybrid.release.gate import judge
+from hybrid.release.identity import record_secret, release_key
+from hybrid.release.ledger import Entry, Ledger
+from hybrid.release.membership import keep_membership
 from hybrid.release.policy import Policy
-from hybrid.release.run import ANONYMIZATION, EVALUATION, REPORT
+from hybrid.release.run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.release.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.run_report import audit_report, run_report
@@ -87,8 +90,17 @@ def staged(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def write_run(walk: Walk, folder: Path) -> None:
-    """Walk to the end and write the run's folder: tables, evaluation, report, manifest.
+def write_run(walk: Walk, folder: Path, earlier: Sequence[Entry] = ()) -> None:
+    """Walk to the end and write the run's folder: tables, evaluation, report, policy, manifest.
+
+    Parameters
+    ----------
+    walk : Walk
+        Computed as far as it is not yet.
+    folder : Path
+        An earlier run there is replaced as a whole.
+    earlier : sequence of Entry
+        Earlier releases of the data set, oldest first, which the report shows beside this run.
 
     Raises
     ------
@@ -97,7 +109,7 @@ def write_run(walk: Walk, folder: Path) -> None:
     """
     walk.check()
     created = datetime.now(UTC)
-    inputs = run_report(walk, created)
+    inputs = run_report(walk, created, earlier)
     with staged(folder) as temporary:
         data = walk.config.data
         target = temporary / walk.synthetic_name
@@ -105,7 +117,24 @@ def write_run(walk: Walk, folder: Path) -> None:
         _write_labels(walk, temporary)
         write_json(temporary / EVALUATION, _results(walk))
         write_text(temporary / REPORT, render_report(inputs))
+        write_json(temporary / POLICY, walk.policy.model_dump(mode="json"))
         _write_manifest(walk, temporary, created)
+
+
+def write_candidate(walk: Walk, folder: Path, private_dir: Path) -> None:
+    """As :func:`write_run`, with the history of the data set in the report, and what publishing asks for kept aside.
+
+    Parameters
+    ----------
+    walk, folder
+        As for :func:`write_run`.
+    private_dir : Path
+        The private zone, with the ledger.
+    """
+    write_run(walk, folder, Ledger(private_dir).entries(walk.config.name))
+    if walk.anonymized is not None:
+        found = walk.membership(record_secret(release_key(private_dir)))
+        keep_membership(private_dir, read_run(folder).id, found)
 
 
 def write_anonymized(walk: Walk, folder: Path) -> AnonymizationResult:
@@ -125,13 +154,18 @@ def write_anonymized(walk: Walk, folder: Path) -> AnonymizationResult:
 
 
 def write_audit(
-    tables: tuple[Table, Table | None, Table], evaluation: Evaluation, policy: Policy, name: str, folder: Path
+    tables: tuple[Table, Table | None, Table],
+    evaluation: Evaluation,
+    policy: Policy,
+    name: str,
+    folder: Path,
+    notes: tuple[str, ...] = (),
 ) -> Verdict:
-    """Judge an audit and write its evaluation and report."""
+    """Judge an audit and write its evaluation and report; ``notes`` are about the files."""
     verdict = judge(policy, evaluation, None)
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC))
+    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes)
     with staged(folder) as temporary:
-        write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json()})
+        write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json(), "notes": notes})
         write_text(temporary / REPORT, render_report(inputs))
         # Marks the folder as ours, to be replaced by the next audit.
         write_json(temporary / MANIFEST, {"name": name, "kind": "audit"})

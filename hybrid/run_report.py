@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -15,9 +15,11 @@ from hybrid.fingerprint import library_versions
 from hybrid.manifest import LIBRARIES, PACKAGE
 from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
+from hybrid.release.ledger import Entry
 from hybrid.release.redact import public_config
 from hybrid.release.verdict import Verdict
 from hybrid.report import ReportInputs, TradeOff, WalkStep, compare_tables, describe
+from hybrid.run_history import changes_since, tracks
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
@@ -32,7 +34,7 @@ LIMITS = (
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
-def run_report(walk: Walk, created: datetime) -> ReportInputs:
+def run_report(walk: Walk, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
     """The inputs of ``render_report`` for a finished walk. No seed, no path, no record: the report is published."""
     config, anonymized, train = walk.config, walk.anonymized, walk.train
     result = None if anonymized is None else anonymized.result
@@ -59,13 +61,20 @@ def run_report(walk: Walk, created: datetime) -> ReportInputs:
         versions=library_versions(PACKAGE, *LIBRARIES),
         facts=dict(_group_shares(walk, smallest)),
         config=_public_yaml(walk),
+        changes=changes_since(earlier, walk.verdict),
+        history=tracks(walk.policy, walk.evaluation, earlier, created),
     )
 
 
 def audit_report(
-    tables: tuple[Table, Table | None, Table], evaluation: Evaluation, verdict: Verdict, name: str, created: datetime
+    tables: tuple[Table, Table | None, Table],
+    evaluation: Evaluation,
+    verdict: Verdict,
+    name: str,
+    created: datetime,
+    notes: tuple[str, ...] = (),
 ) -> ReportInputs:
-    """The inputs of ``render_report`` for files that were audited."""
+    """The inputs of ``render_report`` for files that were audited; ``notes`` are about the files."""
     train, control, synthetic = tables
     return ReportInputs(
         name=name,
@@ -76,7 +85,7 @@ def audit_report(
         comparison=compare_tables(train, synthetic, control, LEAST_CELL),
         evaluation=evaluation,
         metric_texts=describe(REGISTRY.values()),
-        limits=LIMITS[1:],
+        limits=(*notes, *LIMITS[1:]),
         versions=library_versions(PACKAGE, *LIBRARIES),
     )
 

@@ -90,19 +90,27 @@ def audit(
     train: Annotated[Path, typer.Option("--train", help="Records the generator learned from.")],
     synthetic: Annotated[Path, typer.Option("--synthetic", help="Records it made.")],
     control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", help="Roles, targets and secrets.")] = None,
+    target: Annotated[list[str] | None, typer.Option("--target", metavar="COLUMN", help="A column that users will predict from the rest.")] = None,
+    secret: Annotated[list[str] | None, typer.Option("--secret", metavar="COLUMN", help="A column an attacker wants to learn. None named: every column.")] = None,
+    quasi_identifier: Annotated[list[str] | None, typer.Option("--quasi-identifier", metavar="COLUMN", help="A column an attacker may know already.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="Roles, metrics and policy (YAML).")] = None,
     out: Out = None,
     seed: Seed = None,
 ) -> None:
-    """Evaluate any synthetic table, ours or not: privacy, utility, fidelity."""
+    """Evaluate any synthetic table, ours or not: privacy, utility, fidelity.
+
+    CSV or Parquet, with the same columns in any order.
+    """
     from hybrid.audit import audit_config, audit_files
     from hybrid.run_folder import check_writable, new_folder
 
-    loaded = audit_config(config, train)
+    loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
     check_writable(folder)
     with console.progress() as progress:
         verdict = audit_files(train, control, synthetic, loaded, folder, seed, progress)
+    for note in verdict_notes:
+        console.line("note", note)
     console.print_verdict(verdict)
     console.out.print(f"\nreport  {folder / 'report.html'}")
 
@@ -147,7 +155,7 @@ def release(
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
     from hybrid.release.publish import publish
-    from hybrid.run_folder import check_writable, new_folder, write_run
+    from hybrid.run_folder import check_writable, new_folder, write_candidate
     from hybrid.store import Store
 
     if accept_review and not (by and reason):
@@ -158,8 +166,8 @@ def release(
     check_writable(out, resumable=True)
     with console.progress() as progress:
         walk = Walk(loaded, seed, Store(work / "store"), progress)
-        write_run(walk, folder)
+        write_candidate(walk, folder, work)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nreport   {folder / 'report.html'}")
-    published = publish(folder, out, work, walk.policy, accept_review=accept_review, by=by, reason=reason)
+    published = publish(folder, out, work, accept_review=accept_review, by=by, reason=reason)
     console.out.print(f"release  {published}")

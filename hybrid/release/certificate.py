@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.evaluate.measure import Evaluation
 from hybrid.release.guarantee import guarantee_sentence
-from hybrid.release.policy import Policy
 from hybrid.release.redact import WITHHELD, public_config
 from hybrid.release.run import FinishedRun
 from hybrid.release.verdict import Verdict
@@ -35,8 +34,7 @@ def build_certificate(
     release: str,
     created: str,
     verdict: Verdict,
-    policy: Policy,
-    acceptance: Acceptance | None,
+    acceptances: Sequence[Acceptance],
     data_tag: str,
     release_tag: str,
     files: Mapping[str, Mapping[str, Any]],
@@ -49,8 +47,8 @@ def build_certificate(
         What is published.
     release, created : str
         Name of the release's folder; when it was made (UTC, ISO 8601).
-    verdict, policy, acceptance
-        What the gate said, by which rules, and who accepted a review.
+    verdict, acceptances
+        What the gate said, and who accepted a review.
     data_tag, release_tag : str
         As :mod:`hybrid.release.identity` gives them.
     files : mapping
@@ -62,6 +60,7 @@ def build_certificate(
         Of JSON types; ``checksum`` is that of all other entries. It finds accidents; who fears forgers compares
         the certificate's own SHA-256 with one received on another way.
     """
+    policy = run.policy
     content = {
         "format": FORMAT,
         "release": release,
@@ -73,8 +72,9 @@ def build_certificate(
             "version": policy.version,
             "owner": policy.owner,
             "sha256": policy.sha256,
+            "approvals": policy.approvals,
         },
-        "acceptance": None if acceptance is None else asdict(acceptance),
+        "acceptances": [asdict(acceptance) for acceptance in acceptances],
         "guarantee": guarantee_sentence(run.anonymization, run.manifest["config"], run.evaluation),
         "explanation": run.manifest.get("explanation"),
         "anonymization": None if run.anonymization is None else run.anonymization.to_json(),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.errors import ConfigError, Problem
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.policy import AnonymityRule, MetricRule, Policy, Rule
+from hybrid.release.history import Exposure
+from hybrid.release.policy import AnonymityRule, HistoryRule, MetricRule, Policy, Rule
 from hybrid.release.verdict import SEVERITY, Check, Status, Verdict
 
 _QUANTITIES = {
@@ -19,7 +20,12 @@ _QUANTITIES = {
 }
 
 
-def judge(policy: Policy, evaluation: Evaluation, anonymization: AnonymizationResult | None) -> Verdict:
+def judge(
+    policy: Policy,
+    evaluation: Evaluation,
+    anonymization: AnonymizationResult | None,
+    exposure: Exposure | str | None = None,
+) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
     Parameters
@@ -30,6 +36,9 @@ def judge(policy: Policy, evaluation: Evaluation, anonymization: AnonymizationRe
         The metrics of a run.
     anonymization : AnonymizationResult or None
         How the intermediate table was made; None if nothing was anonymized.
+    exposure : Exposure, str or None
+        What the release gives away together with earlier ones; why that is not known; None before publishing,
+        when the rules about it are not applied.
 
     Returns
     -------
@@ -54,6 +63,8 @@ def judge(policy: Policy, evaluation: Evaluation, anonymization: AnonymizationRe
     if problems:
         raise ConfigError(problems)
     checks = [_check_anonymity(rule, anonymization) for rule in policy.anonymity]
+    if exposure is not None:
+        checks.extend(_check_history(rule, exposure) for rule in policy.history)
     for rule in policy.rules:
         checks.extend(_check_metrics(rule, evaluation))
     worst = max((check.status for check in checks), key=SEVERITY.__getitem__)
@@ -89,6 +100,22 @@ def _check_anonymity(rule: AnonymityRule, anonymization: AnonymizationResult | N
             share = anonymization.suppressed / anonymization.records
             words = f"{subject}: {_text(share)} ({anonymization.suppressed} of {anonymization.records})"
             return _limited(rule, _Found(share, words))
+
+
+def _check_history(rule: HistoryRule, exposure: Exposure | str) -> Check:
+    if isinstance(exposure, str):
+        return _missing(rule, f"this and all earlier releases together: {exposure}")
+    together = f"this and the {exposure.releases - 1} earlier releases together" if exposure.releases > 1 else "alone"
+    match rule.quantity:
+        case "exposed_share":
+            share = exposure.exposed_share
+            words = (
+                f"records in joint classes of fewer than k = {exposure.k}, {together}: {_text(share)} "
+                f"({exposure.exposed} of {exposure.records}, {exposure.departed} of them no longer in the source)"
+            )
+            return _limited(rule, _Found(share, words))
+        case "smallest_joint_class":
+            return _limited(rule, _Found(exposure.smallest, f"smallest joint class, {together}: {exposure.smallest}"))
 
 
 def _about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:

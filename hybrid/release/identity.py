@@ -22,6 +22,7 @@ from hybrid.fingerprint import fingerprint
 from hybrid.locks import locked
 from hybrid.release.redact import public_config
 from hybrid.store import make_private
+from hybrid.table.identity import SECRET_BYTES
 
 KEY = "release.key"
 KEY_BYTES = 32
@@ -59,6 +60,11 @@ def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
 def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
     """What stands for source and method together: equal for runs that differ only in seed, places and time."""
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
+
+
+def record_secret(key: bytes) -> bytes:
+    """What record hashes of the ledger are made with."""
+    return hmac.new(key, b"records", hashlib.sha256).digest()[:SECRET_BYTES]
 
 
 def _tag(key: bytes, *parts: str) -> str:

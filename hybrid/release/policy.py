@@ -105,6 +105,21 @@ class AnonymityRule(Rule):
         return "lower" if self.quantity == "suppressed_share" else "higher"
 
 
+class HistoryRule(Rule):
+    """A limit on what a release gives away together with all earlier ones of its data set."""
+
+    quantity: Literal["exposed_share", "smallest_joint_class"]
+    """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.release.history`) has fewer than k
+    records; smallest_joint_class: records in the smallest."""
+    if_not_computable: Status = "review"
+    """What follows where an earlier release is not known record by record, or nothing was anonymized."""
+
+    @property
+    def better(self) -> Direction:
+        """Whether lower or higher numbers are better."""
+        return "lower" if self.quantity == "exposed_share" else "higher"
+
+
 class Policy(Options):
     """All rules that a release must meet."""
 
@@ -116,15 +131,19 @@ class Policy(Options):
     """Who answers for the limits."""
     description: str = ""
     """What the policy is for."""
+    approvals: int = Field(default=1, ge=1, le=10)
+    """How many people, by different names, must accept a review."""
     anonymity: tuple[AnonymityRule, ...] = ()
     """Rules about the anonymized table."""
+    history: tuple[HistoryRule, ...] = ()
+    """Rules about all releases together; applied when a run is published."""
     rules: tuple[MetricRule, ...] = ()
     """Rules about metrics."""
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:
         """Every rule, those about the anonymized table first."""
-        return (*self.anonymity, *self.rules)
+        return (*self.anonymity, *self.history, *self.rules)
 
     @property
     def sha256(self) -> str:
@@ -135,8 +154,8 @@ class Policy(Options):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         names = [rule.name for rule in self.all_rules]
-        if not names:
-            raise ValueError("a policy without rules would let everything out")
+        if not (self.anonymity or self.rules):
+            raise ValueError("a policy without rules about the run itself would let everything out")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"rules need different names; these stand twice: {', '.join(twice)}")

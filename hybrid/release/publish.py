@@ -31,11 +31,13 @@ from hybrid.release.folder import (
     take_away,
 )
 from hybrid.release.gate import judge
+from hybrid.release.history import Exposure
 from hybrid.release.identity import data_tag, release_key, release_tag
-from hybrid.release.policy import Policy
+from hybrid.release.ledger import Entry, Ledger
+from hybrid.release.membership import JoinedHistory, forget_membership, joined_history
 from hybrid.release.redact import public_evaluation, public_manifest, refuse_leaks
 from hybrid.release.run import EVALUATION, FinishedRun, changed, read_run
-from hybrid.release.verdict import Verdict
+from hybrid.release.verdict import Check, Verdict
 from hybrid.release.verify import verify
 
 logger = logging.getLogger(__name__)
@@ -45,7 +47,6 @@ def publish(
     run_dir: Path,
     releases_dir: Path,
     private_dir: Path,
-    policy: Policy,
     *,
     accept_review: bool = False,
     by: str = "",
@@ -53,11 +54,12 @@ def publish(
 ) -> Path:
     """Publish a finished run if its policy lets it out.
 
-    The run's numbers are judged here, from files checked against the manifest, not taken from an earlier verdict.
-    The release is filled under a hidden name, written through to the disk and renamed; then ``latest`` is exchanged.
-    Killed at any point, every earlier release is whole and ``latest`` names a whole release; the next call removes
-    what was left. A release is never overwritten. Runs of the same source, hierarchies and method (whatever their
-    seed) are one release: publishing the second returns the first, unless that was damaged since.
+    The run's numbers are judged here, by the policy that the run carries and from files checked against the
+    manifest, not taken from an earlier verdict. The release is entered in the ledger, filled under a hidden name,
+    written through to the disk and renamed; then ``latest`` is exchanged. Killed at any point, every earlier release
+    is whole, ``latest`` names a whole release, and the next call clears up. A release is never overwritten. Runs of
+    the same source, hierarchies and method (whatever their seed) are one release: publishing the second returns the
+    first, unless that was damaged since.
 
     Parameters
     ----------
@@ -66,9 +68,7 @@ def publish(
     releases_dir : Path
         The public zone; made if needed.
     private_dir : Path
-        The private zone; keeps the key of :mod:`hybrid.release.identity`.
-    policy : Policy
-        The rules.
+        The private zone: the key of :mod:`hybrid.release.identity`, the ledger, and the run's membership.
     accept_review : bool
         Publish although the verdict is review; never although it is block.
     by, reason : str
@@ -82,7 +82,8 @@ def publish(
     Raises
     ------
     GateRefused
-        The verdict is block, or review that nobody accepted; the failed checks are the problems.
+        The verdict is block, or review that too few people accepted; the failed checks are the problems. An
+        acceptance is kept in the ledger, and counts when the next person accepts.
     ConfigError
         A review is accepted without a name or a reason, or the policy contradicts a metric.
     DataError, VerificationError
@@ -91,18 +92,28 @@ def publish(
         The folder is not writable or the disk is full; no release was changed.
     """
     run = read_run(run_dir)
-    verdict = judge(policy, run.evaluation, run.anonymization)
-    acceptance = _admit(verdict, accept_review, by.strip(), reason.strip())
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
+    ledger = Ledger(private_dir)
+    _refuse_blocked(run, judge(run.policy, run.evaluation, run.anonymization), ledger, private_dir)
     with opened(releases_dir):
+        ledger.settle(releases_dir)
         existing = _published(releases_dir, tags["release_tag"])
+        history = joined_history(run, ledger, releases_dir, private_dir)
+        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure)
+        _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
             logger.info("already published as %s", existing.path.name)
             _catch_up(releases_dir, existing)
+            forget_membership(private_dir, run)
+            ledger.note(run.data_set, "kept", existing.path.name)
             return existing.path
-        release = _build(run, releases_dir, private_dir, verdict, policy, acceptance, tags)
+        acceptances = _admit(run, verdict, ledger, Acceptance(by.strip(), reason.strip()) if accept_review else None)
+        release = _build(run, releases_dir, private_dir, verdict, acceptances, tags, history)
+        ledger.settle(releases_dir)
         point_latest(release)
+        forget_membership(private_dir, run)
+        ledger.note(run.data_set, "released", release.name)
         return release
 
 
@@ -135,20 +146,40 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
     return [path.name for path in removed]
 
 
-def _admit(verdict: Verdict, accept_review: bool, by: str, reason: str) -> Acceptance | None:
+def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_dir: Path) -> None:
+    if verdict.status == "block":
+        forget_membership(private_dir, run)
+        ledger.note(run.data_set, "refused", f"blocked by {', '.join(check.rule for check in _failed(verdict))}")
+        raise GateRefused(_problems(verdict))
+
+
+def _failed(verdict: Verdict) -> list[Check]:
+    return [check for check in verdict.checks if check.status != "pass"]
+
+
+def _problems(verdict: Verdict) -> list[Problem]:
+    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.mend) for check in _failed(verdict)]
+
+
+def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Acceptance | None) -> tuple[Acceptance, ...]:
+    """Who accepted the review; nobody for a pass."""
     if verdict.status == "pass":
-        return None
-    if verdict.status == "review" and accept_review:
-        if not by or not reason:
+        return ()
+    wanted = run.policy.approvals
+    accepted: tuple[Acceptance, ...] = ()
+    if acceptance is not None:
+        if not acceptance.by or not acceptance.reason:
             raise ConfigError(
                 "accepting a review needs a name and a reason", mend="give both; the certificate shows them"
             )
-        return Acceptance(by, reason)
-    failed = [check for check in verdict.checks if check.status != "pass"]
-    problems = [Problem(f"{check.status}: {check.rule}: {check.message}", check.mend) for check in failed]
-    if verdict.status == "review":
-        problems.append(Problem("the policy wants a person to decide", "accept the review with a name and a reason"))
-    raise GateRefused(problems)
+        accepted = ledger.approve(run.id, acceptance)
+    if len(accepted) >= wanted:
+        return accepted
+    ledger.note(run.data_set, "waiting", f"review: {len(accepted)} of {wanted} approvals of {run.folder.name}")
+    people = "a person" if wanted == 1 else f"{wanted} people, by different names,"
+    so_far = f"; {len(accepted)} accepted so far" if accepted else ""
+    mend = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
+    raise GateRefused([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", mend)])
 
 
 def _published(releases_dir: Path, release_tag: str) -> Release | None:
@@ -173,12 +204,13 @@ def _build(
     releases_dir: Path,
     private_dir: Path,
     verdict: Verdict,
-    policy: Policy,
-    acceptance: Acceptance | None,
+    acceptances: tuple[Acceptance, ...],
     tags: Mapping[str, str],
+    history: JoinedHistory,
 ) -> Path:
     now = datetime.now(UTC)
     target = releases_dir / f"{now:%Y-%m-%d}-{secrets.token_hex(4)}"
+    created = now.isoformat(timespec="microseconds")
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
             shutil.copyfile(run.folder / name, temporary / name)
@@ -189,15 +221,26 @@ def _build(
         certificate = build_certificate(
             run,
             release=target.name,
-            created=now.isoformat(timespec="microseconds"),
+            created=created,
             verdict=verdict,
-            policy=policy,
-            acceptance=acceptance,
+            acceptances=acceptances,
             files=hash_files(temporary),
             **tags,
         )
         _write_json(temporary / CERTIFICATE, certificate)
         refuse_leaks(temporary, run, private_dir)
+        entry = Entry(
+            release=target.name,
+            data_set=run.data_set,
+            created=created,
+            status=verdict.status,
+            policy=verdict.policy,
+            acceptances=acceptances,
+            metrics=tuple(certificate["metrics"]),
+            exposure=history.exposure if isinstance(history.exposure, Exposure) else None,
+            **tags,
+        )
+        Ledger(private_dir).enter(entry, releases_dir, history.joint)
         place(temporary, target)
     return target
 

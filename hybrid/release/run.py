@@ -13,17 +13,20 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.errors import DataError, VerificationError
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.manifest import MANIFEST
+from hybrid.release.policy import Policy
 
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
 REPORT = "report.html"
+POLICY = "policy.json"
 
 
 @dataclass(frozen=True)
 class FinishedRun:
     """What a run left in its folder, as far as a release needs it.
 
-    ``payload`` are the files that a release copies as they are, with the SHA-256 the run gave them.
+    ``payload`` are the files that a release copies as they are, with the SHA-256 the run gave them; ``policy`` is
+    the one in force when the run was judged; ``id`` names this very run (SHA-256 of its manifest).
     """
 
     folder: Path
@@ -31,6 +34,13 @@ class FinishedRun:
     evaluation: Evaluation
     anonymization: AnonymizationResult | None
     payload: dict[str, str]
+    policy: Policy
+    id: str
+
+    @property
+    def data_set(self) -> str:
+        """The name that all releases of the same data set share."""
+        return str(self.manifest["name"])
 
 
 def read_run(folder: Path) -> FinishedRun:
@@ -44,24 +54,30 @@ def read_run(folder: Path) -> FinishedRun:
         A file is not what the run wrote.
     """
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        content = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(content)
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
-        _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"]
+        _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise DataError(f"{folder}: this is not the folder of a finished run", mend="use hybrid run first") from None
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
-    missing = [name for name in (EVALUATION, REPORT) if name not in files]
+    missing = [name for name in (EVALUATION, REPORT, POLICY) if name not in files]
     if len(synthetic) != 1 or missing:
         lacks = ", ".join(missing if len(synthetic) == 1 else ["synthetic.csv or .parquet", *missing])
         raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", mend="run it again with hybrid run")
     anonymization = None
     if ANONYMIZATION in files:
-        content = _checked_json(folder, ANONYMIZATION, files)
+        found = _checked_json(folder, ANONYMIZATION, files)
         known = {field.name for field in fields(AnonymizationResult)}
-        anonymization = AnonymizationResult(**{name: content[name] for name in content if name in known})
-    evaluation = evaluation_from_json(_checked_json(folder, EVALUATION, files))
+        anonymization = AnonymizationResult(**{name: found[name] for name in found if name in known})
     return FinishedRun(
-        folder, manifest, evaluation, anonymization, {name: files[name] for name in (*synthetic, REPORT)}
+        folder,
+        manifest,
+        evaluation_from_json(_checked_json(folder, EVALUATION, files)),
+        anonymization,
+        {name: files[name] for name in (*synthetic, REPORT)},
+        Policy.model_validate(_checked_json(folder, POLICY, files)),
+        hashlib.sha256(content).hexdigest(),
     )
 
 

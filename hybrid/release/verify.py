@@ -55,8 +55,8 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
     worst = max((check["status"] for check in verdict["checks"]), key=SEVERITY.__getitem__)
     if worst != verdict["status"]:
         yield Problem(f"{CERTIFICATE}: the verdict is {verdict['status']}, the worst check {worst}", _FETCH)
-    acceptance = certificate["acceptance"]
-    accepted = acceptance is not None and bool(acceptance["by"]) and bool(acceptance["reason"])
+    names = {found["by"].casefold() for found in certificate["acceptances"] if found["by"] and found["reason"]}
+    accepted = len(names) >= certificate["policy"]["approvals"]
     if worst == "block" or (worst == "review" and not accepted):
         yield Problem(f"{CERTIFICATE}: the gate did not let this release out ({worst})", "do not use it")
 

@@ -11,6 +11,7 @@ from hybrid.arrays import Array
 from hybrid.evaluate.measure import Direction, Evaluation, Family
 from hybrid.release.verdict import Verdict
 from hybrid.report.compare import TableComparison
+from hybrid.report.history import Track
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,8 @@ class ReportInputs:
         Explanations by metric name; a metric without one is shown under its name.
     changes : tuple of Change, optional
         What changed since the last release; None leaves the section out.
+    history : tuple of Track
+        The gate's metrics over all releases of the data set, this run last.
     limits : tuple of str
         What this evaluation does not show, one sentence each.
     licences, versions, facts : mapping of str to str
@@ -174,6 +177,7 @@ class ReportInputs:
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
     changes: tuple[Change, ...] | None = None
+    history: tuple[Track, ...] = ()
     limits: tuple[str, ...] = ()
     licences: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

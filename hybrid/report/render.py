@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from hybrid.report.compare import Associations, TableComparison
 from hybrid.report.figures import STAGES, class_size_chart, column_chart, heat_map, percent, trade_off_chart
+from hybrid.report.history import history_chart
 from hybrid.report.inputs import ReportInputs
 from hybrid.report.metrics import metric_groups, number, stage_rows
 
@@ -69,6 +70,7 @@ def render_report(inputs: ReportInputs) -> str:
             privacy=metric_groups(inputs.evaluation, "privacy", inputs.metric_texts),
             stage_names=STAGES,
             stages=stage_rows(inputs.evaluation, inputs.metric_texts),
+            history=[(track, history_chart(track)) for track in inputs.history],
         )
     )
 

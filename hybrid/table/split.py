@@ -7,6 +7,7 @@ import pandas as pd
 
 from hybrid.arrays import Array
 from hybrid.errors import ConfigError, DataError
+from hybrid.table.identity import SECRET_BYTES, record_hashes
 from hybrid.table.options import SplitOptions
 from hybrid.table.schema import Table
 
@@ -19,9 +20,10 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
     table : Table, n_rows records
         Everything.
     options : SplitOptions
-        The control share and, if one person can have several records, the key column.
+        The control share; if one person can have several records, the key column; whether sides are stable.
     rng : numpy.random.Generator
-        Decides who goes where.
+        Decides who goes where. With ``options.stable``, a generator in the same state gives the same record the
+        same side in every table, but for the few that keep the share exact.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
         )
     if options.control == 0:
         return table, None
-    groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    groups, order = _ranked(table, options, rng)
     n_groups = int(groups.max()) + 1
     n_control = round(options.control * n_groups)
     if not 0 < n_control < n_groups:
@@ -53,9 +55,19 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
             mend="use a larger table, or set split.control: 0",
         )
     in_control = np.zeros(n_groups, dtype=bool)
-    in_control[rng.permutation(n_groups)[:n_control]] = True
+    in_control[order[:n_control]] = True
     mask = in_control[groups]
     return table.take(~mask), table.take(mask)
+
+
+def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The group of each record (records that stay together), and the groups, those first that are control first."""
+    if options.stable:
+        hashes = record_hashes(table, rng.bytes(SECRET_BYTES), options.key)
+        distinct, groups = np.unique(hashes, return_inverse=True)
+        return groups, np.arange(len(distinct))
+    groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    return groups, rng.permutation(int(groups.max()) + 1)
 
 
 def _groups(key: pd.Series) -> Array:

@@ -82,6 +82,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         measured: Evaluation | None = None,
         anonymized: AnonymizationResult | None = an_anonymization(),  # noqa: B008
         report: str = "<html>report</html>",
+        judged_by: Policy | None = None,
         **sections: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
@@ -89,6 +90,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         (folder / "synthetic.csv").write_text(rows)
         (folder / "anonymized.parquet").write_text(CANARY_LABEL)
         (folder / "report.html").write_text(report)
+        (folder / "policy.json").write_text(json.dumps((judged_by or a_policy()).model_dump(mode="json")))
         (folder / "evaluation.json").write_text(json.dumps((measured or an_evaluation()).to_json()))
         if anonymized is not None:
             (folder / "anonymization.json").write_text(json.dumps(anonymized.to_json()))
@@ -111,6 +113,10 @@ def make_run(tmp_path: Path) -> RunMaker:
 
 @pytest.fixture
 def policy() -> Policy:
+    return a_policy()
+
+
+def a_policy() -> Policy:
     copies = {"metric": "identical_match", "direction": "lower", "compare": "ratio_to_reference"}
     words = {"reason": "Copies are people.", "mend": "train less"}
     return Policy.model_validate(

@@ -33,9 +33,9 @@ def releases(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def out(releases: Path, tmp_path: Path, policy: Policy) -> Callable[..., Path]:
+def out(releases: Path, tmp_path: Path) -> Callable[..., Path]:
     def let_out(run: Path, **options: Any) -> Path:
-        return publish(run, releases, tmp_path / "work", options.pop("policy", policy), **options)
+        return publish(run, releases, tmp_path / "work", **options)
 
     return let_out
 
@@ -70,8 +70,8 @@ def test_the_certificate_says_what_was_decided(make_run: RunMaker, out: Callable
     content = certificate(out(make_run()))
     assert content["verdict"]["status"] == "pass"
     assert [check["rule"] for check in content["verdict"]["checks"]] == ["k", "copies"]
-    assert content["policy"] == {"name": "test", "version": "1", "owner": "the tests", "sha256": policy.sha256}
-    assert content["acceptance"] is None
+    assert content["policy"] == {"name": "test", "version": "1", "owner": "the tests", "sha256": policy.sha256, "approvals": 1}
+    assert content["acceptances"] == []
     assert "No differential privacy is claimed." in content["guarantee"]
     assert content["config"]["anonymize"] == {"engine": "exact", "k": 5}
     assert content["config"]["columns"] == {"age": {"role": "quasi_identifier", "kind": "integer"}}
@@ -91,11 +91,11 @@ def test_nothing_private_leaves(make_run: RunMaker, out: Callable[..., Path], tm
     assert json.loads((release / "manifest.json").read_text())["seed"] == "withheld"
 
 
-def test_the_source_is_recognized_only_with_the_key(make_run: RunMaker, tmp_path: Path, policy: Policy) -> None:
+def test_the_source_is_recognized_only_with_the_key(make_run: RunMaker, tmp_path: Path) -> None:
     run = make_run()
-    one = publish(run, tmp_path / "a", tmp_path / "work", policy)
-    same_key = publish(run, tmp_path / "b", tmp_path / "work", policy)
-    other_key = publish(run, tmp_path / "c", tmp_path / "elsewhere", policy)
+    one = publish(run, tmp_path / "a", tmp_path / "work")
+    same_key = publish(run, tmp_path / "b", tmp_path / "work")
+    other_key = publish(run, tmp_path / "c", tmp_path / "elsewhere")
     tags = [certificate(release)["source"]["tag"] for release in (one, same_key, other_key)]
     assert tags[0] == tags[1] != tags[2]
     key = tmp_path / "work" / "release.key"
@@ -150,12 +150,12 @@ def test_reviews_need_a_name_and_a_reason(
         with pytest.raises(ConfigError, match="a name and a reason"):
             out(run, accept_review=True, **options)
     release = out(run, accept_review=True, by="Ada", reason="rare rows looked at")
-    assert certificate(release)["acceptance"] == {"by": "Ada", "reason": "rare rows looked at"}
+    assert certificate(release)["acceptances"] == [{"by": "Ada", "reason": "rare rows looked at"}]
     assert verify(release) == []
 
 
 def test_an_acceptance_of_a_pass_is_not_recorded(make_run: RunMaker, out: Callable[..., Path]) -> None:
-    assert certificate(out(make_run(), accept_review=True))["acceptance"] is None
+    assert certificate(out(make_run(), accept_review=True))["acceptances"] == []
 
 
 def test_the_same_run_is_one_release(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
@@ -286,7 +286,7 @@ from pathlib import Path
 from hybrid.release.policy import Policy
 from hybrid.release.publish import publish
 
-run, releases, private, policy, point, count = sys.argv[1:]
+run, releases, private, point, count = sys.argv[1:]
 calls = 0
 
 def dying(original, after):
@@ -303,12 +303,12 @@ def dying(original, after):
 if point:
     when, name = point.split(" ")
     setattr(os, name, dying(getattr(os, name), when == "after"))
-print(publish(Path(run), Path(releases), Path(private), Policy.model_validate(json.loads(policy))))
+print(publish(Path(run), Path(releases), Path(private)))
 """
 
 
-def child(run: Path, releases: Path, policy: Policy, point: str = "", count: int = 1) -> subprocess.Popen[str]:
-    arguments = [str(run), str(releases), str(releases.parent / "work"), policy.model_dump_json(), point, str(count)]
+def child(run: Path, releases: Path, point: str = "", count: int = 1) -> subprocess.Popen[str]:
+    arguments = [str(run), str(releases), str(releases.parent / "work"), point, str(count)]
     return subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True)
 
 
@@ -329,11 +329,11 @@ KILLS = [
 
 @pytest.mark.parametrize(("point", "count"), KILLS)
 def test_a_kill_leaves_every_release_whole(
-    make_run: RunMaker, out: Callable[..., Path], releases: Path, policy: Policy, point: str, count: int
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, point: str, count: int
 ) -> None:
     first = out(make_run())
     run = make_run("next", data_fingerprint="ab" * 32)
-    process = child(run, releases, policy, point, count)
+    process = child(run, releases, point, count)
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, "the kill did not happen"
 
@@ -353,18 +353,18 @@ def test_a_kill_leaves_every_release_whole(
     assert visible(releases) == {first.name, second.name, "latest"}
 
 
-def test_two_publishers_at_once_make_one_release(make_run: RunMaker, releases: Path, policy: Policy) -> None:
+def test_two_publishers_at_once_make_one_release(make_run: RunMaker, releases: Path) -> None:
     run = make_run()
-    pair = [child(run, releases, policy) for _ in range(2)]
+    pair = [child(run, releases) for _ in range(2)]
     printed = {process.communicate(timeout=60)[0].strip() for process in pair}
     assert len(printed) == 1
     assert verify(Path(printed.pop())) == []
     assert len(visible(releases)) == 2
 
 
-def test_publishers_of_different_runs_wait_for_each_other(make_run: RunMaker, releases: Path, policy: Policy) -> None:
+def test_publishers_of_different_runs_wait_for_each_other(make_run: RunMaker, releases: Path) -> None:
     runs = [make_run(str(at), data_fingerprint=f"{at:064x}") for at in range(3)]
-    processes = [child(run, releases, policy) for run in runs]
+    processes = [child(run, releases) for run in runs]
     printed = {Path(process.communicate(timeout=60)[0].strip()) for process in processes}
     assert len(printed) == 3
     assert all(verify(release) == [] for release in printed)

@@ -19,7 +19,7 @@ from hybrid.release.verify import verify
 @pytest.fixture
 def release(make_run: Callable[..., Path], tmp_path: Path, policy: Policy) -> Path:
     """A release as a recipient has it: copied elsewhere, and writable."""
-    published = publish(make_run(), tmp_path / "releases", tmp_path / "work", policy)
+    published = publish(make_run(), tmp_path / "releases", tmp_path / "work")
     copy = tmp_path / "received" / "table"
     shutil.copytree(published, copy)
     for path in copy.iterdir():

@@ -1,0 +1,177 @@
+"""What several releases of the same people give away together: the joint equivalence classes.
+
+k-anonymity holds for one table. Who sees the intermediate tables of two nights and knows on which nights a person
+was in the source can intersect that person's two classes (composition: Ganta, Kasiviswanathan and Smith, KDD 2008),
+or subtract one night from the other (differencing). Either way the person hides among those records that were in
+the same class, or in none, **in every release**: the joint class. Its size is what is left of k.
+
+This is an upper bound: released are synthetic tables, sampled and generated from the intermediate ones.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.arrays import Array
+from hybrid.table import Table
+from hybrid.table.identity import mixed, record_hashes
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Which record was in which class of one intermediate table. Private.
+
+    Parameters
+    ----------
+    records : numpy.ndarray, shape (n,), uint64
+        Keyed hashes of the kept records, ascending, each once.
+    classes : numpy.ndarray, shape (n,), uint64
+        Number of each record's equivalence class.
+    """
+
+    records: Array
+    classes: Array
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How many records the releases together leave in a crowd of less than k."""
+
+    k: int
+    releases: int
+    """How many releases count, the new one included."""
+    records: int
+    """Records that any of them was made from."""
+    exposed: int
+    """Those whose joint class has fewer than k records."""
+    departed: int
+    """Those of the exposed that are no longer in the new release."""
+    smallest: int
+    """Records in the smallest joint class."""
+
+    @property
+    def exposed_share(self) -> float:
+        """Exposed / records: 0 the releases together keep k, 1 nobody keeps a crowd of k."""
+        return self.exposed / self.records if self.records else 0.0
+
+
+@dataclass(frozen=True)
+class JointClasses:
+    """The joint class of every record that any release was made from. Private.
+
+    Parameters
+    ----------
+    releases : int
+        How many releases are joined.
+    records : numpy.ndarray, shape (n,), uint64
+        Keyed hashes, ascending.
+    signatures : numpy.ndarray, shape (n,), uint64
+        Hash of each record's class (or absence) in every release: equal for records of one joint class.
+    never_in : numpy.uint64
+        The signature of a record that was in none of them.
+    """
+
+    releases: int
+    records: Array
+    signatures: Array
+    never_in: np.uint64
+
+    @classmethod
+    def empty(cls) -> JointClasses:
+        """Before the first release."""
+        return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
+
+    def joined(self, new: Membership) -> JointClasses:
+        """With one more release; costs O(n log n), whatever the number of releases."""
+        records: Array = np.union1d(self.records, new.records)
+        signatures = np.full(len(records), self.never_in)
+        signatures[np.searchsorted(records, self.records)] = self.signatures
+        classes = np.zeros(len(records), dtype=np.uint64)
+        classes[np.searchsorted(records, new.records)] = new.classes + np.uint64(1)
+        never_in = np.uint64(mixed(np.asarray(self.never_in), np.uint64(0)))
+        return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in)
+
+    def exposure(self, new: Membership, k: int) -> Exposure:
+        """What the joined releases leave of k; ``new`` is the last of them."""
+        _, groups, sizes = np.unique(self.signatures, return_inverse=True, return_counts=True)
+        exposed = sizes[groups] < k
+        departed = exposed & ~np.isin(self.records, new.records, assume_unique=True)
+        return Exposure(
+            k=k,
+            releases=self.releases,
+            records=len(self.records),
+            exposed=int(exposed.sum()),
+            departed=int(departed.sum()),
+            smallest=int(sizes.min()) if len(sizes) else 0,
+        )
+
+    def to_bytes(self) -> bytes:
+        """As compressed NumPy arrays."""
+        content = io.BytesIO()
+        np.savez_compressed(
+            content,
+            releases=self.releases,
+            records=self.records,
+            signatures=self.signatures,
+            never_in=self.never_in,
+        )
+        return content.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> JointClasses:
+        """What :meth:`to_bytes` gave.
+
+        Raises
+        ------
+        ValueError, KeyError, OSError
+            It is something else.
+        """
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
+            return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()])
+
+
+def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: str | None) -> Membership:
+    """Which training record is in which class of the intermediate table.
+
+    Parameters
+    ----------
+    train : Table, n records
+        The training records with their identifiers.
+    anonymized : AnonymizedTable
+        Made from them. A suppressed record is in no class.
+    secret, key
+        As in :func:`record_hashes`.
+
+    Returns
+    -------
+    Membership
+        Records that cannot be told apart are numbered in order of appearance.
+    """
+    content = record_hashes(train.without_identifiers(), secret)
+    kept = record_hashes(anonymized.originals, secret)
+    distinct, first = np.unique(kept, return_index=True)
+    at = np.searchsorted(distinct, content)
+    at[at == len(distinct)] = 0
+    inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
+    records = _each_once(record_hashes(train, secret, key)[inside])
+    classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
+    order = np.argsort(records)
+    return Membership(records[order], classes[order])
+
+
+def _each_once(hashes: Array) -> Array:
+    """Equal hashes told apart by their number of appearance."""
+    order = np.argsort(hashes, kind="stable")
+    ranked = hashes[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
+    counts = np.diff(np.append(starts, len(ranked)))
+    numbers = np.empty(len(hashes), dtype=np.uint64)
+    numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
+    repeated = numbers > 0
+    result = hashes.copy()
+    result[repeated] = mixed(hashes[repeated], numbers[repeated])
+    return result

@@ -1,0 +1,209 @@
+"""The ledger: all releases of all data sets in one private SQLite file, and what they give away together.
+
+A release is entered before its folder appears and confirmed after, so that whatever kills the process in between,
+the next call finds out which of the two it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hybrid.errors import OutputError
+from hybrid.release.certificate import Acceptance
+from hybrid.release.history import Exposure, JointClasses
+from hybrid.store import make_private
+
+LEDGER = "ledger.sqlite"
+FORMAT = 1
+WAIT_SECONDS = 60
+_TABLES = """
+CREATE TABLE releases (
+    release TEXT NOT NULL, folder TEXT NOT NULL, data_set TEXT NOT NULL, created TEXT NOT NULL,
+    data_tag TEXT NOT NULL, release_tag TEXT NOT NULL, status TEXT NOT NULL, policy TEXT NOT NULL,
+    acceptances TEXT NOT NULL, metrics TEXT NOT NULL, exposure TEXT, joint_classes BLOB, confirmed INTEGER NOT NULL,
+    PRIMARY KEY (folder, release));
+CREATE TABLE approvals (run TEXT NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (run, by));
+CREATE TABLE events (data_set TEXT NOT NULL, at TEXT NOT NULL, outcome TEXT NOT NULL, message TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release, as the ledger remembers it."""
+
+    release: str
+    """Name of its folder."""
+    data_set: str
+    """Name of the config it was made by."""
+    created: str
+    """UTC, ISO 8601."""
+    data_tag: str
+    release_tag: str
+    status: str
+    """What the gate said: pass or review."""
+    policy: str
+    """Name and version."""
+    acceptances: tuple[Acceptance, ...]
+    metrics: tuple[dict[str, Any], ...]
+    """As in the certificate."""
+    exposure: Exposure | None
+    """What it gave away together with all earlier ones; None if that is not known."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something an operator should find again: a release, a refusal, a night that was kept or failed."""
+
+    data_set: str
+    at: str
+    """UTC, ISO 8601."""
+    outcome: str
+    """released, kept, refused, waiting, stopped or failed."""
+    message: str
+    """No cell value."""
+
+
+class Ledger:
+    """The ledger in a private zone.
+
+    Parameters
+    ----------
+    private_dir : Path
+        The private zone; the file is made there (mode 0600) when first written to.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be made, read or written, is no ledger, or was written by a newer version.
+    """
+
+    def __init__(self, private_dir: Path) -> None:
+        self.path = private_dir / LEDGER
+
+    def entries(self, data_set: str | None = None) -> list[Entry]:
+        """All confirmed releases, oldest first; of one data set, if named."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT * FROM releases WHERE confirmed AND (data_set = ? OR ? IS NULL) ORDER BY created",
+                (data_set, data_set),
+            ).fetchall()
+        return [_entry(row) for row in rows]
+
+    def joint_classes(self, data_set: str) -> JointClasses | None:
+        """What the confirmed releases of a data set have joined so far; None where one is not known by its records."""
+        with self._connected() as database:
+            last = database.execute(
+                "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY created DESC LIMIT 1",
+                (data_set,),
+            ).fetchone()
+        if last is None:
+            return JointClasses.empty()
+        content = last["joint_classes"]
+        return None if content is None else JointClasses.from_bytes(content)
+
+    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None) -> None:
+        """Write down a release whose folder is about to appear under ``folder``."""
+        row = {
+            **{key: getattr(entry, key) for key in _PLAIN},
+            "folder": str(folder.resolve()),
+            "acceptances": json.dumps([asdict(acceptance) for acceptance in entry.acceptances]),
+            "metrics": json.dumps(entry.metrics),
+            "exposure": None if entry.exposure is None else json.dumps(asdict(entry.exposure)),
+            "joint_classes": None if joint is None else joint.to_bytes(),
+            "confirmed": 0,
+        }
+        with self._connected() as database:
+            names = ", ".join(row)
+            database.execute(f"INSERT INTO releases ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
+
+    def settle(self, folder: Path) -> None:
+        """Confirm the entered releases whose folder is there, forget those whose folder never came."""
+        with self._connected() as database:
+            where = str(folder.resolve())
+            entered = database.execute(
+                "SELECT release, data_set, created FROM releases WHERE NOT confirmed AND folder = ?", (where,)
+            ).fetchall()
+            for release, data_set, created in entered:
+                if not (folder / release).is_dir():
+                    database.execute("DELETE FROM releases WHERE folder = ? AND release = ?", (where, release))
+                    continue
+                database.execute("UPDATE releases SET confirmed = 1 WHERE folder = ? AND release = ?", (where, release))
+                # The newest state holds all earlier ones.
+                database.execute(
+                    "UPDATE releases SET joint_classes = NULL WHERE data_set = ? AND created < ?", (data_set, created)
+                )
+
+    def approve(self, run: str, acceptance: Acceptance) -> tuple[Acceptance, ...]:
+        """Add a name to those who accept a run's review; gives all of them, each name once, the first first."""
+        with self._connected() as database:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            database.execute(
+                "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?)", (run, acceptance.by, acceptance.reason, now)
+            )
+            rows = database.execute("SELECT by, reason FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
+        by_name = {row["by"].casefold(): Acceptance(row["by"], row["reason"]) for row in reversed(rows)}
+        return tuple(reversed(by_name.values()))
+
+    def note(self, data_set: str, outcome: str, message: str) -> None:
+        """Write down what happened."""
+        with self._connected() as database:
+            now = datetime.now(UTC).isoformat(timespec="microseconds")
+            database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, message))
+
+    def events(self, data_set: str | None = None, last: int = 20) -> list[Event]:
+        """The newest events, oldest of them first."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY at DESC LIMIT ?",
+                (data_set, data_set, last),
+            ).fetchall()
+        return [Event(**row) for row in reversed(rows)]
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; nothing of it stays if the block fails."""
+        try:
+            make_private(self.path.parent)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)) as database:
+                database.row_factory = sqlite3.Row
+                database.execute("BEGIN IMMEDIATE")
+                self._prepare(database)
+                yield database
+                database.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            raise OutputError(
+                f"{self.path}: the ledger cannot be read or written ({error})",
+                mend="check the disk and the file; a backup of it can be put back",
+            ) from None
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found > FORMAT:
+            raise OutputError(f"{self.path}: a newer version of this program wrote the ledger", mend="use that version")
+        if found == 0:
+            for statement in _TABLES.split(";"):
+                database.execute(statement)
+            database.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+_PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    exposure = row["exposure"]
+    return Entry(
+        **{key: row[key] for key in _PLAIN},
+        acceptances=tuple(Acceptance(**found) for found in json.loads(row["acceptances"])),
+        metrics=tuple(json.loads(row["metrics"])),
+        exposure=None if exposure is None else Exposure(**json.loads(exposure)),
+    )

@@ -1,0 +1,72 @@
+"""Between a run and its publishing: who was in which class, kept private until the run is let out or refused."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hybrid.release.folder import releases_in
+from hybrid.release.history import Exposure, JointClasses, Membership
+from hybrid.release.ledger import Ledger
+from hybrid.release.run import FinishedRun
+from hybrid.store import make_private
+
+FOLDER = "memberships"
+KEPT_DAYS = 30
+"""How long a run may wait for its approval; published later, what it gives away with others is not known."""
+
+
+@dataclass(frozen=True)
+class JoinedHistory:
+    """All releases of a data set together with the one that is about to come."""
+
+    exposure: Exposure | str
+    """What they give away, or why that is not known."""
+    joint: JointClasses | None
+
+
+def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
+    """Keep a run's membership (mode 0600) for when the run is published."""
+    path = _path(private_dir, run_id)
+    make_private(path.parent)
+    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        np.savez_compressed(file, records=found.records, classes=found.classes)
+    temporary.replace(path)
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for other in path.parent.iterdir():
+        if other.stat().st_mtime < oldest:
+            other.unlink(missing_ok=True)
+
+
+def forget_membership(private_dir: Path, run: FinishedRun) -> None:
+    """Remove a run's membership: the ledger has what it needs of it."""
+    _path(private_dir, run.id).unlink(missing_ok=True)
+
+
+def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private_dir: Path) -> JoinedHistory:
+    """What a run would give away together with all earlier releases of its data set."""
+    if run.anonymization is None:
+        return JoinedHistory("nothing was anonymized, so there are no classes to intersect", None)
+    path = _path(private_dir, run.id)
+    if not path.is_file():
+        return JoinedHistory("the run kept no membership (publish it with hybrid release)", None)
+    entered = {entry.release for entry in ledger.entries(run.data_set)}
+    of_this = {found.path.name for found in releases_in(releases_dir) if found.certificate.get("name") == run.data_set}
+    if of_this - entered:
+        return JoinedHistory(f"{len(of_this - entered)} earlier releases are not in the ledger", None)
+    earlier = ledger.joint_classes(run.data_set)
+    if earlier is None:
+        return JoinedHistory("an earlier release is in the ledger without its classes", None)
+    with np.load(path, allow_pickle=False) as content:
+        found = Membership(content["records"], content["classes"])
+    joint = earlier.joined(found)
+    return JoinedHistory(joint.exposure(found, run.anonymization.k), joint)
+
+
+def _path(private_dir: Path, run_id: str) -> Path:
+    return private_dir / FOLDER / f"{run_id}.npz"

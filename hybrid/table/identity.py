@@ -1,0 +1,73 @@
+"""Recognize the same record in another table of the same source, without keeping its values."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.table.schema import Table
+
+SECRET_BYTES = 12
+"""As many as 16 base64 characters hold, the size of a SipHash key."""
+_MISSING = np.uint64(0x9E3779B97F4A7C15)
+
+
+def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
+    """One number per record that stays the same from table to table.
+
+    Parameters
+    ----------
+    table : Table, n records
+        The records.
+    secret : bytes
+        12 bytes. Without them nobody can test a guessed record against a hash (SipHash of each value's text).
+    key : str, optional
+        The column that tells people apart; not given: the identifiers, else all columns. A record that has none
+        of these values is told apart by all columns.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), uint64
+        Two of a million different records share a hash with a probability of about 3e-8.
+    """
+    every = table.schema.names
+    names = [key] if key is not None else table.schema.identifiers or every
+    hashes = _hashes(table, names, secret)
+    nameless = table.frame[names].isna().all(axis=1).to_numpy()
+    if nameless.any() and names != every:
+        hashes[nameless] = _hashes(table.take(nameless), every, secret)
+    return hashes
+
+
+def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
+    combined = np.full(len(table), len(names), dtype=np.uint64)
+    for name in names:
+        codes, distinct = pd.factorize(table.frame[name])
+        texts = pd.Index(distinct).astype(str).to_numpy(dtype=object)
+        hashes = pd.util.hash_array(texts, hash_key=b64encode(secret).decode(), categorize=False)
+        combined = mixed(combined, np.append(hashes, _MISSING)[codes])
+    return combined
+
+
+def mixed(left: Array, right: Array | np.uint64) -> Array:
+    """A hash of pairs: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
+
+    Parameters
+    ----------
+    left, right : numpy.ndarray or scalar, uint64
+        Broadcast against each other; the order counts.
+
+    Returns
+    -------
+    numpy.ndarray, uint64
+    """
+    with np.errstate(over="ignore"):
+        z = np.asarray(left * np.uint64(0xD1342543DE82EF95) + right, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        result: Array = z ^ (z >> np.uint64(31))
+    return result
