@@ -140,6 +140,8 @@ class AnonymizeOptions(Options):
     from the optimum."""
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
+    memory_limit: PositiveFloat | None = None
+    """GiB that `hybrid anonymize` may take for a Parquet file, which it streams; default: half of what is free."""
 
     @model_validator(mode="after")
     def _fits(self) -> AnonymizeOptions:
@@ -158,6 +160,11 @@ class AnonymizeOptions(Options):
     def _foreign_models(self) -> bool:
         known = [model for model in self.models if isinstance(model, LDiversity) and model.kind == "distinct"]
         return len(known) != len(self.models) or len(known) > 1
+
+    @property
+    def attributes(self) -> list[str]:
+        """The sensitive columns that the models look at, in alphabetical order."""
+        return sorted({model.attribute for model in self.models if not isinstance(model, KMap)})
 
     def allowed(self, n_records: int) -> int:
         """How many of ``n_records`` may be suppressed."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.combinations import add_up
 from hybrid.anonymize.grouping import mixed_code, renumber
 from hybrid.arrays import Array
 from hybrid.hierarchy import Hierarchy
@@ -52,8 +54,8 @@ class Records:
         Leaf of each distinct row in each hierarchy.
     counts : numpy.ndarray, shape (n_distinct,), int64
         Records per distinct row; 0 for rows that only the population has.
-    row_of : numpy.ndarray, shape (n_records,), int64
-        Distinct row of each record.
+    row_of : numpy.ndarray, shape (n_rows,), int64
+        Distinct row of each row that was collected: of each record, where these did not come with counts.
     sensitive : mapping of str to Sensitive
         The sensitive columns that privacy models look at.
     population : numpy.ndarray, shape (n_distinct,), int64, or None
@@ -67,10 +69,10 @@ class Records:
     sensitive: Mapping[str, Sensitive]
     population: Array | None = None
 
-    @property
+    @cached_property
     def n_records(self) -> int:
         """Number of records."""
-        return len(self.row_of)
+        return int(self.counts.sum())
 
     @property
     def n_distinct(self) -> int:
@@ -93,19 +95,22 @@ def collect(
     hierarchies: Sequence[Hierarchy],
     sensitive: Mapping[str, pd.Series],
     population: Array | None = None,
+    counts: Array | None = None,
 ) -> Records:
     """Take the distinct rows of a table.
 
     Parameters
     ----------
-    leaves : numpy.ndarray, shape (n_records, n_qi), int
+    leaves : numpy.ndarray, shape (n_rows, n_qi), int
         Hierarchy leaf of each quasi-identifying value.
     hierarchies : sequence of Hierarchy, length n_qi
         One per quasi-identifier.
-    sensitive : mapping of str to pandas.Series, each of length n_records
+    sensitive : mapping of str to pandas.Series, each of length n_rows
         Columns that privacy models look at.
     population : numpy.ndarray, shape (n_people, n_qi), int, optional
         Leaves of a population table.
+    counts : numpy.ndarray, shape (n_rows,), int, optional
+        Records that each row stands for, 1 or more; 1 if not given.
 
     Returns
     -------
@@ -119,9 +124,9 @@ def collect(
     return Records(
         hierarchies=tuple(hierarchies),
         leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
-        counts=np.bincount(row_of[:n], minlength=n_distinct),
+        counts=_summed(row_of[:n], counts, n_distinct),
         row_of=row_of[:n],
-        sensitive={name: _sensitive(row_of[:n], values) for name, values in sensitive.items()},
+        sensitive={name: _sensitive(row_of[:n], values, counts) for name, values in sensitive.items()},
         population=None if population is None else np.bincount(row_of[n:], minlength=n_distinct),
     )
 
@@ -137,15 +142,21 @@ def _distinct(code: Array, size: int) -> tuple[Array, Array, int]:
     return some_row[present], number[code], int(number[-1]) + 1 if size else 0
 
 
-def _sensitive(row_of: Array, values: pd.Series) -> Sensitive:
+def _summed(groups: Array, counts: Array | None, n_groups: int) -> Array:
+    """Records per group; shape (n_groups,), int64."""
+    return np.bincount(groups, counts, n_groups).astype(np.int64, copy=False)
+
+
+def _sensitive(row_of: Array, values: pd.Series, counts: Array | None) -> Sensitive:
     numbers, known = value_numbers(values)
     n_values = max(len(known), 1)
-    pairs, counts = np.unique(row_of * n_values + numbers, return_counts=True)
+    pairs, records = add_up(row_of * n_values + numbers, counts)
+    occurs = _summed(numbers, counts, len(known))
     return Sensitive(
         rows=pairs // n_values,
         values=pairs % n_values,
-        counts=counts,
-        reference=np.bincount(numbers, minlength=len(known)) / max(len(numbers), 1),
+        counts=records,
+        reference=occurs / max(occurs.sum(), 1),
         known=known,
     )
 

@@ -62,17 +62,21 @@ def anonymize(
     """
     started = time.perf_counter()
     task = prepare(train, hierarchies, options, population)
-    refuse_impossible(task)
-    if options.engine == "anjana":
-        recoding = anjana.recode(task)
-    elif options.recoding == "local":
-        recoding = local.recode(task, progress)
-    else:
-        recoding = exact.recode(task, progress)
+    recoding = recode(task, progress)
     seconds = time.perf_counter() - started
     anonymized = _assemble(task, recoding, seconds)
     verified = verify(anonymized, task)
     return replace(anonymized, result=replace(anonymized.result, verified=verified))
+
+
+def recode(task: Task, progress: Progress) -> Recoding:
+    """Decide what every cell becomes, by the engine and the recoding of the options; raises as :func:`anonymize`."""
+    refuse_impossible(task)
+    if task.options.engine == "anjana":
+        return anjana.recode(task)
+    if task.options.recoding == "local":
+        return local.recode(task, progress)
+    return exact.recode(task, progress)
 
 
 def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable:
@@ -92,11 +96,22 @@ def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable
         leaves=task.leaves[kept],
         class_ids=class_ids,
         suppressed=train.take(~kept),
-        result=_result(task, recoding, np.bincount(class_ids), seconds),
+        result=summarize(task, recoding, np.bincount(class_ids), seconds),
     )
 
 
-def _result(task: Task, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+def summarize(task: Task, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+    """What was decided, in aggregates.
+
+    Parameters
+    ----------
+    task, recoding : Task, Recoding
+        What was asked for and what came of it.
+    class_sizes : numpy.ndarray, shape (n_classes,), int
+        Records of each class of the result.
+    seconds : float
+        What deciding took.
+    """
     loss = task.options.loss
     per_attribute = dict(zip(task.records.names, recoding.score.per_attribute, strict=False))
     return AnonymizationResult(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hybrid.anonymize.bases import Bases
 from hybrid.anonymize.checker import Checker
 from hybrid.anonymize.lattice import Lattice
 from hybrid.anonymize.losses import Loss, build_loss
@@ -16,7 +17,7 @@ from hybrid.anonymize.records import Records, collect
 from hybrid.arrays import Array
 from hybrid.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
-from hybrid.table import Table
+from hybrid.table import Schema, Table
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Task:
     Parameters
     ----------
     train : Table, n records
-        The table, without identifiers.
+        The table, without identifiers. Where the records stay in a file, a table of as many rows and no columns.
     hierarchies : mapping of str to Hierarchy
         One per quasi-identifier; those of sensitive columns may be among them.
     options : AnonymizeOptions
@@ -66,7 +67,7 @@ class Task:
 
     def checker(self, lattice: Lattice) -> Checker:
         """What finds violating classes at the nodes of a lattice."""
-        return Checker(self.records, lattice, self.options.k, self.population_k, self.models)
+        return Checker(self.options.k, self.population_k, self.models, Bases(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
         """What to minimize over a lattice."""
@@ -87,21 +88,21 @@ def prepare(
     HierarchyError
         Values that a hierarchy does not cover.
     """
-    problems = list(_contradictions(train, hierarchies, options, population))
-    if problems:
-        raise ConfigError(problems)
+    refuse_contradictions(train.schema, hierarchies, options, population)
     if not len(train):
         raise DataError("there are no records to anonymize", mend="check the input file and the split")
     names = train.schema.quasi_identifiers
     used = [hierarchies[name] for name in names]
-    leaves = _encode(train, used)
-    attributes = sorted({model.attribute for model in options.models if not isinstance(model, KMap)})
-    people = None if population is None else _encode(population, used)
-    records = collect(leaves, used, {name: train.frame[name] for name in attributes}, people)
-    return Task(train, hierarchies, options, leaves, records, _models(options, hierarchies, records), population)
+    leaves = encode(train, used)
+    people = None if population is None else encode(population, used)
+    records = collect(leaves, used, {name: train.frame[name] for name in options.attributes}, people)
+    return Task(train, hierarchies, options, leaves, records, build_models(options, hierarchies, records), population)
 
 
-def _models(options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: Records) -> tuple[Model, ...]:
+def build_models(
+    options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: Records
+) -> tuple[Model, ...]:
+    """The models on sensitive columns that the options name."""
     leaves = {
         name: hierarchies[name].encode(column.known)
         for name, column in records.sensitive.items()
@@ -110,14 +111,30 @@ def _models(options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], rec
     return tuple(build(model, hierarchies, leaves) for model in options.models if not isinstance(model, KMap))
 
 
-def _encode(table: Table, hierarchies: list[Hierarchy]) -> Array:
+def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Array:
+    """Leaf of each value of some columns; shape (n, n_hierarchies), int32."""
     return np.stack([hierarchy.encode(table.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
 
 
+def refuse_contradictions(
+    schema: Schema, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
+) -> None:
+    """Raise if options, columns and hierarchies do not fit together.
+
+    Raises
+    ------
+    ConfigError
+        All problems at once.
+    """
+    problems = list(_contradictions(schema, hierarchies, options, population))
+    if problems:
+        raise ConfigError(problems)
+
+
 def _contradictions(
-    train: Table, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
+    schema: Schema, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
 ) -> Iterator[Problem]:
-    names = train.schema.quasi_identifiers
+    names = schema.quasi_identifiers
     if not names:
         yield Problem("no column has the role quasi_identifier", "give one to the columns an attacker may know")
     for name in names:
@@ -127,10 +144,10 @@ def _contradictions(
         if isinstance(model, KMap):
             if population is None:
                 yield Problem(f"models[{at}]: k_map needs a population table", "set anonymize.population")
-        elif model.attribute not in train.schema or model.attribute in names:
+        elif model.attribute not in schema or model.attribute in names:
             yield Problem(
                 f"models[{at}]: the attribute {model.attribute!r} is not among the columns that stay as they are",
-                f"one of: {', '.join(repr(name) for name in train.schema.names if name not in names)}",
+                f"one of: {', '.join(repr(name) for name in schema.names if name not in names)}",
             )
     for name, level in options.levels.items():
         if name not in names:
