@@ -19,7 +19,10 @@ from hybrid.errors import ConfigError, Problem
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.options import Options
 from hybrid.sampling import SampleOptions
+from hybrid.sources import load_table
 from hybrid.synthesize import SynthesizeOptions
+from hybrid.table import Table
+from hybrid.table.files import File, file_at
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.base import Transition
@@ -64,7 +67,7 @@ class OutputOptions(Options):
     """How the synthetic table is written."""
 
     format: Literal["same", "csv", "parquet"] = "same"
-    """File format; same: that of the input."""
+    """File format; same: that of the input (of a database: parquet)."""
     identifiers: Literal["surrogate", "drop"] = "surrogate"
     """Identifier columns hold fresh values that no source record has, or are left out."""
 
@@ -126,9 +129,18 @@ class RunConfig(Options):
         return self._folder / Path(relative).expanduser()
 
     @property
-    def data_path(self) -> Path:
-        """Where the input table is."""
-        return self.path(self.data.path)
+    def folder(self) -> Path:
+        """What relative paths are relative to."""
+        return self._folder
+
+    @property
+    def data_file(self) -> File | None:
+        """Where the input table is; None for a database."""
+        return None if self.data.sql is not None else file_at(self.data.path, self._folder)
+
+    def load_table(self) -> Table:
+        """The input table; errors as :func:`hybrid.sources.load_table`."""
+        return load_table(self.data, self._folder)
 
     @property
     def policy_path(self) -> Path | None:

@@ -21,7 +21,6 @@ from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.profile import giveaways, looks_like_identifier, unique_share
-from hybrid.table.read import read_table
 from hybrid.table.split import split
 from hybrid.table.text import as_text
 
@@ -46,7 +45,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
         What is fine, then errors, then notes. Messages hold no cell values.
     """
     findings: list[Finding] = []
-    table = _attempt(findings, lambda: read_table(config.data_path, config.data))
+    table = _attempt(findings, config.load_table)
     _attempt(findings, lambda: load_policy(config.policy_path))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.plugin))

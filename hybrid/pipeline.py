@@ -94,7 +94,7 @@ class Walk:
         """The whole input table."""
         self.progress("read", 0, 1)
         with self.recorder.stage("read"):
-            return read_table(self.config.data_path, self.config.data)
+            return self.config.load_table()
 
     def check(self) -> None:
         """Find what is wrong with the later stages before the first one works.
@@ -230,9 +230,9 @@ class Walk:
     @property
     def synthetic_name(self) -> str:
         """File name of the synthetic table."""
-        suffix = self.config.data_path.suffix.lower()
-        parquet = suffix in PARQUET_SUFFIXES if self.config.output.format == "same" else False
-        return "synthetic.parquet" if parquet or self.config.output.format == "parquet" else "synthetic.csv"
+        file = self.config.data_file
+        same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
+        return f"synthetic.{same if self.config.output.format == 'same' else self.config.output.format}"
 
     @cached_property
     def baseline(self) -> Table | None:

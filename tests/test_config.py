@@ -10,6 +10,7 @@ import yaml
 
 from hybrid.config import load_config, parse_config
 from hybrid.errors import ConfigError
+from hybrid.table.files import File
 
 QI = {"role": "quasi_identifier", "hierarchy": "age.csv"}
 
@@ -105,7 +106,7 @@ def test_overrides_win_and_paths_are_relative_to_the_file(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump(_config(anonymize={"k": 2})))
     config = load_config(path, {"anonymize.k": 9, "sample.method": "beta", "sample.beta": 0.5})
     assert config.anonymize is not None and config.anonymize.k == 9 and config.sample.beta == 0.5
-    assert config.data_path == tmp_path / "t.csv"
+    assert config.data_file == File.local(tmp_path / "t.csv")
     assert config.hierarchy_paths == {"age": tmp_path / "age.csv"}
 
 

@@ -71,13 +71,12 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     """The hierarchy file of a column, what the column is, and its values."""
     from hybrid.config import load_config
     from hybrid.errors import ConfigError
-    from hybrid.table.read import read_table
 
     loaded = load_config(config)
     if column not in loaded.hierarchy_paths:
         having = ", ".join(loaded.hierarchy_paths) or "none"
         raise ConfigError(f"{config}: the column {column!r} has no hierarchy", mend=f"columns with one: {having}")
-    table = read_table(loaded.data_path, loaded.data)
+    table = loaded.load_table()
     return loaded.hierarchy_paths[column], table.schema[column], table.frame[column]
 
 

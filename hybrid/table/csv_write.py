@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.arrays import Array
+from hybrid.table.files import File
 from hybrid.table.schema import Column, Table
 from hybrid.table.text import encode_texts
 
@@ -36,10 +37,10 @@ class Layout:
     """Whether missing values are not quoted in those columns."""
 
 
-def layout_of(path: Path, separator: str = ",", encoding: str = "utf-8") -> Layout:
+def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
     """How a CSV file is laid out, seen from its first thousand rows."""
-    with path.open("rb") as file:
-        text = file.read(_SAMPLE_BYTES).decode(encoding, errors="replace")
+    with file.open() as stream:
+        text = stream.read(_SAMPLE_BYTES).decode(encoding, errors="replace")
     bare = text.removeprefix("\ufeff")
     header, *rows = islice(_raw_rows(bare, separator), _SAMPLE_ROWS + 1)
     names = [_unquoted(field).strip() for field in header]

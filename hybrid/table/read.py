@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,21 +14,23 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from pyarrow.fs import FileType
 
 from hybrid.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values
+from hybrid.table.files import File, unreachable
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
 from hybrid.table.text_column import convert_texts
 
 
-def read_table(path: Path, options: DataOptions) -> Table:
+def read_table(path: Path | File, options: DataOptions) -> Table:
     """Read a table and give every column its role and kind.
 
     Parameters
     ----------
-    path : Path
+    path : Path or File
         A CSV or Parquet file.
     options : DataOptions
         Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
@@ -42,22 +45,52 @@ def read_table(path: Path, options: DataOptions) -> Table:
     DataError
         With all problems at once: unreadable or empty file, duplicate column names, rows of the wrong length,
         columns that the config names and the file lacks (and the reverse with ``unlisted: error``), values
-        that are not of the declared kind.
+        that are not of the declared kind; the file was changed while it was read.
     """
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise DataError(f"{path}: the data file {what}", mend="set data.path to a CSV or Parquet file")
-    raw = _read_parquet(path) if path.suffix.lower() in PARQUET_SUFFIXES else _read_csv(path, options)
-    problems = _column_problems(path, raw.column_names, options)
+    file = File.local(path) if isinstance(path, Path) else path
+    before = file.info()
+    if not before.is_file:
+        what = "is a folder" if before.type is FileType.Directory else "does not exist"
+        raise DataError(f"{file}: the data file {what}", mend="set data.path to a CSV or Parquet file")
+    is_parquet = file.suffix in PARQUET_SUFFIXES
+    raw = _read_parquet(file) if is_parquet else _read_csv(file, options)
+    after = file.info()
+    if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
+        raise DataError(f"{file}: the file was changed while it was read", mend="run again when it is complete")
+    return typed_table(str(file), raw, options, keep_types=is_parquet)
+
+
+def typed_table(source: str, raw: pa.Table, options: DataOptions, *, keep_types: bool) -> Table:
+    """Give every column of an Arrow table its role and kind.
+
+    Parameters
+    ----------
+    source : str
+        What messages call the table.
+    raw : pyarrow.Table
+        Texts are parsed; other types are taken as they are.
+    options : DataOptions
+        As for :func:`read_table`.
+    keep_types : bool
+        Whether what is written later has these Arrow types.
+
+    Raises
+    ------
+    DataError
+        With all problems at once, as :func:`read_table`.
+    """
+    problems = column_problems(source, raw.column_names, options)
     if raw.num_rows == 0 and not problems:
-        problems.append(Problem(f"{path}: the file has a header and no rows", "point data.path to a table with rows"))
+        problems.append(Problem(f"{source}: the table has a header and no rows", "point to a table with rows"))
     if problems:
         raise DataError(problems)
     columns: list[Column] = []
     data: dict[str, pd.Series] = {}
     for name in raw.column_names:
         wanted = options.columns.get(name, ColumnOptions())
-        column, values = _convert(path, name, raw[name], wanted, options, problems)
+        column, values = _convert(source, name, raw[name], wanted, options, problems)
+        if keep_types:
+            column = replace(column, format=replace(column.format, arrow_type=str(raw[name].type)))
         columns.append(column)
         data[name] = values
     if problems:
@@ -65,21 +98,20 @@ def read_table(path: Path, options: DataOptions) -> Table:
     return Table(pd.DataFrame(data), Schema(tuple(columns)))
 
 
-def _column_problems(path: Path, names: list[str], options: DataOptions) -> list[Problem]:
+def column_problems(source: str, names: list[str], options: DataOptions) -> list[Problem]:
+    """What is wrong with the names of a table's columns, in themselves and for a config."""
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
         listed = ", ".join(repr(name) for name in duplicates)
-        problems.append(
-            Problem(f"{path}: column names occur more than once: {listed}", "rename the columns in the file")
-        )
+        problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
     if any(not name.strip() for name in names):
-        problems.append(Problem(f"{path}: a column has no name", "name every column in the first line of the file"))
+        problems.append(Problem(f"{source}: a column has no name", "name every column"))
     missing = [name for name in options.columns if name not in names]
     if missing and len(names) == 1:
         problems.append(
             Problem(
-                f"{path}: only one column was found with separator {options.separator!r}, "
+                f"{source}: only one column was found with separator {options.separator!r}, "
                 f"but the config names {len(options.columns)}",
                 'set data.separator to the character between the fields, such as ";" or "\\t"',
             )
@@ -88,8 +120,8 @@ def _column_problems(path: Path, names: list[str], options: DataOptions) -> list
         have = ", ".join(names)
         problems += [
             Problem(
-                f"{path}: the config names the column {name!r}, which the file does not have",
-                f"remove it from data.columns or correct its name; the file has: {have}",
+                f"{source}: the config names the column {name!r}, which the data does not have",
+                f"remove it from data.columns or correct its name; the data has: {have}",
             )
             for name in missing
         ]
@@ -97,15 +129,15 @@ def _column_problems(path: Path, names: list[str], options: DataOptions) -> list
     if extra and options.unlisted == "error":
         problems.append(
             Problem(
-                f"{path}: columns that the config does not name: {', '.join(extra)}",
+                f"{source}: columns that the config does not name: {', '.join(extra)}",
                 "add them under data.columns, or set data.unlisted: insensitive",
             )
         )
     return problems
 
 
-def _read_csv(path: Path, options: DataOptions) -> pa.Table:
-    header = _csv_header(path, options)
+def _read_csv(file: File, options: DataOptions) -> pa.Table:
+    header = _csv_header(file, options)
     wrong_length: list[tuple[int, int]] = []
 
     def keep_reading(row: Any) -> str:
@@ -116,7 +148,7 @@ def _read_csv(path: Path, options: DataOptions) -> pa.Table:
     names = [str(i) for i in range(len(header))]
     try:
         raw = pa.csv.read_csv(
-            path,
+            file.open(),
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows_after_names=0, encoding=options.encoding),
             parse_options=pa.csv.ParseOptions(
                 delimiter=options.separator,
@@ -131,48 +163,51 @@ def _read_csv(path: Path, options: DataOptions) -> pa.Table:
     except (pa.ArrowInvalid, UnicodeDecodeError, LookupError):
         # Arrow's own message may quote a row.
         raise DataError(
-            f"{path}: the file could not be read as CSV (encoding {options.encoding}, separator {options.separator!r})",
+            f"{file}: the file could not be read as CSV (encoding {options.encoding}, separator {options.separator!r})",
             mend="check data.encoding and data.separator, and that the file is text",
         ) from None
+    except OSError as error:
+        unreachable(str(file), error)
     if wrong_length:
         found = ", ".join(str(n) for n in sorted({columns for columns, _ in wrong_length})[:5])
         raise DataError(
-            f"{path}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
+            f"{file}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
             mend="quote fields that contain the separator, or correct data.separator",
         )
     return raw.slice(1).rename_columns(header)
 
 
-def _csv_header(path: Path, options: DataOptions) -> list[str]:
+def _csv_header(file: File, options: DataOptions) -> list[str]:
     """The names in the first line that is not empty; reads no further."""
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
-        with path.open(encoding="utf-8-sig" if is_utf8 else options.encoding, newline="") as file:
-            rows = csv.reader(file, delimiter=options.separator)
+        encoding = "utf-8-sig" if is_utf8 else options.encoding
+        with io.TextIOWrapper(file.open(), encoding=encoding, newline="") as text:
+            rows = csv.reader(text, delimiter=options.separator)
             first = next((row for row in rows if any(field.strip() for field in row)), [])
     except (UnicodeDecodeError, LookupError, csv.Error):
         raise DataError(
-            f"{path}: the file is not text in the encoding {options.encoding}", mend="set data.encoding"
+            f"{file}: the file is not text in the encoding {options.encoding}", mend="set data.encoding"
         ) from None
     except OSError as error:
-        raise DataError(f"{path}: the file could not be opened ({error.strerror})") from None
+        raise DataError(f"{file}: the file could not be opened ({error.strerror or type(error).__name__})") from None
     if not first:
-        raise DataError(f"{path}: the file is empty", mend="point data.path to a table with a header and rows")
+        raise DataError(f"{file}: the file is empty", mend="point data.path to a table with a header and rows")
     return [name.strip() for name in first]
 
 
-def _read_parquet(path: Path) -> pa.Table:
+def _read_parquet(file: File) -> pa.Table:
     try:
-        raw = pq.read_table(path)
+        raw = pq.read_table(file.path, filesystem=file.filesystem)
     except (pa.ArrowInvalid, OSError):
-        raise DataError(f"{path}: the file could not be read as Parquet") from None
+        raise DataError(f"{file}: the file could not be read as Parquet") from None
     # pandas stores a row index as a column of its own: a row number, never data.
     index = [name for name in raw.column_names if name.startswith("__index_level_")]
     return raw.drop_columns(index).replace_schema_metadata(None)
 
 
 def _convert(
-    path: Path,
+    source: str,
     name: str,
     raw: pa.ChunkedArray,
     wanted: ColumnOptions,
@@ -182,23 +217,21 @@ def _convert(
     if is_text(raw.type):
         column, values, problem = convert_texts(name, raw, wanted, options.missing, options.decimal)
         if problem is not None:
-            problems.append(replace(problem, message=f"{path}: {problem.message}"))
+            problems.append(replace(problem, message=f"{source}: {problem.message}"))
     else:
-        column, values = _convert_typed(path, name, raw, wanted, problems)
-    if path.suffix.lower() in PARQUET_SUFFIXES:
-        column = replace(column, format=replace(column.format, arrow_type=str(raw.type)))
+        column, values = _convert_typed(source, name, raw, wanted, problems)
     return column, values
 
 
 def _convert_typed(
-    path: Path, name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, problems: list[Problem]
+    source: str, name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, problems: list[Problem]
 ) -> tuple[Column, pd.Series]:
     kind, shape = kind_of(raw.type)
     empty = Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
     if kind is None:
         problems.append(
             Problem(
-                f"{path}: column {name!r} has the type {raw.type}, which is not supported",
+                f"{source}: column {name!r} has the type {raw.type}, which is not supported",
                 "convert it to numbers, text, booleans or dates, or drop it",
             )
         )
@@ -207,7 +240,7 @@ def _convert_typed(
         values = typed_values(raw, kind)
     except pa.ArrowInvalid:
         problems.append(
-            Problem(f"{path}: column {name!r} holds integers beyond 64 signed bits", "store it as text, or drop it")
+            Problem(f"{source}: column {name!r} holds integers beyond 64 signed bits", "store it as text, or drop it")
         )
         return empty
     if wanted.kind is not None and wanted.kind is not kind:
@@ -215,7 +248,7 @@ def _convert_typed(
         if changed is None:
             problems.append(
                 Problem(
-                    f"{path}: column {name!r} holds {kind} values and is declared {wanted.kind}",
+                    f"{source}: column {name!r} holds {kind} values and is declared {wanted.kind}",
                     f"declare it {kind}, or convert it in the file",
                 )
             )

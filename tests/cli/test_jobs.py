@@ -15,7 +15,6 @@ from cli_jobs import Run, edit
 
 from hybrid.config import load_config
 from hybrid.table import Table
-from hybrid.table.read import read_table
 from hybrid.table.write import write_table
 
 
@@ -74,7 +73,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(hybrid: Run,
 
 def test_parquet_in_parquet_out_with_the_same_types(hybrid: Run, job: Path) -> None:
     config = load_config(job)
-    table = read_table(config.data_path, config.data)
+    table = config.load_table()
     path = job.parent / "admissions.parquet"
     write_table(table, path)
     edit(job, data__path="admissions.parquet")
@@ -147,7 +146,7 @@ def test_release_gate_and_verify(hybrid: Run, capsys: Any, job: Path) -> None:
 
 def test_audit_of_any_three_files(hybrid: Run, capsys: Any, job: Path) -> None:
     config = load_config(job)
-    whole = read_table(config.data_path, config.data)
+    whole = config.load_table()
     parts = {"train": whole.frame[:250], "control": whole.frame[250:450], "synthetic": whole.frame[:250]}
     for name, frame in parts.items():
         write_table(Table(frame, whole.schema), job.parent / f"{name}.csv")

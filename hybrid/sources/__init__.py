@@ -1,0 +1,35 @@
+"""Where tables come from: files here or elsewhere, databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybrid.sources.sql import read_sql
+from hybrid.table.files import file_at
+from hybrid.table.options import DataOptions
+from hybrid.table.read import read_table
+from hybrid.table.schema import Table
+
+__all__ = ["load_table"]
+
+
+def load_table(options: DataOptions, folder: Path) -> Table:
+    """Read the table that a configuration names.
+
+    Parameters
+    ----------
+    options : DataOptions
+        Where it is and what its columns are.
+    folder : Path
+        What relative paths are relative to.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        The address is none, or needs a package.
+    DataError
+        The source cannot be reached, or as :func:`hybrid.table.read.read_table`.
+    """
+    if options.sql is not None:
+        return read_sql(options.sql, options)
+    return read_table(file_at(options.path, folder), options)

@@ -1,0 +1,234 @@
+"""Tables of databases, over SQLAlchemy: read in chunks by a cursor of the server, replaced in one transaction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from hybrid.errors import ConfigError, DataError, HybridError, MissingExtraError
+from hybrid.table.arrow import to_arrow
+from hybrid.table.options import DataOptions, SqlOptions
+from hybrid.table.read import typed_table
+from hybrid.table.schema import Kind, Table
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+CHUNK = 20_000
+"""Rows that are fetched or written at a time."""
+_CONNECT_SECONDS = 10
+_NULLS: dict[type, pa.DataType] = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    Decimal: pa.decimal128(38, 9),
+    str: pa.string(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us"),
+}
+"""Types of columns that hold nothing but NULL, by what the database says their values would be."""
+
+
+def read_sql(source: SqlOptions, options: DataOptions) -> Table:
+    """Read a table or query.
+
+    Parameters
+    ----------
+    source : SqlOptions
+        Which. The transaction is read-only where the database knows that (PostgreSQL).
+    options : DataOptions
+        The columns' roles and kinds.
+
+    Returns
+    -------
+    Table
+        Numbers, booleans, dates and NULLs as the database types them. Rows of a database have no order; here they
+        are sorted by their content, so that the same rows are the same table every night.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        The environment variable is not set or no URL; the driver is not installed.
+    DataError
+        The database cannot be reached or the table not be read (no text of the database is repeated: it may hold
+        values or credentials), a column's type is not supported, or as :func:`hybrid.table.read.read_table`.
+    """
+    name = source.table or "the query of data.sql"
+    with _connection(source.url_env, name, read_only=True) as connection:
+        raw = _fetch(connection, source, name)
+    if raw.num_rows:
+        raw = raw.sort_by([(column, "ascending") for column in raw.column_names])
+    return typed_table(name, raw, options, keep_types=True)
+
+
+def replace_sql_table(table: Table, url_env: str, target: str) -> None:
+    """Replace the rows of a table, which is made if it is not there, in one transaction.
+
+    Readers see the old rows until the new ones are complete; rights and views stay as they are. Killed at any
+    point, the database keeps the old rows.
+
+    Parameters
+    ----------
+    table : Table
+        What the target holds afterwards.
+    url_env : str
+        The environment variable with the database's URL.
+    target : str
+        The table, with its schema if it is not the default one.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError, DataError
+        As :func:`read_sql`; the target exists with other columns.
+    """
+    import sqlalchemy as sa
+
+    content = to_arrow(table)
+    with _connection(url_env, target, read_only=False) as connection:
+        schema, _, name = target.rpartition(".")
+        if sa.inspect(connection).has_table(name, schema=schema or None):
+            found = sa.Table(name, sa.MetaData(), schema=schema or None, autoload_with=connection)
+            if [column.name for column in found.columns] != table.schema.names:
+                raise DataError(f"{target}: the table has other columns than the release", mend="drop or rename it")
+            connection.execute(found.delete())
+        else:
+            columns = [sa.Column(column.name, _sql_type(column.kind)) for column in table.schema]
+            found = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+            found.create(connection)
+        for batch in content.to_batches(max_chunksize=CHUNK):
+            connection.execute(found.insert(), batch.to_pylist())
+        connection.commit()
+
+
+@contextmanager
+def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Connection]:
+    """A connection; what the database or its driver says of an error stays inside."""
+    import sqlalchemy as sa
+
+    url = os.environ.get(url_env)
+    if not url:
+        raise ConfigError(
+            f"the environment variable {url_env} is not set",
+            mend="set it to the URL of the database: see docs/nightly.md",
+        )
+    try:
+        # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
+        engine = sa.create_engine(url, hide_parameters=True, poolclass=sa.NullPool, **_limits(url))
+    except sa.exc.ArgumentError:
+        raise ConfigError(
+            f"the environment variable {url_env} holds no URL of a database",
+            mend="write it like postgresql+psycopg://user:password@host/database",
+        ) from None
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the URL in {url_env} needs the driver {error.name}",
+            mend="for PostgreSQL: pip install 'hybrid-release[sql]'",
+        ) from None
+    try:
+        with engine.connect() as connection:
+            if read_only and connection.dialect.name == "postgresql":
+                connection = connection.execution_options(postgresql_readonly=True)
+            yield connection
+    except HybridError:
+        raise
+    except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
+        raise _redacted(error, url_env, name) from None
+
+
+def _limits(url: str) -> dict[str, Any]:
+    """How long an unreachable PostgreSQL is waited for."""
+    return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if url.startswith("postgresql") else {}
+
+
+def _redacted(error: Exception, url_env: str, name: str) -> DataError:
+    """What went wrong, by class and SQLSTATE alone."""
+    import sqlalchemy as sa
+
+    if isinstance(error, sa.exc.NoSuchTableError):
+        return DataError(f"{name}: there is no such table in the database of {url_env}", mend="check the name")
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
+    if isinstance(error, sa.exc.OperationalError) and state is None:
+        return DataError(
+            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
+            mend="check that it runs, and the host, user and password of the URL",
+        )
+    return DataError(
+        f"{name}: the database of {url_env} refused ({code})",
+        mend="look the SQLSTATE up in the database's manual; check names and rights",
+    )
+
+
+def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
+    import sqlalchemy as sa
+
+    declared: dict[str, pa.DataType] = {}
+    if source.table is not None:
+        schema, _, table = source.table.rpartition(".")
+        found = sa.Table(table, sa.MetaData(), schema=schema or None, autoload_with=connection)
+        statement: Any = sa.select(found)
+        declared = {column.name: _null_type(column.type) for column in found.columns}
+    else:
+        statement = sa.text(str(source.query))
+    result = connection.execution_options(stream_results=True, yield_per=CHUNK).execute(statement)
+    names = list(result.keys())
+    # Columns are put together under their positions: a query may give two the same name, which is reported later.
+    chunks: list[pa.Table] = []
+    for rows in result.partitions():
+        fetched = zip(names, zip(*rows, strict=True), strict=True)
+        columns = [_array(values, name, column) for column, values in fetched]
+        chunks.append(pa.table(columns, names=[str(position) for position in range(len(names))]))
+    if not chunks:
+        return pa.table([pa.nulls(0)] * len(names), names=names)
+    whole = pa.concat_tables(chunks, promote_options="permissive").rename_columns(names)
+    types = [_settled(field.type, declared.get(field.name)) for field in whole.schema]
+    return whole.cast(pa.schema(list(zip(names, types, strict=True))))
+
+
+def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, UUID):
+        values = tuple(None if value is None else str(value) for value in values)
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError):
+        raise DataError(
+            f"{source}: the values of column {column!r} are of a type that is not supported, or of several",
+            mend="cast the column in data.sql.query",
+        ) from None
+
+
+def _settled(found: pa.DataType, declared: pa.DataType | None) -> pa.DataType:
+    """The type of a whole column: that of its values, widened so that it does not depend on which they are."""
+    if pa.types.is_null(found):
+        return declared or found
+    if pa.types.is_decimal128(found):
+        return pa.decimal128(38, found.scale)
+    return found
+
+
+def _null_type(declared: Any) -> pa.DataType:
+    try:
+        return _NULLS.get(declared.python_type, pa.null())
+    except NotImplementedError:
+        return pa.null()
+
+
+def _sql_type(kind: Kind) -> Any:
+    import sqlalchemy as sa
+
+    return {
+        Kind.INTEGER: sa.BigInteger(),
+        Kind.DECIMAL: sa.Double(),
+        Kind.CATEGORICAL: sa.Text(),
+        Kind.BOOLEAN: sa.Boolean(),
+        Kind.DATE: sa.Date(),
+        Kind.DATETIME: sa.DateTime(),
+    }[kind]

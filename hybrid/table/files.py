@@ -1,0 +1,132 @@
+"""Files on this machine or elsewhere: one way to name and to read them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from hybrid.errors import ConfigError, DataError, MissingExtraError
+
+_CONNECT_SECONDS = 10
+_ANSWER_SECONDS = 60
+_AWS_ERROR = re.compile(r"AWS Error ([A-Z_]+)")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that may lie on another machine.
+
+    ``name`` is what messages call it, ``path`` where ``filesystem`` finds it.
+    """
+
+    name: str
+    filesystem: pafs.FileSystem
+    path: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def local(cls, path: Path) -> File:
+        """A file of this machine."""
+        return cls(str(path), pafs.LocalFileSystem(), str(path))
+
+    @property
+    def suffix(self) -> str:
+        """Such as ``.csv``, in lower case."""
+        return Path(self.path).suffix.lower()
+
+    def info(self) -> pafs.FileInfo:
+        """Whether it is there, its size and when it was changed.
+
+        Raises
+        ------
+        DataError
+            The place cannot be reached.
+        """
+        try:
+            return self.filesystem.get_file_info(self.path)
+        except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
+            unreachable(self.name, error)
+
+    def open(self) -> pa.NativeFile:
+        """The bytes, from the beginning."""
+        return self.filesystem.open_input_stream(self.path)
+
+
+def is_url(text: str) -> bool:
+    """Whether this names a place by a protocol, such as ``s3://``."""
+    return "://" in text
+
+
+def holds_credentials(url: str) -> bool:
+    """Whether a user name or a password stands in a URL."""
+    return is_url(url) and "@" in urlsplit(url).netloc
+
+
+def file_at(text: str, folder: Path) -> File:
+    """The file that a configuration names.
+
+    Parameters
+    ----------
+    text : str
+        A path, relative to ``folder``, or a URL.
+    folder : Path
+        Of the configuration.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError, DataError
+        As :func:`storage`.
+    """
+    if not is_url(text):
+        return File.local(folder / Path(text).expanduser())
+    filesystem, path = storage(text)
+    return File(text, filesystem, path)
+
+
+def storage(url: str) -> tuple[pafs.FileSystem, str]:
+    """The storage that a URL points into, and the path there.
+
+    ``s3://`` is read by Arrow (credentials and ``AWS_ENDPOINT_URL`` from the environment), everything else by fsspec.
+
+    Raises
+    ------
+    ConfigError
+        Nobody knows the protocol.
+    MissingExtraError
+        The protocol needs a package.
+    DataError
+        The place cannot be reached.
+    """
+    protocol, _, path = url.partition("://")
+    try:
+        if protocol == "s3":
+            return pafs.S3FileSystem(connect_timeout=_CONNECT_SECONDS, request_timeout=_ANSWER_SECONDS), path
+        import fsspec
+
+        filesystem, path = fsspec.core.url_to_fs(url)
+        return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem)), str(path)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{protocol}:// needs the package {error.name or protocol}", mend="install it beside this package"
+        ) from None
+    except ValueError:
+        raise ConfigError(f"{protocol}:// is no protocol that fsspec knows", mend="use s3://, or a path") from None
+    except Exception as error:  # noqa: BLE001 - as in File.info
+        unreachable(url, error)
+
+
+def unreachable(name: str, error: Exception) -> NoReturn:
+    """Say that a place cannot be reached, without the text of the library that tried."""
+    code = _AWS_ERROR.search(str(error))
+    detail = code[1] if code else type(error).__name__
+    raise DataError(
+        f"{name}: cannot be reached ({detail})", mend="check the address, the network and the credentials"
+    ) from None
