@@ -2,81 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from hybrid.config import RunConfig, load_config
-from hybrid.errors import DataError, Problem
+from hybrid.errors import ConfigError, DataError, Problem
 from hybrid.evaluate import evaluate
+from hybrid.evaluate.encoding import ranks_of, row_keys
 from hybrid.evaluate.measure import Stage
+from hybrid.guess.reading import guess_reading
 from hybrid.progress import Progress, silent
 from hybrid.randomness import fresh_seed, stream
-from hybrid.release.policy import load_policy
+from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
 from hybrid.run_folder import write_audit
-from hybrid.table import Kind, Table
+from hybrid.table import Kind, Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read import read_table
 
+File = Literal["train", "synthetic", "control"]
+READING = frozenset({"separator", "encoding", "decimal", "missing"})
+"""Options that say how a file is written."""
+OVERLAP_NOTED, OVERLAP_REFUSED = 0.05, 0.5
+"""Share of control records found in train, beyond what duplicates within train explain."""
+FEW_ROWS = 200
+"""Below this an attack must succeed often before anybody could tell it from chance."""
 
-def read_audited(
-    train: Path, control: Path | None, synthetic: Path, options: DataOptions
-) -> tuple[Table, Table | None, Table]:
+
+@dataclass(frozen=True)
+class Audited:
+    """The tables of an audit, in the columns and kinds of train, without identifiers.
+
+    ``notes`` say what a reader of the results must know about the files; no cell values.
+    """
+
+    train: Table
+    control: Table | None
+    synthetic: Table
+    notes: tuple[str, ...] = ()
+
+
+def read_audited(train: Path, control: Path | None, synthetic: Path, options: DataOptions) -> Audited:
     """Read the files of an audit, with the same kind for the same column in all of them.
 
     Parameters
     ----------
     train, synthetic : Path
-        The records the generator learned from, and those it made.
+        The records the generator learned from, and those it made. CSV or Parquet, columns in any order.
     control : Path, optional
         Records of the same population that it never saw.
     options : DataOptions
-        How to read the files, and what their columns are (``options.path`` is not used).
+        What the columns are, and how to read the files (``options.path`` is not used). If it states none of
+        :data:`READING`, these are guessed for each file.
 
     Returns
     -------
-    train, control, synthetic : Table
-        Columns in the order of train, without identifiers. A column that was read as whole numbers in one file
-        and decimals in another is decimal; other disagreements make it categorical.
+    Audited
+        A column that was read as whole numbers in one file and decimals in another is decimal; other disagreements
+        make it categorical. Columns that train does not have are not compared, and noted.
 
     Raises
     ------
     DataError
-        A file cannot be read, or lacks a column of train; all problems at once.
+        A file cannot be read or lacks columns of train, or the control records are those of train; all problems at
+        once.
     """
-    paths = {"train": train, "synthetic": synthetic} | ({} if control is None else {"control": control})
-    tables = {name: read_table(path, options) for name, path in paths.items()}
+    paths: dict[File, Path] = {"train": train, "synthetic": synthetic}
+    if control is not None:
+        paths["control"] = control
+    reading = {name: _reading(name, path, options) for name, path in paths.items()}
+    tables = {name: read_table(path, reading[name]) for name, path in paths.items()}
     wanted = tables["train"].schema.without_identifiers().names
-    problems = [
-        Problem(f"{paths[name]}: the column {column!r} of {train} is missing", "give all files the same columns")
-        for name, table in tables.items()
-        for column in wanted
-        if column not in table.schema
-    ]
+    problems = list(_lacking(paths, tables, wanted))
     if problems:
         raise DataError(problems)
-    unified = _unified(tables, wanted, options)
-    if unified is not options:
-        tables = {name: read_table(path, unified) for name, path in paths.items()}
+    kinds = _common_kinds(tables, wanted)
+    disagreeing = {name: kinds[name] for name in wanted if len(_kinds(tables, name)) > 1}
+    for name, path in paths.items():
+        if any(tables[name].schema[column].kind is not kind for column, kind in kinds.items()):
+            tables[name] = read_table(path, _with_kinds(reading[name], kinds))
     schema = tables["train"].schema.only(wanted)
     same = {name: Table(table.frame[wanted], schema) for name, table in tables.items()}
-    return same["train"], same.get("control"), same["synthetic"]
+    notes = [*_extra_columns(tables), *_kind_notes(disagreeing), *_few_rows(same)]
+    if "control" not in same:
+        notes.append("no --control file: what needs people the generator never saw cannot be computed")
+    else:
+        notes += _overlap(same["train"], same["control"], paths)
+    return Audited(same["train"], same.get("control"), same["synthetic"], tuple(notes))
 
 
-def _unified(tables: Mapping[str, Table], names: list[str], options: DataOptions) -> DataOptions:
-    """The options with the kind stated for every column on which the files disagree."""
-    columns = dict(options.columns)
+def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
+    """How to read one file; identifiers are demanded of train only."""
+    columns = options.columns
+    if name != "train":
+        columns = {column: wanted for column, wanted in columns.items() if wanted.role is not Role.IDENTIFIER}
+        options = options.model_copy(update={"columns": columns, "unlisted": "insensitive"})
+    if options.model_fields_set & READING:
+        return options
+    guessed = guess_reading(path)
+    return guessed.model_copy(update={"columns": {**guessed.columns, **columns}})
+
+
+def _lacking(paths: Mapping[File, Path], tables: Mapping[File, Table], wanted: list[str]) -> Iterator[Problem]:
+    for name, table in tables.items():
+        absent = [column for column in wanted if column not in table.schema]
+        if absent:
+            listed = ", ".join(map(repr, absent))
+            yield Problem(
+                f"{paths[name]}: columns of {paths['train']} are missing: {listed}",
+                "give all files the same columns; what the generator was never shown (a name, a number) has "
+                "role: identifier in --config, or is left out of the training file too",
+            )
+
+
+def _kinds(tables: Mapping[File, Table], name: str) -> set[Kind]:
+    """The kinds as which a column was read, where it holds any value."""
+    return {table.schema[name].kind for table in tables.values() if table.frame[name].notna().any()}
+
+
+def _common_kinds(tables: Mapping[File, Table], names: list[str]) -> dict[str, Kind]:
+    """The kind in which every column can be compared."""
+    common = {}
     for name in names:
-        kinds = {table.schema[name].kind for table in tables.values()}
-        if len(kinds) > 1:
-            common = Kind.DECIMAL if kinds == {Kind.INTEGER, Kind.DECIMAL} else Kind.CATEGORICAL
-            columns[name] = columns.get(name, ColumnOptions()).model_copy(update={"kind": common})
-    return options if columns == options.columns else options.model_copy(update={"columns": columns})
+        kinds = _kinds(tables, name) or {tables["train"].schema[name].kind}
+        whole_and_decimal = Kind.DECIMAL if kinds == {Kind.INTEGER, Kind.DECIMAL} else Kind.CATEGORICAL
+        common[name] = kinds.pop() if len(kinds) == 1 else whole_and_decimal
+    return common
 
 
-def audit_config(config: Path | None, train: Path) -> RunConfig:
-    """The configuration of an audit: the one at ``config``, or one that knows no roles."""
-    return RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
+def _with_kinds(options: DataOptions, kinds: Mapping[str, Kind]) -> DataOptions:
+    changed = {
+        name: options.columns.get(name, ColumnOptions()).model_copy(update={"kind": kind})
+        for name, kind in kinds.items()
+    }
+    return options.model_copy(update={"columns": {**options.columns, **changed}})
+
+
+def _extra_columns(tables: Mapping[File, Table]) -> Iterator[str]:
+    for name, table in tables.items():
+        extra = [column for column in table.schema.names if column not in tables["train"].schema]
+        if extra:
+            yield (
+                f"columns of the {name} file that the train file does not have were not examined, and may hold "
+                f"anything: {', '.join(extra)}"
+            )
+        identifiers = [c for c in tables["train"].schema.identifiers if c in table.schema and name == "synthetic"]
+        if identifiers:
+            yield f"identifiers were not examined, also where the synthetic file has them: {', '.join(identifiers)}"
+
+
+def _kind_notes(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    for name, kind in kinds.items():
+        yield f"{name}: the files disagree on what it holds; compared as {kind.value} in all of them"
+
+
+def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
+    few = [f"{name} {len(table):,}" for name, table in tables.items() if len(table) < FEW_ROWS]
+    if few:
+        yield (
+            f"few rows ({', '.join(few)}): intervals are wide, and that no leak was found says little; "
+            f"from some {FEW_ROWS} rows on they begin to tell"
+        )
+
+
+def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterator[str]:
+    """Whether control is what it must be: records that are not in train."""
+    mine, its = row_keys(ranks_of([train, control], train.schema.names))
+    twice = np.bincount(mine)[mine] > 1
+    overlap = float(np.isin(its, mine).mean() - twice.mean())
+    if overlap > OVERLAP_REFUSED:
+        raise DataError(
+            f"{paths['control']}: {100 * np.isin(its, mine).mean():.0f} % of its rows stand in {paths['train']} too: "
+            "control records must be people the generator never saw, or every leak looks like chance",
+            mend="keep records apart before training and give them as --control, or leave --control out",
+        )
+    if overlap > OVERLAP_NOTED:
+        yield (
+            f"{100 * overlap:.0f} % more of the control rows than duplicates explain stand in the train file: "
+            "this hides leaks"
+        )
+
+
+def audit_config(
+    config: Path | None,
+    train: Path,
+    targets: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    quasi_identifiers: Sequence[str] = (),
+) -> RunConfig:
+    """The configuration of an audit: the one at ``config`` (or one without roles), with the roles given here added."""
+    loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
+    columns = dict(loaded.data.columns)
+
+    def give(names: Sequence[str], **what: object) -> None:
+        for name in names:
+            columns[name] = columns.get(name, ColumnOptions()).model_copy(update=what)
+
+    give(quasi_identifiers, role=Role.QUASI_IDENTIFIER)
+    give(secrets, role=Role.SENSITIVE)
+    give(targets, target=True)
+    return loaded.model_copy(update={"data": loaded.data.model_copy(update={"columns": columns})})
 
 
 def audit_files(
@@ -106,10 +235,34 @@ def audit_files(
     Returns
     -------
     Verdict
-        What the policy says. Stages are ``original`` (train itself, the worst case) and ``synthetic``.
+        What the policy's rules about metrics say; an audit sees no intermediate table. Stages are ``original``
+        (train itself, the worst case) and ``synthetic``.
     """
-    tables = read_audited(train, control, synthetic, config.data)
-    stages: dict[Stage, Table] = {"original": tables[0], "synthetic": tables[2]}
+    return audit_tables(read_audited(train, control, synthetic, config.data), config, out, seed, progress)
+
+
+def audit_tables(
+    audited: Audited, config: RunConfig, out: Path, seed: int | None = None, progress: Progress = silent
+) -> Verdict:
+    """As :func:`audit_files`, for files that were read."""
+    policy = rules_for_tables(load_policy(config.policy_path))
+    stages: dict[Stage, Table] = {"original": audited.train, "synthetic": audited.synthetic}
     rng = stream(fresh_seed() if seed is None else seed, "evaluate")
-    evaluation = evaluate(tables[0], tables[1], stages, config.evaluate, rng, progress)
-    return write_audit(tables, evaluation, load_policy(config.policy_path), config.name, out)
+    evaluation = evaluate(audited.train, audited.control, stages, config.evaluate, rng, progress)
+    tables = (audited.train, audited.control, audited.synthetic)
+    return write_audit(tables, evaluation, policy, config.name, out, audited.notes)
+
+
+def rules_for_tables(policy: Policy) -> Policy:
+    """The policy without its rules about what an audit cannot see: the intermediate table and earlier releases.
+
+    Raises
+    ------
+    ConfigError
+        No rule is left.
+    """
+    if not policy.rules:
+        raise ConfigError(
+            f"policy {policy.name!r} has no rules about metrics: it cannot judge an audit", mend="add rules"
+        )
+    return policy.model_copy(update={"anonymity": (), "history": ()})

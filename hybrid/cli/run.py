@@ -23,6 +23,9 @@ StorePath = Annotated[
     typer.Option("--store", metavar="DIR", help="Keep stage results here (private!) and reuse them."),
 ]
 
+Names = list[str] | None
+"""Values of an option that may be given more than once."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -90,9 +93,11 @@ def audit(
     train: Annotated[Path, typer.Option("--train", help="Records the generator learned from.")],
     synthetic: Annotated[Path, typer.Option("--synthetic", help="Records it made.")],
     control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
-    target: Annotated[list[str] | None, typer.Option("--target", metavar="COLUMN", help="A column that users will predict from the rest.")] = None,
-    secret: Annotated[list[str] | None, typer.Option("--secret", metavar="COLUMN", help="A column an attacker wants to learn. None named: every column.")] = None,
-    quasi_identifier: Annotated[list[str] | None, typer.Option("--quasi-identifier", metavar="COLUMN", help="A column an attacker may know already.")] = None,
+    target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
+    secret: Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")] = None,
+    quasi_identifier: Annotated[
+        Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
+    ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="Roles, metrics and policy (YAML).")] = None,
     out: Out = None,
     seed: Seed = None,
@@ -101,16 +106,17 @@ def audit(
 
     CSV or Parquet, with the same columns in any order.
     """
-    from hybrid.audit import audit_config, audit_files
+    from hybrid.audit import audit_config, audit_tables, read_audited
     from hybrid.run_folder import check_writable, new_folder
 
     loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
     check_writable(folder)
-    with console.progress() as progress:
-        verdict = audit_files(train, control, synthetic, loaded, folder, seed, progress)
-    for note in verdict_notes:
+    audited = read_audited(train, control, synthetic, loaded.data)
+    for note in audited.notes:
         console.line("note", note)
+    with console.progress() as progress:
+        verdict = audit_tables(audited, loaded, folder, seed, progress)
     console.print_verdict(verdict)
     console.out.print(f"\nreport  {folder / 'report.html'}")
 

@@ -1,0 +1,131 @@
+"""Auditing files from anywhere: what differs between them is said, and the verdict is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
+from hybrid.errors import ConfigError, DataError
+from hybrid.evaluate import EvaluateOptions
+from hybrid.release.policy import load_policy
+from hybrid.table import Kind
+from hybrid.table.options import DataOptions
+
+FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
+
+
+def people(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "city": rng.choice(["Ulm", "Bonn", "Jena"], n),
+            "cost": np.round(rng.lognormal(6 + age / 60, 1), 2),
+            "smokes": rng.choice(["yes", "no"], n),
+        }
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {}
+    for seed, name in enumerate(("train", "control", "synthetic")):
+        paths[name] = tmp_path / f"{name}.csv"
+        people(400, seed).to_csv(paths[name], index=False)
+    return paths
+
+
+def rewrite(path: Path, frame: pd.DataFrame, **how: str) -> None:
+    frame.to_csv(path, index=False, **how)  # type: ignore[call-overload]
+
+
+def options(**columns: dict[str, object]) -> DataOptions:
+    return DataOptions.model_validate({"path": "x", "columns": columns})
+
+
+def test_order_of_columns_separator_and_format_may_differ(files: dict[str, Path]) -> None:
+    plain = read_audited(**files, options=options())
+    rewrite(files["control"], pd.read_csv(files["control"])[["smokes", "cost", "city", "age"]], sep=";")
+    parquet = files["synthetic"].with_suffix(".parquet")
+    pd.read_csv(files["synthetic"]).to_parquet(parquet)
+    again = read_audited(files["train"], files["control"], parquet, options())
+    assert plain.notes == again.notes == ()
+    for name in ("train", "control", "synthetic"):
+        pd.testing.assert_frame_equal(
+            getattr(plain, name).frame, getattr(again, name).frame, check_dtype=False, check_categorical=False
+        )
+
+
+def test_missing_columns_are_refused_all_at_once(files: dict[str, Path]) -> None:
+    for name in ("control", "synthetic"):
+        rewrite(files[name], pd.read_csv(files[name]).drop(columns=["age", "city"]))
+    with pytest.raises(DataError) as raised:
+        read_audited(**files, options=options())
+    assert len(raised.value.problems) == 2
+    assert "'age', 'city'" in str(raised.value)
+
+
+def test_a_column_the_generator_was_never_shown_may_be_missing(files: dict[str, Path]) -> None:
+    rewrite(files["train"], pd.read_csv(files["train"]).assign(name=[f"person {i}" for i in range(400)]))
+    audited = read_audited(**files, options=options(name={"role": "identifier"}))
+    assert "name" not in audited.train.schema
+    rewrite(files["synthetic"], pd.read_csv(files["synthetic"]).assign(name="x"))
+    (note,) = read_audited(**files, options=options(name={"role": "identifier"})).notes
+    assert "identifiers were not examined" in note
+
+
+def test_extra_columns_and_kinds_that_differ_are_noted(files: dict[str, Path]) -> None:
+    synthetic = pd.read_csv(files["synthetic"])
+    changed = synthetic.assign(age=synthetic["age"] + 0.5, smokes=np.arange(400), more="x")
+    rewrite(files["synthetic"], changed)
+    audited = read_audited(**files, options=options())
+    assert [audited.train.schema[name].kind for name in ("age", "smokes")] == [Kind.DECIMAL, Kind.CATEGORICAL]
+    assert audited.synthetic.schema == audited.train.schema
+    extra, *kinds = audited.notes
+    assert extra.endswith("more")
+    assert [note.split(":")[0] for note in kinds] == ["age", "smokes"]
+
+
+def test_a_column_without_values_takes_the_kind_of_the_others(files: dict[str, Path]) -> None:
+    rewrite(files["synthetic"], pd.read_csv(files["synthetic"]).assign(age=np.nan))
+    audited = read_audited(**files, options=options())
+    assert audited.notes == ()
+    assert audited.synthetic.schema["age"].kind is Kind.INTEGER
+    assert audited.synthetic.frame["age"].isna().all()
+
+
+def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> None:
+    with pytest.raises(DataError, match="stand in"):
+        read_audited(files["train"], files["train"], files["synthetic"], options())
+    mixed = pd.concat([pd.read_csv(files["train"])[:40], pd.read_csv(files["control"])[:360]])
+    rewrite(files["control"], mixed)
+    (note,) = read_audited(**files, options=options()).notes
+    assert "10 % more of the control rows" in note
+
+
+def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Path], tmp_path: Path) -> None:
+    config = audit_config(None, files["train"]).model_copy(update={"evaluate": FAST})
+    assert audit_files(*files.values(), config=config, out=tmp_path / "fresh", seed=1).status == "pass"  # type: ignore[misc]
+    train = pd.read_csv(files["train"])
+    for rows in (400, 50):
+        rewrite(files["synthetic"], train.sample(rows, random_state=1))
+        audited = read_audited(**files, options=options())
+        assert audit_tables(audited, config, tmp_path / "copy", seed=1).status == "block"
+        assert any("few rows" in note for note in audited.notes) == (rows == 50)
+    assert (tmp_path / "copy" / "report.html").read_text().count("few rows (synthetic 50)") == 1
+
+
+def test_roles_given_by_hand_and_rules_about_an_intermediate_table(files: dict[str, Path]) -> None:
+    config = audit_config(None, files["train"], targets=["cost"], secrets=["smokes"], quasi_identifiers=["age"])
+    schema = read_audited(**files, options=config.data).train.schema
+    assert (schema.targets, schema.sensitive, schema.quasi_identifiers) == (["cost"], ["smokes"], ["age"])
+    policy = load_policy()
+    assert policy.anonymity
+    assert rules_for_tables(policy).anonymity == ()
+    with pytest.raises(ConfigError, match="no rules about metrics"):
+        rules_for_tables(policy.model_copy(update={"rules": ()}))
