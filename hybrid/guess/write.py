@@ -133,7 +133,9 @@ class GuessedConfig:
         yield ""
         yield from self._data_lines(folder)
         yield ""
-        yield "split: {control: 0.3}       # records no generator sees; every attack is measured against them"
+        yield "split:"
+        yield "  control: 0.3              # records no generator sees; every attack is measured against them"
+        yield "  stable: true              # a record keeps its side from release to release"
         if quasi:
             yield ""
             yield from self._anonymize_lines()

@@ -18,7 +18,7 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.arrays import Array
 from hybrid.table import Table
-from hybrid.table.identity import mixed, record_hashes
+from hybrid.table.identity import each_once, mixed, record_hashes
 
 
 @dataclass(frozen=True)
@@ -157,21 +157,7 @@ def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: st
     at = np.searchsorted(distinct, content)
     at[at == len(distinct)] = 0
     inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
-    records = _each_once(record_hashes(train, secret, key)[inside])
+    records = each_once(record_hashes(train, secret, key)[inside])
     classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
     order = np.argsort(records)
     return Membership(records[order], classes[order])
-
-
-def _each_once(hashes: Array) -> Array:
-    """Equal hashes told apart by their number of appearance."""
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
-    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
-    counts = np.diff(np.append(starts, len(ranked)))
-    numbers = np.empty(len(hashes), dtype=np.uint64)
-    numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
-    repeated = numbers > 0
-    result = hashes.copy()
-    result[repeated] = mixed(hashes[repeated], numbers[repeated])
-    return result

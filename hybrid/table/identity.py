@@ -43,6 +43,20 @@ def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
     return hashes
 
 
+def each_once(hashes: Array) -> Array:
+    """The hashes with equal ones told apart by their number of appearance; shape (n,), uint64."""
+    order = np.argsort(hashes, kind="stable")
+    ranked = hashes[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
+    counts = np.diff(np.append(starts, len(ranked)))
+    numbers = np.empty(len(hashes), dtype=np.uint64)
+    numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
+    repeated = numbers > 0
+    result = hashes.copy()
+    result[repeated] = mixed(hashes[repeated], numbers[repeated])
+    return result
+
+
 def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
     combined = np.full(len(table), len(names), dtype=np.uint64)
     for name in names:

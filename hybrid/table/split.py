@@ -7,7 +7,7 @@ import pandas as pd
 
 from hybrid.arrays import Array
 from hybrid.errors import ConfigError, DataError
-from hybrid.table.identity import SECRET_BYTES, record_hashes
+from hybrid.table.identity import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.options import SplitOptions
 from hybrid.table.schema import Table
 
@@ -64,7 +64,7 @@ def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tu
     """The group of each record (records that stay together), and the groups, those first that are control first."""
     if options.stable:
         hashes = record_hashes(table, rng.bytes(SECRET_BYTES), options.key)
-        distinct, groups = np.unique(hashes, return_inverse=True)
+        distinct, groups = np.unique(hashes if options.key else each_once(hashes), return_inverse=True)
         return groups, np.arange(len(distinct))
     groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
     return groups, rng.permutation(int(groups.max()) + 1)

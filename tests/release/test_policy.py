@@ -103,3 +103,17 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path: Path) -
 
 def test_equal_limits_are_fine() -> None:
     assert Policy.model_validate(HEAD | {"rules": [RULE | {"review": 2}]}).rules[0].review == 2
+
+
+TEMPLATES = sorted((Path(__file__).parents[2] / "configs" / "policies").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_templates_judge_metrics_that_exist_in_their_direction(template: Path) -> None:
+    policy = load_policy(template)
+    assert [(rule.name, rule.direction) for rule in policy.rules] == [
+        (rule.name, REGISTRY[rule.metric].direction) for rule in policy.rules
+    ]
+    assert policy.history, "a policy for many nights says what they may give away together"
+    assert all(rule.mend for rule in policy.all_rules)
+    assert "nobody" in policy.owner

@@ -14,13 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybrid.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
 from hybrid.evaluate.measure import Evaluation
 from hybrid.release import folder as folder_module
+from hybrid.release.history import Membership
+from hybrid.release.ledger import Ledger
+from hybrid.release.membership import keep_membership
 from hybrid.release.policy import Policy
 from hybrid.release.publish import publish, retain
+from hybrid.release.run import read_run
 from hybrid.release.verify import verify
 
 RunMaker = Callable[..., Path]
@@ -70,7 +75,13 @@ def test_the_certificate_says_what_was_decided(make_run: RunMaker, out: Callable
     content = certificate(out(make_run()))
     assert content["verdict"]["status"] == "pass"
     assert [check["rule"] for check in content["verdict"]["checks"]] == ["k", "copies"]
-    assert content["policy"] == {"name": "test", "version": "1", "owner": "the tests", "sha256": policy.sha256, "approvals": 1}
+    assert content["policy"] == {
+        "name": "test",
+        "version": "1",
+        "owner": "the tests",
+        "sha256": policy.sha256,
+        "approvals": 1,
+    }
     assert content["acceptances"] == []
     assert "No differential privacy is claimed." in content["guarantee"]
     assert content["config"]["anonymize"] == {"engine": "exact", "k": 5}
@@ -283,7 +294,7 @@ def test_a_kernel_that_refuses_to_write_leaves_nothing(
 CHILD = """
 import json, os, signal, sys, time
 from pathlib import Path
-from hybrid.release.policy import Policy
+from hybrid.release.ledger import Ledger
 from hybrid.release.publish import publish
 
 run, releases, private, point, count = sys.argv[1:]
@@ -302,7 +313,8 @@ def dying(original, after):
 
 if point:
     when, name = point.split(" ")
-    setattr(os, name, dying(getattr(os, name), when == "after"))
+    owner = Ledger if hasattr(Ledger, name) else os
+    setattr(owner, name, dying(getattr(owner, name), when == "after"))
 print(publish(Path(run), Path(releases), Path(private)))
 """
 
@@ -408,3 +420,80 @@ def test_retention_never_removes_what_latest_names(
 def test_retention_keeps_at_least_one(releases: Path, keep: int) -> None:
     with pytest.raises(ConfigError, match="at least one"):
         retain(releases, keep)
+
+
+def nights(private: Path, run: Path, records: range, width: int) -> None:
+    """The run's records, in classes of neighbours."""
+    numbers = np.arange(records.start, records.stop, dtype=np.uint64)
+    keep_membership(private, read_run(run).id, Membership(numbers, numbers // np.uint64(width)))
+
+
+def with_history(policy: Policy, **limits: float) -> Policy:
+    rule = {"name": "history", "quantity": "exposed_share", "reason": "Nights add up.", "mend": "wait", **limits}
+    return Policy.model_validate(policy.model_dump() | {"history": [rule]})
+
+
+def test_nights_whose_difference_shows_few_people_are_held_back(
+    make_run: RunMaker, out: Callable[..., Path], tmp_path: Path, policy: Policy
+) -> None:
+    strict = with_history(policy, review=0.01, block=0.3)
+    first = make_run("first", judged_by=strict)
+    nights(tmp_path / "work", first, range(100), 10)
+    assert certificate(out(first))["verdict"]["checks"][1]["rule"] == "history"
+    grown = make_run("grown", judged_by=strict, data_fingerprint="a" * 64)
+    nights(tmp_path / "work", grown, range(103), 10)
+    with pytest.raises(GateRefused, match=r"0\.02913 \(3 of 103, 0 of them no longer in the source\)"):
+        out(grown)
+    assert Ledger(tmp_path / "work").events()[-1].outcome == "waiting"
+    accepted = out(grown, accept_review=True, by="Ada", reason="three new people agreed")
+    recut = make_run("recut", judged_by=strict, data_fingerprint="b" * 64)
+    nights(tmp_path / "work", recut, range(103), 7)
+    with pytest.raises(GateRefused, match="block: history: .* the 2 earlier releases together"):
+        out(recut)
+    entries = Ledger(tmp_path / "work").entries("adult")
+    assert [entry.release for entry in entries][-1] == accepted.name
+    assert [entry.exposure.exposed for entry in entries if entry.exposure] == [0, 3]
+    assert list((tmp_path / "work" / "memberships").iterdir()) == []
+
+
+def test_what_is_not_known_of_earlier_releases_is_not_passed(
+    make_run: RunMaker, out: Callable[..., Path], tmp_path: Path, policy: Policy
+) -> None:
+    strict = with_history(policy, review=0.01)
+    first = make_run("first", judged_by=policy)
+    out(first)
+    second = make_run("second", judged_by=strict, data_fingerprint="a" * 64)
+    nights(tmp_path / "work", second, range(100), 10)
+    with pytest.raises(GateRefused, match="in the ledger without its classes"):
+        out(second)
+    (tmp_path / "work" / "ledger.sqlite").unlink()
+    with pytest.raises(GateRefused, match="1 earlier releases are not in the ledger"):
+        out(second)
+
+
+def test_two_names_where_the_policy_asks_for_two(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path, policy: Policy,
+    evaluation: Callable[..., Evaluation],
+) -> None:  # fmt: skip
+    two = Policy.model_validate(policy.model_dump() | {"approvals": 2})
+    run = make_run(measured=bad(evaluation, 1.7), judged_by=two)
+    for name in ("Ada", "ada"):
+        with pytest.raises(GateRefused, match=r"2 people, by different names, to decide; 1 accepted so far"):
+            out(run, accept_review=True, by=name, reason="looks fine")
+    assert visible(releases) == set()
+    release = out(run, accept_review=True, by="Bob", reason="so it does")
+    assert {found["by"] for found in certificate(release)["acceptances"]} == {"Ada", "Bob"}
+    assert verify(release) == []
+
+
+def test_a_killed_publisher_leaves_a_ledger_that_agrees_with_the_folder(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
+) -> None:
+    run = make_run()
+    for point, count in (("after enter", 1), ("after rename", 1), ("after settle", 1), ("before note", 1)):
+        process = child(run, releases, point, count)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    release = out(run)
+    assert [entry.release for entry in Ledger(tmp_path / "work").entries()] == [release.name]
+    assert visible(releases) == {release.name, "latest"}

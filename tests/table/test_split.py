@@ -102,15 +102,14 @@ def test_a_stable_split_hardly_moves_when_others_come(keys: list[int], seed: int
     assert first <= second or second <= first
 
 
-def test_a_stable_split_needs_no_identifier_and_keeps_equal_records_together() -> None:
+def test_a_stable_split_needs_no_identifier_and_parts_equal_records() -> None:
     whole = Table(
-        pd.DataFrame({"age": pd.Series([40, 40, None, None, *range(50, 90)], dtype="Int64")}),
+        pd.DataFrame({"age": pd.Series([None] * 10, dtype="Int64")}),
         Schema((Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),)),
     )
     train, control = split(whole, SplitOptions(control=0.5, stable=True), np.random.default_rng(3))
     assert control is not None
-    assert not {*train.frame["age"].dropna()} & {*control.frame["age"].dropna()}
-    assert {int(part.frame["age"].isna().sum()) for part in (train, control)} == {0, 2}
+    assert (len(train), len(control)) == (5, 5)
 
 
 def test_records_without_a_key_are_told_apart_by_all_columns() -> None:

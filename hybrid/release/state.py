@@ -1,0 +1,74 @@
+"""How the releases stand: for an operator, and for a monitor that asks every hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hybrid.errors import Problem
+from hybrid.release.folder import Release, latest_in
+from hybrid.release.ledger import Entry, Event, Ledger
+from hybrid.release.verify import verify
+
+
+@dataclass(frozen=True)
+class State:
+    """What is out, what happened, and what is wrong."""
+
+    latest: str | None
+    """Name of the release that ``latest`` points to."""
+    releases: tuple[Entry, ...]
+    """All of the ledger, oldest first."""
+    events: tuple[Event, ...]
+    """The newest twenty, oldest of them first."""
+    problems: tuple[Problem, ...]
+    """Why somebody should look; none: all is well."""
+
+
+def releases_state(
+    releases_dir: Path, private_dir: Path, data_set: str | None, now: datetime, max_age_hours: float | None = None
+) -> State:
+    """Look at the folder of releases and the ledger.
+
+    Parameters
+    ----------
+    releases_dir, private_dir : Path
+        The public and the private zone.
+    data_set : str or None
+        Only this one; None: all.
+    now : datetime
+        With a time zone.
+    max_age_hours : float, optional
+        The oldest that the last release, or the last night that kept it, may be.
+    """
+    ledger = Ledger(private_dir)
+    latest = latest_in(releases_dir)
+    entries = tuple(ledger.entries(data_set))
+    events = tuple(ledger.events(data_set))
+    problems = tuple(_problems(releases_dir, latest, entries, events, now, max_age_hours))
+    return State(None if latest is None else latest.path.name, entries, events, problems)
+
+
+def _problems(
+    releases_dir: Path,
+    latest: Release | None,
+    entries: tuple[Entry, ...],
+    events: tuple[Event, ...],
+    now: datetime,
+    max_age_hours: float | None,
+) -> Iterator[Problem]:
+    if latest is None:
+        yield Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG")
+        return
+    for problem in verify(latest.path):
+        yield Problem(f"{latest.path.name}: {problem.message}", problem.mend)
+    if latest.path.name not in {entry.release for entry in entries}:
+        yield Problem(f"{latest.path.name} is not in the ledger", "name the private zone it was made with: --work")
+    good = [event.at for event in events if event.outcome in ("released", "kept")]
+    newest = max([latest.created, *good])
+    if max_age_hours is not None and (now - datetime.fromisoformat(newest)).total_seconds() > max_age_hours * 3600:
+        yield Problem(f"the last good night was {newest[:16]}, more than {max_age_hours:g} hours ago", "see the events")
+    if events and events[-1].outcome in ("refused", "waiting", "stopped", "failed"):
+        yield Problem(f"the last night: {events[-1].outcome}: {events[-1].message}", "see its report")

@@ -1,0 +1,150 @@
+"""The ledger remembers what is out, whatever kills the process, and counts every name once."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.errors import OutputError
+from hybrid.release.certificate import Acceptance
+from hybrid.release.history import Exposure, JointClasses, Membership
+from hybrid.release.ledger import Entry, Ledger
+
+ENTRY = Entry(
+    release="2026-01-01-aaaa",
+    data_set="patients",
+    created="2026-01-01T02:00:00+00:00",
+    data_tag="d",
+    release_tag="r",
+    status="review",
+    policy="default 1",
+    acceptances=(Acceptance("Ada", "looked at it"),),
+    metrics=({"name": "tstr", "value": 0.8},),
+    exposure=Exposure(5, 1, 100, 2, 1, 3),
+)
+LATER = replace(ENTRY, release="2026-01-02-bbbb", created="2026-01-02T02:00:00+00:00")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "work")
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Path:
+    (tmp_path / "releases").mkdir()
+    return tmp_path / "releases"
+
+
+def joint(n: int) -> JointClasses:
+    records = np.arange(n, dtype=np.uint64)
+    return JointClasses.empty().joined(Membership(records, records // np.uint64(5)))
+
+
+def appears(releases: Path, entry: Entry) -> None:
+    (releases / entry.release).mkdir()
+
+
+def test_an_entry_counts_once_its_folder_is_there(ledger: Ledger, releases: Path) -> None:
+    ledger.enter(ENTRY, releases, joint(10))
+    assert ledger.entries() == []
+    appears(releases, ENTRY)
+    ledger.settle(releases)
+    assert ledger.entries("patients") == [ENTRY]
+    assert ledger.entries("others") == []
+    found = ledger.joint_classes("patients")
+    assert found is not None
+    assert found.records.tolist() == list(range(10))
+
+
+def test_an_entry_whose_folder_never_came_is_forgotten(ledger: Ledger, releases: Path) -> None:
+    ledger.enter(ENTRY, releases, joint(10))
+    appears(releases, ENTRY)
+    ledger.settle(releases)
+    ledger.enter(LATER, releases, joint(20))
+    ledger.settle(releases)
+    appears(releases, LATER)
+    ledger.settle(releases)
+    assert ledger.entries() == [ENTRY]
+    found = ledger.joint_classes("patients")
+    assert found is not None
+    assert len(found.records) == 10
+
+
+def test_another_folder_of_releases_is_left_alone(ledger: Ledger, releases: Path, tmp_path: Path) -> None:
+    ledger.enter(ENTRY, releases, joint(10))
+    ledger.settle(tmp_path / "elsewhere")
+    appears(releases, ENTRY)
+    ledger.settle(releases)
+    assert ledger.entries() == [ENTRY]
+
+
+def test_only_the_newest_joint_classes_are_kept(ledger: Ledger, releases: Path) -> None:
+    for entry, size in ((ENTRY, 10), (LATER, 20)):
+        ledger.enter(entry, releases, joint(size))
+        appears(releases, entry)
+        ledger.settle(releases)
+    found = ledger.joint_classes("patients")
+    assert found is not None
+    assert len(found.records) == 20
+    with sqlite3.connect(ledger.path) as database:
+        kept = database.execute("SELECT release FROM releases WHERE joint_classes IS NOT NULL").fetchall()
+    assert kept == [(LATER.release,)]
+
+
+def test_a_release_not_known_by_its_records_makes_the_rest_unknown(ledger: Ledger, releases: Path) -> None:
+    assert ledger.joint_classes("patients") is not None
+    ledger.enter(replace(ENTRY, exposure=None), releases, None)
+    appears(releases, ENTRY)
+    ledger.settle(releases)
+    assert ledger.joint_classes("patients") is None
+
+
+def test_the_same_name_counts_once(ledger: Ledger) -> None:
+    ledger.approve("run", Acceptance("Ada", "one"))
+    assert len(ledger.approve("run", Acceptance("ADA", "again"))) == 1
+    assert len(ledger.approve("another run", Acceptance("Bob", "other"))) == 1
+    names = {acceptance.by.casefold() for acceptance in ledger.approve("run", Acceptance("Bob", "two"))}
+    assert names == {"ada", "bob"}
+
+
+def test_events_come_back_in_order(ledger: Ledger) -> None:
+    for number in range(5):
+        ledger.note("patients", "released", f"r{number}")
+    ledger.note("others", "refused", "blocked by copies")
+    assert [event.message for event in ledger.events("patients", last=2)] == ["r3", "r4"]
+    assert len(ledger.events()) == 6
+
+
+def test_the_file_is_for_its_owner_alone(ledger: Ledger) -> None:
+    ledger.note("patients", "released", "r")
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
+
+
+def test_many_at_once_wait_for_each_other(ledger: Ledger) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: ledger.note("patients", "released", str(number)), range(40)))
+    assert {event.message for event in ledger.events(last=99)} == {str(number) for number in range(40)}
+
+
+def test_what_is_no_ledger_is_refused(ledger: Ledger) -> None:
+    ledger.path.parent.mkdir()
+    ledger.path.write_bytes(b"this is a text, not a database" * 100)
+    with pytest.raises(OutputError, match=r"ledger\.sqlite: the ledger cannot be read"):
+        ledger.entries()
+    assert ledger.path.read_bytes().startswith(b"this is a text")
+
+
+def test_a_newer_ledger_is_left_alone(ledger: Ledger) -> None:
+    ledger.note("patients", "released", "r")
+    with sqlite3.connect(ledger.path) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(OutputError, match="a newer version"):
+        ledger.entries()
