@@ -63,8 +63,6 @@ def read_sql(source: SqlOptions, options: DataOptions) -> Table:
     name = source.table or "the query of data.sql"
     with _connection(source.url_env, name, read_only=True) as connection:
         raw = _fetch(connection, source, name)
-    if raw.num_rows:
-        raw = raw.sort_by([(column, "ascending") for column in raw.column_names])
     return typed_table(name, raw, options, keep_types=True)
 
 
@@ -121,6 +119,10 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
     try:
         # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
         engine = sa.create_engine(url, hide_parameters=True, poolclass=sa.NullPool, **_limits(url))
+    except sa.exc.NoSuchModuleError:
+        raise ConfigError(
+            f"there is no driver for the URL in {url_env}", mend="for PostgreSQL: postgresql+psycopg://..."
+        ) from None
     except sa.exc.ArgumentError:
         raise ConfigError(
             f"the environment variable {url_env} holds no URL of a database",
@@ -128,7 +130,7 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
         ) from None
     except ImportError as error:
         raise MissingExtraError(
-            f"the URL in {url_env} needs the driver {error.name}",
+            f"the URL in {url_env} needs the package {error.name}",
             mend="for PostgreSQL: pip install 'hybrid-release[sql]'",
         ) from None
     try:
@@ -169,15 +171,16 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
 def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
     import sqlalchemy as sa
 
+    connection = connection.execution_options(stream_results=True, yield_per=CHUNK)
     declared: dict[str, pa.DataType] = {}
     if source.table is not None:
         schema, _, table = source.table.rpartition(".")
         found = sa.Table(table, sa.MetaData(), schema=schema or None, autoload_with=connection)
-        statement: Any = sa.select(found)
+        result = connection.execute(sa.select(found))
         declared = {column.name: _null_type(column.type) for column in found.columns}
     else:
-        statement = sa.text(str(source.query))
-    result = connection.execution_options(stream_results=True, yield_per=CHUNK).execute(statement)
+        # The query as it stands: neither ":" nor "%" means a parameter.
+        result = connection.execution_options(no_parameters=True).exec_driver_sql(str(source.query))
     names = list(result.keys())
     # Columns are put together under their positions: a query may give two the same name, which is reported later.
     chunks: list[pa.Table] = []
@@ -187,7 +190,8 @@ def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table
         chunks.append(pa.table(columns, names=[str(position) for position in range(len(names))]))
     if not chunks:
         return pa.table([pa.nulls(0)] * len(names), names=names)
-    whole = pa.concat_tables(chunks, promote_options="permissive").rename_columns(names)
+    whole = pa.concat_tables(chunks, promote_options="permissive")
+    whole = whole.sort_by([(name, "ascending") for name in whole.column_names]).rename_columns(names)
     types = [_settled(field.type, declared.get(field.name)) for field in whole.schema]
     return whole.cast(pa.schema(list(zip(names, types, strict=True))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,7 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
     protocol, _, path = url.partition("://")
     try:
         if protocol == "s3":
-            return pafs.S3FileSystem(connect_timeout=_CONNECT_SECONDS, request_timeout=_ANSWER_SECONDS), path
+            return _s3(), path
         import fsspec
 
         filesystem, path = fsspec.core.url_to_fs(url)
@@ -121,6 +122,17 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
         raise ConfigError(f"{protocol}:// is no protocol that fsspec knows", mend="use s3://, or a path") from None
     except Exception as error:  # noqa: BLE001 - as in File.info
         unreachable(url, error)
+
+
+def _s3() -> pafs.FileSystem:
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    scheme, _, host = endpoint.rpartition("://")
+    return pafs.S3FileSystem(
+        endpoint_override=host or None,
+        scheme=scheme or "https",
+        connect_timeout=_CONNECT_SECONDS,
+        request_timeout=_ANSWER_SECONDS,
+    )
 
 
 def unreachable(name: str, error: Exception) -> NoReturn:
