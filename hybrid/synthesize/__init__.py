@@ -1,10 +1,35 @@
-"""Generators: one protocol, one codec, one registry."""
+"""Generators: one protocol, one codec, one registry.
 
-from hybrid.synthesize.base import Encoded, Encoding, Feature, Generator, Model
-from hybrid.synthesize.fitted import FittedGenerator, fit
-from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.registry import REGISTRY, availability
-from hybrid.synthesize.saved import load_generator, save_generator
+Names are imported when they are first used: a worker in a managed environment needs the protocol and one adapter,
+and has no more packages than those.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid.synthesize.base import Encoded, Encoding, Feature, Generator, Model
+    from hybrid.synthesize.fitted import FittedGenerator, fit
+    from hybrid.synthesize.options import SynthesizeOptions
+    from hybrid.synthesize.registry import REGISTRY, availability
+    from hybrid.synthesize.saved import load_generator, save_generator
+
+_HOME = {
+    "REGISTRY": "registry",
+    "Encoded": "base",
+    "Encoding": "base",
+    "Feature": "base",
+    "FittedGenerator": "fitted",
+    "Generator": "base",
+    "Model": "base",
+    "SynthesizeOptions": "options",
+    "availability": "registry",
+    "fit": "fitted",
+    "load_generator": "saved",
+    "save_generator": "saved",
+}
 
 __all__ = [
     "REGISTRY",
@@ -20,3 +45,10 @@ __all__ = [
     "load_generator",
     "save_generator",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'hybrid.synthesize' has no attribute {name!r}")
+    return getattr(import_module(f"hybrid.synthesize.{_HOME[name]}"), name)

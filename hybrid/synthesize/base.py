@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 from hybrid.arrays import Array
 from hybrid.options import Options
 from hybrid.progress import Progress
+from hybrid.synthesize.cost import Cost
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Feature:
         Whether missing values occur: NaN in a continuous column, the last code of a discrete one.
     target : bool
         Whether users will train models that predict this column.
+    public : bool
+        Whether the states were listed beforehand, not found in the records.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Feature:
     ordered: bool
     missing: bool
     target: bool = False
+    public: bool = False
 
     @property
     def is_discrete(self) -> bool:
@@ -80,10 +84,14 @@ class Encoding:
     flag_missing : bool
         True: a continuous column with missing values comes as two, its values (holes filled with draws from
         the others) and a discrete flag; continuous columns are then free of NaN.
+    listed_domains : bool
+        True: the states of a column whose values are listed beforehand (a hierarchy file) are those, whether they
+        occur or not; False: the states that occur.
     """
 
     max_levels: int = 0
     flag_missing: bool = False
+    listed_domains: bool = False
 
 
 class Model(Protocol):
@@ -107,7 +115,11 @@ class Generator(Protocol):
     requires: ClassVar[tuple[str, ...]]
     """Import names of the packages it needs beyond the core."""
     extra: ClassVar[str | None]
-    """The extra of this package that installs them."""
+    """The extra of this package that installs them; None if they cannot live beside the core."""
+    environment: ClassVar[str | None]
+    """The managed environment that has them too; None if nothing is needed."""
+    resumes: ClassVar[bool]
+    """Whether interrupted training can go on from what :meth:`learn` left behind."""
     Options: ClassVar[type[Options]]
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Named settings of the options; ``default`` is always there."""
@@ -115,7 +127,12 @@ class Generator(Protocol):
     def encoding(self, options: Any) -> Encoding:
         """How the columns must come."""
 
-    def learn(self, data: Encoded, options: Any, seed: int, progress: Progress) -> Model:
+    def cost(self, features: Sequence[Feature], n_rows: int, options: Any) -> Cost:
+        """About what :meth:`learn` takes, and drawing as many rows, without looking at the records."""
+
+    def learn(
+        self, data: Encoded, options: Any, seed: int, progress: Progress, unfinished: Path | None = None
+    ) -> Model:
         """Learn the joint distribution of the columns.
 
         Parameters
@@ -128,6 +145,9 @@ class Generator(Protocol):
             The same seed, data, options and versions give the same model where the library allows it.
         progress : Progress
             Told about every column or epoch, with ``loss`` where there is one.
+        unfinished : Path, optional
+            An existing folder that outlives an interruption and is only ever used for the same data, options, seed
+            and versions. A generator that :attr:`resumes` keeps checkpoints there and goes on from the last one.
 
         Raises
         ------

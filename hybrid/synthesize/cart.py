@@ -23,6 +23,7 @@ from hybrid.options import Options
 from hybrid.progress import Progress
 from hybrid.randomness import stream
 from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.predictors import Ranks, Scores, fit_scores, level_map
 
 MOST_CLASSES = 30
@@ -30,6 +31,8 @@ MOST_CLASSES = 30
 N_PROJECTED = 16
 """Dimensions of that projection."""
 _FILE = "cart.joblib"
+_SECONDS_PER_WORK = 1.6e-8
+"""Per record, column, column before it and halving of the records: Adult."""
 
 
 class CartOptions(Options):
@@ -118,6 +121,8 @@ class Cart:
     licence: ClassVar[str] = "Apache-2.0 (ours, on scikit-learn, BSD-3-Clause)"
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str | None] = None
+    environment: ClassVar[str | None] = None
+    resumes: ClassVar[bool] = False
     Options: ClassVar[type[Options]] = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -128,7 +133,19 @@ class Cart:
         """Missing values stay within their columns."""
         return Encoding()
 
-    def learn(self, data: Encoded, options: CartOptions, seed: int, progress: Progress) -> CartModel:
+    def cost(self, features: Sequence[Feature], n_rows: int, options: CartOptions) -> Cost:  # noqa: ARG002
+        """Every column sorts the columns before it once per level of its tree."""
+        work = n_rows * np.log2(n_rows + 2) * len(features) ** 2
+        return Cost(0.05 * len(features) + _SECONDS_PER_WORK * work, int(64 * n_rows * len(features)))
+
+    def learn(
+        self,
+        data: Encoded,
+        options: CartOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
+    ) -> CartModel:
         """Grow one tree per column; see :class:`CartOptions`."""
         order = _order(data.features, options.visit_order)
         rng = stream(seed, "cart fit")

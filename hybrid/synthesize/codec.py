@@ -16,7 +16,7 @@ Decoding rounds to the grid and clips to the range that was learned. Integers an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class _Discrete:
 
     def encode(self, values: pd.Series) -> Array:
         present = self.levels.dropna()
-        codes = pd.Index(present).get_indexer(pd.Index(values))
+        codes = pd.Index(present).get_indexer(pd.Index(values.astype(self.levels.dtype)))
         codes[values.isna().to_numpy()] = len(present)
         return np.asarray(codes, dtype=np.int32)
 
@@ -110,22 +110,31 @@ class Codec:
         No identifiers.
     encoding : Encoding
         How the columns are wanted.
+    domains : mapping of str to numpy.ndarray
+        Values of columns that were listed beforehand, all that the table has among them; only looked at if the
+        encoding asks for it. Whether a column has missing values is taken from the table all the same.
 
     Raises
     ------
     DataError
-        No rows, no columns, or infinite numbers.
+        No rows, no columns, infinite numbers, or values outside their domain.
     GeneratorError
         A column has the role identifier: those are never learned.
     """
 
-    def __init__(self, table: Table, encoding: Encoding) -> None:
+    def __init__(self, table: Table, encoding: Encoding, domains: Mapping[str, Array] | None = None) -> None:
         if table.schema.identifiers:
             raise GeneratorError(f"identifiers are never learned: {', '.join(table.schema.identifiers)}")
         if len(table) == 0 or len(table.schema) == 0:
             raise DataError(f"a table of {len(table)} rows and {len(table.schema)} columns cannot be learned from")
         self.schema: Schema = table.schema
-        self._parts: list[_Part] = [_fit(table.frame[column.name], column, encoding) for column in table.schema]
+        listed = (domains or {}) if encoding.listed_domains else {}
+        self._parts: list[_Part] = [
+            _listed(table.frame[column.name], column, listed[column.name])
+            if column.name in listed
+            else _fit(table.frame[column.name], column, encoding)
+            for column in table.schema
+        ]
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -228,6 +237,25 @@ def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
         ordered = values.dtype != DTYPES[Kind.BOOLEAN]
     levels = pd.Series([*distinct, None] if missing else list(distinct), dtype=values.dtype)
     return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target), levels)
+
+
+def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
+    """A discrete column whose states are those of its domain, in the dtype of its kind."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        states = [str(value) for value in domain]
+        dtype: object = pd.CategoricalDtype(states, ordered=bool(values.dtype.ordered))
+    else:
+        states, dtype = sorted(domain), values.dtype
+    strange = ~values.isin(states) & values.notna()
+    if strange.any():
+        raise DataError(
+            f"column {column.name!r}: {int(values[strange].nunique())} values are not in its listed domain",
+            mend="add them to the column's hierarchy file",
+        )
+    missing = bool(values.isna().any())
+    levels = pd.Series([*states, None] if missing else states, dtype=dtype)
+    ordered = column.kind is not Kind.BOOLEAN and (column.kind.is_continuous or bool(getattr(dtype, "ordered", False)))
+    return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target, public=True), levels)
 
 
 def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:

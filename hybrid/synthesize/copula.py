@@ -7,14 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from hybrid.options import Options
 from hybrid.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding
+from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.contained import global_seed
+from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.sdv_model import SdvModel, fit_sdv, load_sdv
 
 
@@ -33,6 +34,8 @@ class Copula:
     licence: ClassVar[str] = "BUSL-1.1 (sdv, copulas): internal use is free, offering synthesis as a service is not"
     requires: ClassVar[tuple[str, ...]] = ("sdv",)
     extra: ClassVar[str | None] = "ctgan"
+    environment: ClassVar[str | None] = "sdv"
+    resumes: ClassVar[bool] = False
     Options: ClassVar[type[Options]] = CopulaOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
@@ -40,7 +43,19 @@ class Copula:
         """Missing numbers are told by a flag."""
         return Encoding(flag_missing=True)
 
-    def learn(self, data: Encoded, options: CopulaOptions, seed: int, progress: Progress) -> SdvModel:
+    def cost(self, features: Sequence[Feature], n_rows: int, options: CopulaOptions) -> Cost:
+        """One distribution per column, and the correlations."""
+        each = 1e-3 if options.distribution == "gaussian_kde" else 2e-5
+        return Cost(1.0 + each * n_rows * len(features), 100 * n_rows * len(features))
+
+    def learn(
+        self,
+        data: Encoded,
+        options: CopulaOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
+    ) -> SdvModel:
         """Fit the distributions and their correlations; see :class:`CopulaOptions`."""
         from sdv.single_table import GaussianCopulaSynthesizer
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from hybrid.arrays import Array
 from hybrid.errors import GeneratorError, HybridError
 from hybrid.fingerprint import fingerprint, library_versions
 from hybrid.progress import Progress, silent
 from hybrid.randomness import stream
-from hybrid.synthesize.base import Encoded, Model
+from hybrid.synthesize import environments
+from hybrid.synthesize.base import Encoded, Generator, Model
 from hybrid.synthesize.codec import Codec
-from hybrid.synthesize.job import learn_isolated
+from hybrid.synthesize.job import IsolatedModel, Limits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.registry import require
+from hybrid.synthesize.registry import is_here, require
 from hybrid.table import Table
+
+logger = logging.getLogger(__name__)
 
 VERSIONED = ("hybrid-release", "numpy", "scikit-learn", "torch", "sdv", "ctgan", "realtabformer", "transformers")
 """Distributions whose versions decide what a model is."""
@@ -28,7 +34,7 @@ class TrainingRecord:
     """What a model was trained on and with: equal records (but for ``seconds``) mean equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those of
-    :data:`VERSIONED` that are installed.
+    :data:`VERSIONED` that are installed, or those of the managed environment it was trained in.
     """
 
     trained_on: str
@@ -36,6 +42,15 @@ class TrainingRecord:
     seed: int
     versions: Mapping[str, str]
     seconds: float
+
+
+@dataclass(frozen=True)
+class LossPoint:
+    """What training told at one moment: ``done`` of ``total`` steps or epochs, and its losses by name."""
+
+    done: int
+    total: int | None
+    losses: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -52,12 +67,20 @@ class FittedGenerator:
         None if no column varies: then there is nothing to learn.
     record : TrainingRecord or None
         What it was trained on; :func:`fit` sets it.
+    losses : tuple of LossPoint
+        The loss curve, in order; empty for generators without one.
     """
 
     name: str
     codec: Codec
     model: Model | None
     record: TrainingRecord | None = None
+    losses: tuple[LossPoint, ...] = field(default=(), compare=False)
+
+    def limited(self, limits: Limits) -> FittedGenerator:
+        """The same with other limits for the process that draws."""
+        model = self.model
+        return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedModel) else self
 
     def sample(self, n_rows: int, seed: int) -> Table:
         """Draw exactly ``n_rows`` (0 or more) new rows.
@@ -82,7 +105,14 @@ class FittedGenerator:
         return self.codec.decode([column[:n_rows] for column in columns] if n_rows == 0 else columns, n_rows)
 
 
-def fit(table: Table, options: SynthesizeOptions, seed: int, progress: Progress = silent) -> FittedGenerator:
+def fit(
+    table: Table,
+    options: SynthesizeOptions,
+    seed: int,
+    progress: Progress = silent,
+    unfinished: Path | None = None,
+    domains: Mapping[str, Array] | None = None,
+) -> FittedGenerator:
     """Train the generator that ``options`` names.
 
     Parameters
@@ -95,6 +125,11 @@ def fit(table: Table, options: SynthesizeOptions, seed: int, progress: Progress 
         0 or more. The same seed, table, options and versions give the same model.
     progress : Progress
         Told about every column or epoch.
+    unfinished : Path, optional
+        A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
+        generator that can goes on from the last checkpoint in it.
+    domains : mapping of str to numpy.ndarray, optional
+        As for :class:`Codec`.
 
     Returns
     -------
@@ -110,27 +145,63 @@ def fit(table: Table, options: SynthesizeOptions, seed: int, progress: Progress 
     GeneratorError
         Training failed, or the table has identifiers.
     """
-    generator, own = options.plugin, options.resolve()
+    generator, own = options.engine, options.resolve()
     require(generator)
     started = time.perf_counter()
-    codec = Codec(table, generator.encoding(own))
-    model = _learn(codec.encode(table, stream(seed, "encode")), options, seed, progress) if codec.features else None
+    curve = _Curve(progress)
+    codec = Codec(table, generator.encoding(own), domains)
+    model = None
+    if codec.features:
+        model = _learn(codec.encode(table, stream(seed, "encode")), generator, options, seed, curve, unfinished)
     record = TrainingRecord(
         trained_on=fingerprint(table),
         options=own.model_dump(mode="json"),
         seed=seed,
-        versions=library_versions(*VERSIONED),
+        versions=versions_of(generator),
         seconds=time.perf_counter() - started,
     )
-    return FittedGenerator(generator.name, codec, model, record)
+    return FittedGenerator(generator.name, codec, model, record, tuple(curve.points))
 
 
-def _learn(data: Encoded, options: SynthesizeOptions, seed: int, progress: Progress) -> Model:
-    generator, own = options.plugin, options.resolve()
-    if options.isolate and generator.requires:
-        return learn_isolated(generator.name, data, own, seed, progress, options.limits)
+def versions_of(generator: Generator) -> dict[str, str]:
+    """The versions that decide what a model of this generator is, here or in its managed environment."""
+    here = library_versions(*VERSIONED)
+    if is_here(generator) or generator.environment is None:
+        return here
+    return {**here, **environments.inspect(generator.environment).versions}
+
+
+class _Curve:
+    """Passes progress on, and keeps the losses."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.points: list[LossPoint] = []
+
+    def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
+        if values:
+            self.points.append(LossPoint(done, total, values))
+        self._progress(step, done, total, **values)
+
+
+def _learn(
+    data: Encoded, generator: Generator, options: SynthesizeOptions, seed: int, progress: Progress, left: Path | None
+) -> Model:
+    own = options.resolve()
+    if left is not None:
+        _say_if_interrupted(generator, left)
+    if generator.requires and (options.isolate or not is_here(generator)):
+        return learn_isolated(generator, data, own, seed, progress, options.limits, left)
     with _blamed_on(generator.name, "learn"):
-        return generator.learn(data, own, seed, progress)
+        return generator.learn(data, own, seed, progress, left)
+
+
+def _say_if_interrupted(generator: Generator, left: Path) -> None:
+    started = left / "started"
+    if started.is_file():
+        how = "goes on from its last checkpoint" if generator.resumes else "has no checkpoints and starts again"
+        logger.info("the training of %s was interrupted: it %s", generator.name, how)
+    started.touch()
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 A job is a folder that only its owner can read, removed when the job is done:
 
 =================  ==============================================================================
-``job.json``       task (learn, draw), generator, options, seed, features, rows, memory limit
+``job.json``       task (learn, draw), adapter, options, seed, features, rows, memory limit, folder of
+                   checkpoints
+``path/hybrid``    a link to this package, the only thing on the path of a managed environment
 ``data.parquet``   the encoded columns to learn from: numbers, no labels, no names
 ``events.jsonl``   progress as it happens, one list per line: step, done, total, values
 ``model/``         what the generator saved
@@ -33,10 +35,13 @@ from hybrid.arrays import Array
 from hybrid.errors import GeneratorError, Problem
 from hybrid.options import Options
 from hybrid.progress import Progress, silent
-from hybrid.synthesize.base import Encoded
+from hybrid.synthesize import environments
+from hybrid.synthesize.base import Encoded, Generator
+from hybrid.synthesize.registry import is_here
 from hybrid.synthesize.worker import OUT_OF_MEMORY, read_columns, write_columns, write_json
 
 POLL_SECONDS = 0.1
+PACKAGE = Path(__file__).parents[1]
 GRACE_SECONDS = 5.0
 """How long a worker may take to end when asked to."""
 
@@ -61,10 +66,11 @@ class Limits:
 class IsolatedModel:
     """A trained model in a folder, drawn from in a process of its own. Private.
 
-    The folder goes with this object (or with the process); :meth:`save` makes a copy that stays.
+    The folder goes with this object (or with the process); :meth:`save` makes a copy that stays. Pickled with its
+    files, so that a store can keep it.
     """
 
-    generator: str
+    generator: Generator
     limits: Limits
     folder: Path
     keeper: Any = None
@@ -74,16 +80,36 @@ class IsolatedModel:
         """As :class:`hybrid.synthesize.base.Model`."""
         job = {"task": "draw", "n_rows": n_rows, "seed": seed, "model": str(self.folder.absolute())}
         with _folder() as folder:
-            _run(folder, {**job, "generator": self.generator}, self.limits, silent)
+            _run(folder, job, self.generator, self.limits, silent)
             return read_columns(folder / "drawn.parquet")
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.base.Model`."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        paths = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
+        files = {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+        return _unpacked, (self.generator, self.limits, files)
+
+
+def _unpacked(generator: Generator, limits: Limits, files: dict[str, bytes]) -> IsolatedModel:
+    keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
+    folder = Path(keeper.name) / "model"
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return IsolatedModel(generator, limits, folder, keeper)
+
 
 def learn_isolated(
-    generator: str, data: Encoded, options: Options, seed: int, progress: Progress, limits: Limits
+    generator: Generator,
+    data: Encoded,
+    options: Options,
+    seed: int,
+    progress: Progress,
+    limits: Limits,
+    unfinished: Path | None = None,
 ) -> IsolatedModel:
     """Train in a worker process; parameters as ``Generator.learn``.
 
@@ -94,14 +120,14 @@ def learn_isolated(
     """
     job = {
         "task": "learn",
-        "generator": generator,
+        "unfinished": None if unfinished is None else str(unfinished.absolute()),
         "options": options.model_dump(mode="json"),
         "seed": seed,
         "features": [asdict(feature) for feature in data.features],
     }
     with _folder() as folder:
         write_columns(folder / "data.parquet", data.columns)
-        _run(folder, job, limits, progress)
+        _run(folder, job, generator, limits, progress)
         keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
         model = Path(shutil.copytree(folder / "model", Path(keeper.name) / "model"))
     return IsolatedModel(generator, limits, model, keeper)
@@ -113,16 +139,18 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(folder: Path, job: dict[str, Any], limits: Limits, progress: Progress) -> None:
+def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
     """Start a worker, pass its progress on, and turn however it ends into a return or one error."""
-    write_json(folder / "job.json", {**job, "memory_bytes": limits.memory_bytes})
-    what = f"{job['generator']} ({job['task']})"
+    adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
+    write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
+    what = f"{generator.name} ({job['task']})"
     started = time.monotonic()
+    python, path = _python_of(generator, folder)
     # Idle threads that spin make small networks several times slower on a busy machine.
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": path}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "hybrid.synthesize.worker", str(folder)],
+            [python, "-m", "hybrid.synthesize.worker", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -139,6 +167,16 @@ def _run(folder: Path, job: dict[str, Any], limits: Limits, progress: Progress) 
     finally:
         _end(process)
     _check(folder, process.returncode, what, limits)
+
+
+def _python_of(generator: Generator, folder: Path) -> tuple[str, str]:
+    """The Python that has a generator's packages, and what its path must be beside them."""
+    found = None if generator.environment is None else environments.interpreter(generator.environment)
+    if is_here(generator) or found is None:
+        return sys.executable, os.pathsep.join(filter(None, sys.path))
+    (folder / "path").mkdir()
+    (folder / "path" / "hybrid").symlink_to(PACKAGE, target_is_directory=True)
+    return str(found), str(folder / "path")
 
 
 def _running(process: subprocess.Popen[bytes]) -> bool:

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from hybrid.options import Options
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.job import Limits
-from hybrid.synthesize.registry import REGISTRY
+from hybrid.synthesize.registry import REGISTRY, engine
 
 NONE = "none"
 
@@ -59,6 +59,11 @@ class SynthesizeOptions(Options):
     def plugin(self) -> Generator:
         """The generator; not to be asked for when :attr:`is_off`."""
         return REGISTRY[self.generator]
+
+    @property
+    def engine(self) -> Generator:
+        """Who does the work: the generator itself, or the engine that its options name."""
+        return engine(self.generator, self.resolve())
 
     def resolve(self) -> Options:
         """The generator's options: its defaults, the preset's values, then ``options``.

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -23,9 +23,12 @@ from hybrid.options import Options
 from hybrid.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.contained import global_seed, quiet
+from hybrid.synthesize.cost import Cost
 
 STEP = "fit realtabformer"
-_FOLDER, _FEATURES = "realtabformer", "features.json"
+OPERATIONS_PER_SECOND = 4e10
+"""Of one core, in single precision."""
+_FOLDER, _FEATURES, _CHECKPOINTS = "realtabformer", "features.json", "checkpoints"
 
 
 class RealtabformerOptions(Options):
@@ -101,6 +104,8 @@ class Realtabformer:
     licence: ClassVar[str] = "MIT (realtabformer), Apache-2.0 (transformers)"
     requires: ClassVar[tuple[str, ...]] = ("realtabformer", "transformers", "datasets", "torch")
     extra: ClassVar[str | None] = "realtabformer"
+    environment: ClassVar[str | None] = "realtabformer"
+    resumes: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = RealtabformerOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -120,15 +125,34 @@ class Realtabformer:
         """Missing numbers are told by a flag."""
         return Encoding(flag_missing=True)
 
-    def learn(self, data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress) -> RealtabformerModel:
-        """Train; see :class:`RealtabformerOptions`. Checkpoints live in a temporary folder only."""
+    def cost(self, features: Sequence[Feature], n_rows: int, options: RealtabformerOptions) -> Cost:
+        """Six operations per parameter and token, forth and back; a third of that per drawn token."""
+        tokens = sum(1 if feature.is_discrete else options.digits // 2 for feature in features)
+        states = sum(feature.n_levels or 10 * options.digits for feature in features)
+        parameters = 12 * options.n_layer * options.n_embd**2 + states * options.n_embd
+        operations = n_rows * tokens * parameters
+        seconds = operations * (6 * options.epochs + 4) / OPERATIONS_PER_SECOND
+        overhead = options.epochs * n_rows / options.batch_size * options.n_layer * 0.004
+        return Cost(seconds + overhead, 2**30 + 16 * parameters + 80 * options.batch_size * tokens * options.n_embd)
+
+    def learn(
+        self,
+        data: Encoded,
+        options: RealtabformerOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,
+    ) -> RealtabformerModel:
+        """Train; see :class:`RealtabformerOptions`. Without ``unfinished`` checkpoints are temporary."""
         validation = options.validation if len(data) * options.validation >= 1 else 0.0
         if len(data) < 2:
             raise GeneratorError("realtabformer needs two records or more", mend="use cart")
-        with tempfile.TemporaryDirectory(prefix="realtabformer-") as folder, quiet(), global_seed(seed):
-            network = _network(options, validation, len(data), seed, Path(folder), progress)
+        with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary, quiet(), global_seed(seed):
+            folder = unfinished or Path(temporary)
+            network = _network(options, validation, len(data), seed, folder, progress)
             # n_critic=0: the bootstrapped stop criterion costs an hour; gen_kwargs={}: it crashes without.
-            network.fit(_frame(data), device=_device(options), n_critic=0, gen_kwargs={})
+            last = _last_checkpoint(folder / _CHECKPOINTS)
+            network.fit(_frame(data), device=_device(options), n_critic=0, gen_kwargs={}, resume_from_checkpoint=last)
         # The temporary folders are gone; nothing of this machine stays in a saved model.
         network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."
         network.training_args_kwargs = {}
@@ -153,10 +177,17 @@ def _network(
     from transformers import GPT2Config, TrainerCallback
 
     class Telling(TrainerCallback):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+            for logs in state.log_history:
+                self._tell(logs["step"], state, logs)
+
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
-            values = {name: float(logs[name]) for name in ("loss", "eval_loss") if name in (logs or {})}
+            self._tell(state.global_step, state, logs or {})
+
+        def _tell(self, step: int, state: Any, logs: Any) -> None:
+            values = {name: float(logs[name]) for name in ("loss", "eval_loss") if name in logs}
             if values:
-                progress(STEP, int(state.global_step), int(state.max_steps), **values)
+                progress(STEP, int(step), int(state.max_steps), **values)
 
     class Network(REaLTabFormer):
         def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,7 +208,7 @@ def _network(
             embd_pdrop=drop,
             attn_pdrop=drop,
         ),
-        checkpoints_dir=str(folder / "checkpoints"),
+        checkpoints_dir=str(folder / _CHECKPOINTS),
         samples_save_dir=str(folder / "samples"),
         full_save_dir=str(folder / "full"),
         epochs=options.epochs,
@@ -193,10 +224,17 @@ def _network(
         eval_steps=every,
         seed=seed % 2**32,
         disable_tqdm=True,
+        restore_callback_states_from_checkpoint=True,
         report_to="none",
         use_cpu=_device(options) == "cpu",
         dataloader_pin_memory=False,
     )
+
+
+def _last_checkpoint(folder: Path) -> str | bool:
+    """The newest whole checkpoint; False if there is none. Its state is the last file that is written."""
+    whole = {int(path.parent.name.partition("-")[2]): path.parent for path in folder.glob("*-*/trainer_state.json")}
+    return str(whole[max(whole)]) if whole else False
 
 
 def _frame(data: Encoded) -> pd.DataFrame:

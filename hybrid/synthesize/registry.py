@@ -7,18 +7,24 @@ from importlib.util import find_spec
 from typing import Any
 
 from hybrid.errors import MissingExtraError
+from hybrid.options import Options
+from hybrid.synthesize import environments
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.cart import Cart
 from hybrid.synthesize.copula import Copula
 from hybrid.synthesize.ctgan import Ctgan
+from hybrid.synthesize.mst import Mst
 from hybrid.synthesize.realtabformer import Realtabformer
+from hybrid.synthesize.synthcity_ddpm import SynthcityDdpm
 from hybrid.synthesize.tabddpm import Tabddpm
 from hybrid.synthesize.tvae import Tvae
 
 REGISTRY: dict[str, Generator] = {
-    generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer())
+    generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst())
 }
 """Every generator by name. A new one is one file and one entry here."""
+ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}
+"""Who does the work of a generator whose option ``engine`` is not its own."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,9 @@ class Availability:
     licence: str
     available: bool
     install: str
-    """The command that adds what is missing; empty if available."""
+    """The commands that add what is missing; empty if available."""
+    environment: str | None
+    """The managed environment that can run it."""
     presets: tuple[str, ...]
     options: tuple[OptionDescription, ...]
 
@@ -49,19 +57,45 @@ def availability() -> list[Availability]:
     return [_describe(generator) for generator in REGISTRY.values()]
 
 
+def engine(name: str, options: Options) -> Generator:
+    """The generator that does the work of ``name`` under these options."""
+    return ENGINES.get((name, str(getattr(options, "engine", ""))), REGISTRY[name])
+
+
+def is_here(generator: Generator) -> bool:
+    """Whether the present environment has the packages of a generator."""
+    return not _missing(generator)
+
+
 def require(generator: Generator) -> None:
-    """Check that a generator's packages are installed.
+    """Check that a generator's packages are in the present environment or in its managed one.
 
     Raises
     ------
     MissingExtraError
-        Names what is missing and the command that installs it.
+        Names what is missing and the commands that install it.
     """
-    missing = _missing(generator)
-    if missing:
+    if not _available(generator):
+        missing = ", ".join(_missing(generator))
         raise MissingExtraError(
-            f"the generator {generator.name} needs {', '.join(missing)}, not installed here", mend=_install(generator)
+            f"the generator {generator.name} needs {missing}, not installed here", mend=_install(generator)
         )
+
+
+def environment_of(name: str) -> str:
+    """The managed environment with this name, or of the generator with this name.
+
+    Raises
+    ------
+    MissingExtraError
+        There is none.
+    """
+    known = {entry.name: entry.environment for entry in REGISTRY.values()}
+    found = name if name in environments.NAMES else known.get(name)
+    if found is None:
+        needless = f"{name} needs no environment" if name in known else f"there is no generator or environment {name!r}"
+        raise MissingExtraError(needless, mend=f"environments: {', '.join(environments.NAMES)}")
+    return found
 
 
 def _describe(generator: Generator) -> Availability:
@@ -71,13 +105,14 @@ def _describe(generator: Generator) -> Availability:
         )
         for name, field in generator.Options.model_fields.items()
     )
-    available = not _missing(generator)
+    available = _available(generator)
     return Availability(
         name=generator.name,
         title=generator.title,
         licence=generator.licence,
         available=available,
         install="" if available else _install(generator),
+        environment=generator.environment,
         presets=tuple(generator.presets),
         options=options,
     )
@@ -87,5 +122,12 @@ def _missing(generator: Generator) -> list[str]:
     return [package for package in generator.requires if find_spec(package) is None]
 
 
+def _available(generator: Generator) -> bool:
+    if is_here(generator):
+        return True
+    return generator.environment is not None and environments.interpreter(generator.environment) is not None
+
+
 def _install(generator: Generator) -> str:
-    return f"pip install 'hybrid-release[{generator.extra}]'"
+    managed = f"hybrid generators install {generator.environment}"
+    return managed if generator.extra is None else f"pip install 'hybrid-release[{generator.extra}]', or {managed}"

@@ -19,7 +19,7 @@ from hybrid.errors import GeneratorError
 from hybrid.fingerprint import file_sha256
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord
 from hybrid.synthesize.job import IsolatedModel, Limits
-from hybrid.synthesize.registry import REGISTRY, require
+from hybrid.synthesize.registry import REGISTRY, engine, require
 from hybrid.synthesize.worker import write_json
 
 _CODEC, _MODEL, _NOTE = "codec.joblib", "model", "generator.json"
@@ -64,18 +64,20 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
     """
     try:
         note = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
-        files, generator = note["files"], REGISTRY[note["generator"]]
+        files, name = note["files"], note["generator"]
+        own = REGISTRY[name].Options.model_validate(note["record"]["options"] if note["record"] else {})
     except (OSError, ValueError, KeyError):
         raise GeneratorError(f"{folder} holds no saved generator", mend="train it again") from None
     if files != _hashes(folder):
         raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", mend="train it again")
+    generator = engine(name, own)
     require(generator)
     codec = joblib.load(folder / _CODEC)
     record = TrainingRecord(**note["record"]) if note["record"] else None
     if not (folder / _MODEL).is_dir():
         return FittedGenerator(generator.name, codec, None, record)
     if generator.requires:
-        return FittedGenerator(generator.name, codec, IsolatedModel(generator.name, limits, folder / _MODEL), record)
+        return FittedGenerator(generator.name, codec, IsolatedModel(generator, limits, folder / _MODEL), record)
     return FittedGenerator(generator.name, codec, generator.load(folder / _MODEL), record)
 
 

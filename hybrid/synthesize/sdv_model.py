@@ -24,9 +24,12 @@ from hybrid.errors import GeneratorError
 from hybrid.progress import Progress
 from hybrid.synthesize.base import Encoded, Feature
 from hybrid.synthesize.contained import global_seed, quiet
+from hybrid.synthesize.cost import Cost
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
+SECONDS_OF_MODES = 1.7e-4
+"""Of fitting one continuous column's mixture, per record."""
 _FILE = "model.pkl"
 
 
@@ -147,6 +150,30 @@ def refuse_wide(data: Encoded, limit: int, name: str) -> None:
         f"{name} would need {sum(widths.values())} inputs (limit {limit}); the widest columns are {listed}",
         mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
     )
+
+
+def network_cost(
+    features: Sequence[Feature],
+    n_rows: int,
+    epochs: int,
+    batch_size: int,
+    most_inputs: int,
+    step: float,
+    step_per_input: float,
+) -> Cost:
+    """About what a network with an input for every state takes.
+
+    Parameters
+    ----------
+    step, step_per_input : float
+        Seconds of one step of 500 records without inputs, and what each input adds.
+    """
+    inputs = sum(feature.n_levels or MOST_MODES for feature in features)
+    per_step = (step + step_per_input * inputs) * batch_size / 500
+    modes = SECONDS_OF_MODES * n_rows * n_continuous(features)
+    # The encoded records, their copy for the sampler, and the columns as text.
+    memory = 2**29 + n_rows * (2 * 8 * inputs + 64 * len(features))
+    return Cost(modes + epochs * max(1, n_rows // batch_size) * per_step, memory, inputs, most_inputs)
 
 
 def n_continuous(features: Sequence[Feature]) -> int:

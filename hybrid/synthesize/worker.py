@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.arrays import Array
 from hybrid.errors import GeneratorError, HybridError
-from hybrid.synthesize.base import Encoded, Feature
+from hybrid.synthesize.base import Encoded, Feature, Generator
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""
@@ -44,7 +45,7 @@ def main(folder: Path) -> None:
         result = {"problems": [[problem.message, problem.mend, problem.values] for problem in error.problems]}
     except Exception as error:  # noqa: BLE001  (any library may throw anything)
         traceback.print_exc()
-        message = f"{job['generator']} failed to {job['task']} ({type(error).__name__})"
+        message = f"{_adapter(job).name} failed to {job['task']} ({type(error).__name__})"
         mend = "--debug shows its own words; more records or a smaller learning rate may help"
         result = {"problems": [[message, mend, str(error)]]}
     write_json(folder / "result.json", result)
@@ -68,10 +69,15 @@ def read_columns(path: Path) -> list[Array]:
     return [table.column(at).to_numpy() for at in range(table.num_columns)]
 
 
-def _learn(folder: Path, job: dict[str, Any]) -> None:
-    from hybrid.synthesize.registry import REGISTRY
+def _adapter(job: dict[str, Any]) -> Generator:
+    """The generator of a job; its module alone is imported, since a managed environment has no more packages."""
+    module, _, name = job["adapter"].partition(":")
+    generator: Generator = getattr(import_module(module), name)()
+    return generator
 
-    generator = REGISTRY[job["generator"]]
+
+def _learn(folder: Path, job: dict[str, Any]) -> None:
+    generator = _adapter(job)
     data = Encoded([Feature(**feature) for feature in job["features"]], read_columns(folder / "data.parquet"))
     options = generator.Options.model_validate(job["options"])
     with (folder / "events.jsonl").open("a", encoding="utf-8", buffering=1) as events:
@@ -79,20 +85,19 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
         def progress(step: str, done: int, total: int | None = None, **values: float) -> None:
             events.write(json.dumps([step, done, total, values]) + "\n")
 
-        model = generator.learn(data, options, job["seed"], progress)
+        unfinished = None if job["unfinished"] is None else Path(job["unfinished"])
+        model = generator.learn(data, options, job["seed"], progress, unfinished)
     (folder / "model").mkdir(mode=0o700)
     model.save(folder / "model")
 
 
 def _draw(folder: Path, job: dict[str, Any]) -> None:
-    from hybrid.synthesize.registry import REGISTRY
-
     try:
-        model = REGISTRY[job["generator"]].load(Path(job["model"]))
+        model = _adapter(job).load(Path(job["model"]))
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(
-            f"{job['generator']}: the saved model cannot be read ({type(error).__name__})", mend="train it again"
+            f"{_adapter(job).name}: the saved model cannot be read ({type(error).__name__})", mend="train it again"
         ) from None
     write_columns(folder / "drawn.parquet", model.draw(job["n_rows"], job["seed"]))
 

@@ -27,7 +27,7 @@ import os, signal, sys, time
 import numpy as np
 from hybrid.synthesize import cart
 
-def learn(self, data, options, seed, progress):
+def learn(self, data, options, seed, progress, unfinished=None):
     progress("fit broken", 1, 3, loss=0.5)
     {body}
 
@@ -59,7 +59,7 @@ def learn(progress=silent, limits=Limits(), table=None):  # noqa: B008
     generator = REGISTRY["cart"]
     codec = Codec(table, generator.encoding(None))
     data = codec.encode(table, stream(1, "encode"))
-    return FittedGenerator("cart", codec, learn_isolated("cart", data, generator.Options(), 1, progress, limits))
+    return FittedGenerator("cart", codec, learn_isolated(generator, data, generator.Options(), 1, progress, limits))
 
 
 def test_an_isolated_generator_gives_the_same_rows_as_one_in_this_process(jobs):

@@ -9,14 +9,20 @@ options.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from hybrid.options import Options
 from hybrid.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Model
+from hybrid.synthesize.base import Encoded, Encoding, Feature, Model
+from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.tabddpm.options import TabddpmOptions
+
+SECONDS_PER_WEIGHT = 7e-11
+"""Of one step, per record of the batch and weight of the network: Adult, one core."""
+SECONDS_PER_STATE = 2e-8
+"""The same per state of a discrete column, for the noise and the loss."""
 
 
 class Tabddpm:
@@ -27,6 +33,8 @@ class Tabddpm:
     licence: ClassVar[str] = "Apache-2.0 (ours, on torch, BSD-3-Clause)"
     requires: ClassVar[tuple[str, ...]] = ("torch",)
     extra: ClassVar[str | None] = "tabddpm"
+    environment: ClassVar[str | None] = "tabddpm"
+    resumes: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = TabddpmOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
@@ -47,11 +55,29 @@ class Tabddpm:
         """Numbers with few distinct values come as categories, missing values as flags."""
         return Encoding(max_levels=options.max_levels, flag_missing=True)
 
-    def learn(self, data: Encoded, options: TabddpmOptions, seed: int, progress: Progress) -> Model:
+    def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:
+        """Steps whose cost grows with the batch, the layers and the states; strides of every drawn record."""
+        inputs = sum(feature.n_levels for feature in features)
+        batch = min(options.batch_size, n_rows)
+        steps = options.steps if options.epochs is None else options.epochs * -(-n_rows // batch)
+        weights = sum(width**2 for width in options.layers) + options.layers[-1] * (inputs + 1)
+        training = steps * (0.004 + batch * (weights * SECONDS_PER_WEIGHT + inputs * SECONDS_PER_STATE))
+        sampling = n_rows * options.sampling_steps * (weights * SECONDS_PER_WEIGHT / 3 + inputs * SECONDS_PER_STATE / 2)
+        memory = 2**29 + 40 * weights + 4 * batch * inputs * 8 + 16 * n_rows * len(features)
+        return Cost(training + sampling, memory, inputs, options.max_inputs)
+
+    def learn(
+        self,
+        data: Encoded,
+        options: TabddpmOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,
+    ) -> Model:
         """Train; see :class:`TabddpmOptions`. The same seed repeats on a CPU with the same number of threads."""
         from hybrid.synthesize.tabddpm.model import learn_model
 
-        return learn_model(data, options, seed, progress)
+        return learn_model(data, options, seed, progress, unfinished)
 
     def load(self, folder: Path) -> Model:
         """As :class:`hybrid.synthesize.base.Generator`."""

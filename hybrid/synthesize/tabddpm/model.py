@@ -97,7 +97,9 @@ def load_model(folder: Path) -> TabddpmModel:
     return TabddpmModel(levels, saved["frequencies"], quantiles, network.eval().requires_grad_(False), options)
 
 
-def learn_model(data: Encoded, options: TabddpmOptions, seed: int, progress: Progress) -> TabddpmModel:
+def learn_model(
+    data: Encoded, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
+) -> TabddpmModel:
     """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
     levels = tuple(feature.n_levels for feature in data.features)
     widest = sorted(data.features, key=lambda feature: -feature.n_levels)[:3]
@@ -121,7 +123,7 @@ def learn_model(data: Encoded, options: TabddpmOptions, seed: int, progress: Pro
         torch.manual_seed(int(random.integers(2**63)))
         network = _network(frequencies, levels, options).to(device)
         diffusion = _diffusion(levels, frequencies, options)
-        averaged = train(network, diffusion, states, numbers, options, rng, progress)
+        averaged = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
     return TabddpmModel(levels, frequencies, quantiles, averaged, options)
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hybrid.options import Options
+
+OF_BOTH_ENGINES = frozenset(
+    ("engine", "timesteps", "steps", "epochs", "batch_size", "lr", "weight_decay", "layers", "dropout", "gpu")
+)
+"""Options that mean the same to both engines; the others are the native one's."""
 
 
 class TabddpmOptions(Options):
     """Options of ``tabddpm``."""
 
+    engine: Literal["native", "synthcity"] = "native"
+    """native: our own. synthcity: the plugin ddpm of synthcity 0.2.12, as a reference, in its managed environment;
+    it knows engine, timesteps, steps, epochs, batch_size, lr, weight_decay, layers, dropout and gpu."""
+    timesteps: int = Field(default=1000, ge=2)
+    """Noise levels of the engine synthcity, trained on and all walked through when sampling. The native engine has
+    continuous time: see sampling_steps."""
     steps: int = Field(default=6000, ge=1)
     """Optimizer steps, one batch each."""
     epochs: int | None = Field(default=None, ge=1)
@@ -47,3 +58,17 @@ class TabddpmOptions(Options):
     """Use a GPU when there is one."""
     max_inputs: int = Field(default=60_000, ge=1)
     """Refuse tables whose columns have more states than this in all."""
+
+    @model_validator(mode="after")
+    def _known_to_the_engine(self) -> Self:
+        if self.engine == "native":
+            return self
+        fields = type(self).model_fields
+        strange = [
+            name for name in fields if name not in OF_BOTH_ENGINES and getattr(self, name) != fields[name].default
+        ]
+        if strange:
+            raise ValueError(f"the engine synthcity does not know: {', '.join(strange)}; leave them out")
+        if len(set(self.layers)) > 1:
+            raise ValueError(f"the engine synthcity has layers of one width only, not {self.layers}")
+        return self

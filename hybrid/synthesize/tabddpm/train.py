@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from hybrid.errors import GeneratorError
 from hybrid.progress import Progress
+from hybrid.synthesize.tabddpm.checkpoint import Training
 from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
 from hybrid.synthesize.tabddpm.network import Denoiser
 from hybrid.synthesize.tabddpm.options import TabddpmOptions
@@ -22,6 +23,8 @@ from hybrid.synthesize.tabddpm.watch import Watch
 
 REPORT_EVERY = 50
 """Steps between two progress reports; the loss told is their mean."""
+CHECKPOINT_EVERY = 10 * REPORT_EVERY
+"""Steps between two checkpoints, where they are kept."""
 STEP = "fit tabddpm"
 
 
@@ -33,6 +36,7 @@ def train(
     options: TabddpmOptions,
     rng: torch.Generator,
     progress: Progress,
+    unfinished: Path | None = None,
 ) -> Denoiser:
     """Minimize the diffusion's loss; return the averaged network, ready to sample from.
 
@@ -42,6 +46,8 @@ def train(
         Changed in place.
     states, numbers : Tensor, shapes (n, n_discrete) and (n, n_continuous)
         The clean records, on the network's device.
+    unfinished : Path, optional
+        A folder for checkpoints; training goes on from the one in it to the same result.
 
     Raises
     ------
@@ -53,24 +59,30 @@ def train(
     total = options.steps if options.epochs is None else options.epochs * -(-len(states) // batch)
     optimizer = torch.optim.AdamW(network.parameters(), lr=options.lr, weight_decay=options.weight_decay)
     averaged = copy.deepcopy(network).eval().requires_grad_(False)
+    nobody = torch.empty(0, dtype=torch.int64, device=states.device)
+    training = Training(network, averaged, optimizer, rng, watch, order=nobody)
+    if unfinished is not None and training.resume(unfinished):
+        for done, values in training.told:
+            progress(STEP, done, total, **values)
     network.train()
     losses: list[Tensor] = []
-    for step, rows in zip(range(total), _batches(len(states), batch, rng, states.device), strict=False):
-        _set_rate(optimizer, options, step / total)
+    while training.step < total and not (watch is not None and watch.done):
+        _set_rate(optimizer, options, training.step / total)
+        rows = _next_batch(training, len(states), batch)
         time = _times(len(rows), rng, states.device)
         loss = diffusion.loss(network, states[rows], numbers[rows], time, rng)
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
         optimizer.step()
-        _average(averaged, network, min(options.ema, (step + 1) / (step + 10)))
+        training.step += 1
+        _average(averaged, network, min(options.ema, training.step / (training.step + 9)))
         losses.append(loss.detach())
-        if len(losses) == REPORT_EVERY or step + 1 == total:
-            watched = {} if watch is None else {"eval_loss": watch.look(averaged)}
-            _report(losses, step + 1, total, progress, watched)
+        if len(losses) == REPORT_EVERY or training.step == total:
+            _report(losses, training, total, progress)
             losses = []
-            if watch is not None and watch.done:
-                break
+        if unfinished is not None and training.step % CHECKPOINT_EVERY == 0:
+            training.save(unfinished)
     return averaged if watch is None else watch.result(averaged)
 
 
@@ -87,14 +99,13 @@ def _hold_back(
     return Watch(diffusion, states[held], numbers[held], options.overfit), states[kept], numbers[kept]
 
 
-def _batches(n: int, size: int, rng: torch.Generator, device: torch.device) -> Iterator[Tensor]:
-    """Row numbers of one batch after the other, in a new order every epoch; batches run across epochs."""
-    left = torch.empty(0, dtype=torch.int64, device=device)
-    while True:
-        while len(left) < size:
-            left = torch.cat([left, torch.randperm(n, generator=rng, device=device)])
-        yield left[:size]
-        left = left[size:]
+def _next_batch(training: Training, n: int, size: int) -> Tensor:
+    """Row numbers of one batch, in a new order every epoch; batches run across epochs."""
+    while len(training.order) < size:
+        epoch = torch.randperm(n, generator=training.rng, device=training.order.device)
+        training.order = torch.cat([training.order, epoch])
+    rows, training.order = training.order[:size], training.order[size:]
+    return rows
 
 
 def _times(n: int, rng: torch.Generator, device: torch.device) -> Tensor:
@@ -113,11 +124,14 @@ def _average(averaged: Denoiser, network: Denoiser, decay: float) -> None:
     torch._foreach_lerp_(list(averaged.parameters()), list(network.parameters()), 1 - decay)
 
 
-def _report(losses: list[Tensor], done: int, total: int, progress: Progress, watched: dict[str, float]) -> None:
-    loss = float(torch.stack(losses).mean())
-    if not loss < float("inf"):
+def _report(losses: list[Tensor], training: Training, total: int, progress: Progress) -> None:
+    values = {"loss": float(torch.stack(losses).mean())}
+    if not values["loss"] < float("inf"):
         raise GeneratorError(
-            f"tabddpm: the loss is no number any more after {done} of {total} steps",
+            f"tabddpm: the loss is no number any more after {training.step} of {total} steps",
             mend="set a smaller learning rate (synthesize.options.lr)",
         )
-    progress(STEP, done, total, loss=loss, **watched)
+    if training.watch is not None:
+        values["eval_loss"] = training.watch.look(training.averaged)
+    training.told.append((training.step, values))
+    progress(STEP, training.step, total, **values)

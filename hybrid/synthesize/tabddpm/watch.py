@@ -62,6 +62,12 @@ class Watch:
             self.best = copy.deepcopy(averaged) if self.ratio == 1 else None
         return loss
 
+    def remember(self, like: Denoiser, weights: dict[str, Tensor] | None) -> None:
+        """Take the best weights from a checkpoint; ``like`` has their shapes."""
+        if weights is not None:
+            self.best = copy.deepcopy(like)
+            self.best.load_state_dict(weights)
+
     @property
     def done(self) -> bool:
         """Whether the loss is far enough past its minimum."""

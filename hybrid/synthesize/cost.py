@@ -1,0 +1,60 @@
+"""About how long and how much memory training takes: honest orders of magnitude, said before anything starts.
+
+Every generator states what it would take on the machine these figures were measured on (one core of a two-core
+virtual machine, Adult census, 2026); :func:`slowness` says how much slower the present one multiplies matrices.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+REFERENCE_SECONDS = 0.0125
+"""CPU time of :func:`_probe` on the machine the coefficients were measured on."""
+_SIZE, _ROUNDS = 256, 24
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What training and drawing as many rows as were learned from takes.
+
+    Parameters
+    ----------
+    seconds : float
+        On the reference machine, one core, no GPU; about.
+    memory_bytes : int
+        Peak of the process beyond the interpreter and its libraries; about.
+    inputs : int
+        States of all discrete columns and inputs of continuous ones, where a network has one for each; else 0.
+    most_inputs : int
+        The generator's limit for ``inputs``; 0: none.
+    """
+
+    seconds: float
+    memory_bytes: int
+    inputs: int = 0
+    most_inputs: int = 0
+
+
+@cache
+def slowness() -> float:
+    """How many times longer this machine takes than the reference one; measured once, which takes a moment."""
+    return min(_timed(_probe) for _ in range(3)) / REFERENCE_SECONDS
+
+
+def _probe() -> None:
+    matrix = np.full((_SIZE, _SIZE), 1 / _SIZE, dtype=np.float32)
+    product = matrix
+    for _ in range(_ROUNDS):
+        product = product @ matrix
+
+
+def _timed(work: Callable[[], None]) -> float:
+    """CPU seconds, so that a loaded machine does not look slow."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start

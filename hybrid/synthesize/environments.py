@@ -1,0 +1,230 @@
+"""Managed environments: Python environments of their own for generators whose packages are not beside the core.
+
+One environment is built from one pinned file ``requirements/NAME.txt`` of this package into the user's cache folder
+(``HYBRID_ENVIRONMENTS``, else ``$XDG_CACHE_HOME/hybrid-release/environments``). A virtual environment cannot be
+moved once it is built, so it is built in place and ``ready.json`` is written last: without that file it does not
+exist, and the next installation starts afresh. The file's first lines say which Python it is for and what must
+import in the end::
+
+    # python: 3.11
+    # imports: dpmm opendp
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from hybrid.errors import GeneratorError, MissingExtraError
+from hybrid.locks import locked
+from hybrid.progress import Progress, silent
+from hybrid.store import make_private
+from hybrid.synthesize.worker import write_json
+
+REQUIREMENTS = Path(__file__).parent / "requirements"
+NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))
+"""Every environment that can be built."""
+_READY, _LOG, _LOCKS = "ready.json", "install.log", ".locks"
+_VERSIONS = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+State = Literal["absent", "incomplete", "outdated", "ready"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is known of one environment.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    state : "absent", "incomplete", "outdated" or "ready"
+        incomplete: an installation was interrupted, or its Python is gone; outdated: built from other requirements.
+        Only a ready one is used.
+    n_bytes : int
+        Size on disk; 0 unless ready or outdated.
+    seconds : float
+        What building it took.
+    versions : dict of str to str
+        Python, and every distribution in it.
+    """
+
+    name: str
+    state: State
+    n_bytes: int = 0
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def root() -> Path:
+    """The folder of all environments; not made yet."""
+    chosen = os.environ.get("HYBRID_ENVIRONMENTS")
+    if chosen:
+        return Path(chosen).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "hybrid-release" / "environments"
+
+
+def inspect(name: str) -> Environment:
+    """The state of one environment; nothing is started."""
+    folder = root() / name
+    if not folder.is_dir():
+        return Environment(name, "absent")
+    try:
+        ready = json.loads((folder / _READY).read_text(encoding="utf-8"))
+        found = Environment(name, "ready", ready["n_bytes"], ready["seconds"], ready["versions"])
+        requirements = ready["requirements"]
+    except (OSError, ValueError, KeyError):
+        return Environment(name, "incomplete")
+    if not _python_in(folder).exists():
+        return Environment(name, "incomplete")
+    if requirements != _digest(name):
+        return Environment(name, "outdated", found.n_bytes, found.seconds, found.versions)
+    return found
+
+
+def interpreter(name: str) -> Path | None:
+    """The Python of a ready environment; None otherwise."""
+    return _python_in(root() / name) if inspect(name).state == "ready" else None
+
+
+def install(name: str, progress: Progress = silent) -> Environment:
+    """Build an environment, unless it is ready already.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`NAMES`.
+    progress : Progress
+        Told about every package.
+
+    Raises
+    ------
+    MissingExtraError
+        No Python of the version that the requirements are pinned for was found.
+    GeneratorError
+        Building failed; what was built is removed.
+    """
+    folder = root() / name
+    make_private(root() / _LOCKS)
+    with locked(root() / _LOCKS / f"{name}.lock"):
+        found = inspect(name)
+        if found.state == "ready":
+            return found
+        python = _python_for(name)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            return _build(name, python, folder, progress)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def remove(name: str) -> bool:
+    """Remove an environment; False if there was none."""
+    folder = root() / name
+    if not folder.is_dir():
+        return False
+    with locked(root() / _LOCKS / f"{name}.lock"):
+        with contextlib.suppress(FileNotFoundError):
+            (folder / _READY).unlink()
+        shutil.rmtree(folder)
+    return True
+
+
+def _build(name: str, python: str, folder: Path, progress: Progress) -> Environment:
+    started = time.monotonic()
+    step, total = f"install {name}", len(_requirements(name))
+    progress(step, 0, total)
+    folder.mkdir(mode=0o700)
+    _call([python, "-m", "venv", str(folder)], folder, f"no virtual environment could be made for {name}")
+    inside = str(_python_in(folder))
+    collected = 0
+    # Every package is pinned, so nothing is left to resolve; some of them state narrower needs than they have.
+    options = ("--no-deps", "--no-input", "--disable-pip-version-check", "-r", str(REQUIREMENTS / f"{name}.txt"))
+    with (folder / _LOG).open("wb") as log:
+        process = subprocess.Popen(
+            [inside, "-m", "pip", "install", *options], stdout=subprocess.PIPE, stderr=log, env=_clean_environment()
+        )
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                log.write(line)
+                collected += line.startswith(b"Collecting ")
+                progress(step, min(collected, total), total)
+        finally:
+            process.kill() if process.poll() is None and sys.exc_info()[0] else None
+            status = process.wait()
+    if status != 0:
+        raise _failure(f"pip could not install the packages of {name}", folder)
+    check = "; ".join(f"import {module}" for module in _header(name, "imports").split())
+    _call([inside, "-c", check], folder, f"the packages of {name} were installed but do not import")
+    versions = json.loads(_call([inside, "-c", _VERSIONS], folder, f"{name}: its packages cannot be listed"))
+    python_version = _call([inside, "-c", "import platform; print(platform.python_version())"], folder, "").strip()
+    n_bytes = sum(path.lstat().st_size for path in folder.rglob("*"))
+    seconds = round(time.monotonic() - started, 1)
+    built = Environment(name, "ready", n_bytes, seconds, {"Python": python_version, **dict(sorted(versions.items()))})
+    write_json(folder / _READY, {**asdict(built), "requirements": _digest(name)})
+    return built
+
+
+def _call(command: list[str], folder: Path, failure: str) -> str:
+    """Run a command to its end and give what it printed."""
+    done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment(), check=False)
+    if done.returncode != 0:
+        (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
+        raise _failure(failure, folder)
+    return done.stdout
+
+
+def _failure(message: str, folder: Path) -> GeneratorError:
+    words = (folder / _LOG).read_text(encoding="utf-8", errors="replace")[-2000:]
+    return GeneratorError(message, mend="check the network and the package index, then run it again", values=words)
+
+
+def _clean_environment() -> dict[str, str]:
+    """The environment variables without those that would mix another Python's packages in."""
+    return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+
+
+def _python_for(name: str) -> str:
+    wanted = _header(name, "python")
+    if wanted == "{}.{}".format(*sys.version_info):
+        return sys.executable
+    found = shutil.which(f"python{wanted}")
+    ask = "import sys; print('{}.{}'.format(*sys.version_info))"
+    if found is not None:
+        answer = subprocess.run([found, "-c", ask], capture_output=True, text=True, check=False)
+        if answer.stdout.strip() == wanted:
+            return found
+    raise MissingExtraError(
+        f"the environment {name} is pinned for Python {wanted}, which was not found",
+        mend=f"install Python {wanted} so that python{wanted} starts it",
+    )
+
+
+def _python_in(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _header(name: str, key: str) -> str:
+    start = f"# {key}: "
+    lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return next(line.removeprefix(start) for line in lines if line.startswith(start))
+
+
+def _requirements(name: str) -> list[str]:
+    lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256((REQUIREMENTS / f"{name}.txt").read_bytes()).hexdigest()

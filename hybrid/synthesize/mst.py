@@ -1,0 +1,176 @@
+"""MST through dpmm: noisy marginals along a tree (McKenna, Miklau, Sheldon 2021, arXiv:2108.04978).
+
+Every one-way marginal and those of a tree of pairs are measured with Gaussian noise, the tree is chosen with the
+exponential mechanism, and rows are drawn from the graphical model that fits them best: (epsilon, delta)-differential
+privacy for one record more or less of the table learned from, where its columns' domains are not taken from it
+(``hybrid.accounting.explain_generator``). The noise comes from OpenDP's secure source: no seed repeats it.
+"""
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from hybrid.arrays import Array
+from hybrid.errors import GeneratorError
+from hybrid.options import Options
+from hybrid.progress import Progress
+from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.synthesize.contained import global_seed, quiet
+from hybrid.synthesize.cost import Cost
+
+_EDGES = "edges.npz"
+_FEATURES = "features.json"
+
+
+class MstOptions(Options):
+    """Options of ``mst``."""
+
+    epsilon: float = Field(default=1.0, gt=0)
+    """Privacy budget of one training; every further training from the same records adds its own."""
+    delta: float = Field(default=1e-6, gt=0, lt=1)
+    """Probability that the bound epsilon may fail; to be well below 1 / number of records."""
+    bins: int = Field(default=32, ge=2)
+    """Intervals that a column of many numbers or dates is cut into, of about as many records each. They are taken
+    from the records, so such a column voids the claim of differential privacy."""
+    compress: bool = True
+    """Join states whose noisy count is below three standard deviations of the noise."""
+    iterations: int = Field(default=1000, ge=1)
+    """Steps of mirror descent that fit the model to the noisy marginals."""
+    max_cells: int = Field(default=5_000_000, ge=1)
+    """Refuse tables where two columns together have more combinations of states than this."""
+
+
+@dataclass(frozen=True)
+class MstModel:
+    """A fitted graphical model and the intervals of numeric columns.
+
+    ``edges``: for each continuous feature, by position, shape (n_bins + 1,).
+    """
+
+    network: Any
+    features: tuple[Feature, ...]
+    edges: Mapping[int, Array]
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        rng = np.random.default_rng(seed)
+        with quiet(), global_seed(seed):
+            self.network.set_random_state(np.random.RandomState(seed % 2**32))
+            frame = self.network.generate(n_records=n_rows)
+        # Rows come grouped by their columns.
+        codes = frame[[f"c{at}" for at in range(len(self.features))]].to_numpy()[rng.permutation(n_rows)]
+        drawn: list[Array] = []
+        for at in range(len(self.features)):
+            column = codes[:, at].astype(np.int32)
+            drawn.append(_within(self.edges[at], column, rng) if at in self.edges else column)
+        return drawn
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.base.Model`."""
+        from pydantic import RootModel
+
+        self.network.store(folder)
+        np.savez(folder / _EDGES, **{str(at): edges for at, edges in self.edges.items()})
+        (folder / _FEATURES).write_text(RootModel[tuple[Feature, ...]](self.features).model_dump_json(), "utf-8")
+
+
+class Mst:
+    """The generator ``mst``."""
+
+    name: ClassVar[str] = "mst"
+    title: ClassVar[str] = "noisy marginals along a tree (McKenna et al. 2021), through dpmm: differentially private"
+    licence: ClassVar[str] = "Apache-2.0 (dpmm), MIT (OpenDP)"
+    requires: ClassVar[tuple[str, ...]] = ("dpmm",)
+    extra: ClassVar[str | None] = None
+    environment: ClassVar[str | None] = "dpmm"
+    resumes: ClassVar[bool] = False
+    Options: ClassVar[type[Options]] = MstOptions
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+
+    def encoding(self, options: MstOptions) -> Encoding:
+        """Numbers with few values are categories; domains that are listed beforehand are taken whole."""
+        return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
+
+    def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
+        """Marginals of all pairs, and an inference whose cost grows with the cells of the tree."""
+        levels = [feature.n_levels or options.bins for feature in features]
+        pairs = sum(levels) ** 2 / 2
+        seconds = len(levels) ** 2 * (0.02 + 4e-8 * n_rows) + 1e-7 * pairs + options.iterations * 2e-3 * len(levels)
+        return Cost(seconds + 3e-5 * n_rows * len(levels), int(400 * 2**20 + 16 * _widest_pair(levels)))
+
+    def learn(
+        self,
+        data: Encoded,
+        options: MstOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,  # noqa: ARG002  (training again would spend the budget again)
+    ) -> MstModel:
+        """Measure and fit; see :class:`MstOptions`. The noise is fresh every time, whatever the seed."""
+        _refuse_many_cells(data.features, options)
+        from dpmm.models.mst import MSTGM
+
+        progress("fit mst", 0, 1)
+        edges = {at: _edges(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
+        columns = {
+            f"c{at}": np.searchsorted(edges[at][1:-1], values, side="right") if at in edges else values
+            for at, values in enumerate(data.columns)
+        }
+        sizes = [f.n_levels or len(edges[at]) - 1 for at, f in enumerate(data.features)]
+        network = MSTGM(options.epsilon, options.delta, options.iterations, options.compress, n_jobs=1)
+        with quiet(), global_seed(seed):
+            network.set_random_state(np.random.RandomState(seed % 2**32))
+            network.set_domain(dict(zip(columns, sizes, strict=True)))
+            network.fit(pd.DataFrame(columns))
+        progress("fit mst", 1, 1)
+        return MstModel(network, tuple(data.features), edges)
+
+    def load(self, folder: Path) -> MstModel:
+        """As :class:`hybrid.synthesize.base.Generator`."""
+        from dpmm.models.mst import MSTGM
+        from pydantic import RootModel
+
+        text = (folder / _FEATURES).read_text(encoding="utf-8")
+        features = RootModel[tuple[Feature, ...]].model_validate_json(text).root
+        arrays = np.load(folder / _EDGES)
+        return MstModel(MSTGM.load(folder), features, {int(at): arrays[at] for at in arrays.files})
+
+
+def _edges(values: Array, bins: int) -> Array:
+    """Bounds of intervals that hold about as many records each; at least one interval."""
+    found = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
+    return found if len(found) > 1 else np.array([found[0], found[0] + 1])
+
+
+def _within(edges: Array, bins: Array, rng: np.random.Generator) -> Array:
+    return rng.uniform(edges[bins], edges[bins + 1])
+
+
+def _widest_pair(levels: Sequence[int]) -> int:
+    widest = sorted(levels, reverse=True)[:2]
+    return int(np.prod(widest))
+
+
+def _refuse_many_cells(features: Sequence[Feature], options: MstOptions) -> None:
+    levels = {feature.name: feature.n_levels or options.bins for feature in features}
+    cells = _widest_pair(list(levels.values()))
+    if cells <= options.max_cells:
+        return
+    widest = sorted(levels, key=lambda name: -levels[name])[:2]
+    listed = " and ".join(f"{name!r} ({levels[name]} states)" for name in widest)
+    raise GeneratorError(
+        f"mst would count {cells} combinations (limit {options.max_cells}) of {listed}",
+        mend="generalize or drop those columns, raise max_cells if memory allows, or use cart",
+    )
