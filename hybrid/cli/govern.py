@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Column
 from rich.table import Table as Grid
 
 from hybrid.cli import console
@@ -54,7 +55,7 @@ def status(
     if as_json:
         console.out.print_json(json.dumps(asdict(state)))
     else:
-        grid = Grid("release", "data set", "verdict", "policy", "accepted by", "exposed")
+        grid = Grid(Column("release", no_wrap=True), "data set", "verdict", "policy", "accepted by", "exposed")
         for entry in state.releases:
             exposed = "-" if entry.exposure is None else f"{entry.exposure.exposed_share:.2%}"
             names = ", ".join(acceptance.by for acceptance in entry.acceptances)

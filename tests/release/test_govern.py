@@ -1,0 +1,90 @@
+"""approve, status and retain, as an operator calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid.cli import main
+from hybrid.evaluate.measure import Evaluation
+from hybrid.release.policy import Policy
+from hybrid.release.publish import publish
+
+RunMaker = Callable[..., Path]
+
+
+@pytest.fixture
+def zones(tmp_path: Path) -> list[str]:
+    return ["--releases", str(tmp_path / "releases"), "--work", str(tmp_path / "work")]
+
+
+def code(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def state(zones: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any]:
+    capsys.readouterr()
+    found = code(["status", *zones, "--json", *more])
+    return found, json.loads(capsys.readouterr().out)
+
+
+def test_two_people_let_a_run_out(
+    make_run: RunMaker, zones: list[str], policy: Policy, evaluation: Callable[..., Evaluation],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    two = Policy.model_validate(policy.model_dump() | {"approvals": 2})
+    run = make_run(measured=evaluation(copies=0.0017), judged_by=two)
+    assert code(["approve", str(run), "--by", "Ada", "--reason", "rare rows", *zones]) == 3
+    assert "1 accepted so far" in capsys.readouterr().err
+    assert state(zones, capsys)[0] == 1
+    assert code(["approve", str(run), "--by", "Bob", "--reason", "agreed", *zones]) == 0
+    found, content = state(zones, capsys)
+    assert found == 0
+    assert [entry["status"] for entry in content["releases"]] == ["review"]
+    assert [event["outcome"] for event in content["events"]] == ["waiting", "released"]
+    assert content["latest"] == content["releases"][0]["release"]
+
+
+def test_status_says_what_is_wrong(
+    make_run: RunMaker, zones: list[str], tmp_path: Path, evaluation: Callable[..., Evaluation],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert "there is no release" in state(zones, capsys)[1]["problems"][0]["message"]
+    release = publish(make_run("one"), tmp_path / "releases", tmp_path / "work")
+    assert state(zones, capsys)[0] == 0
+    assert state(zones, capsys, "--max-age", "0")[0] == 1
+    blocked = make_run("two", measured=evaluation(copies=0.9), data_fingerprint="a" * 64)
+    assert code(["approve", str(blocked), "--by", "Ada", "--reason", "want it", *zones]) == 3
+    found, content = state(zones, capsys)
+    assert (found, content["problems"][0]["message"]) == (1, "the last night: refused: blocked by copies")
+    (release / "synthetic.csv").chmod(0o644)
+    (release / "synthetic.csv").write_text("age\n1\n")
+    messages = [problem["message"] for problem in state(zones, capsys)[1]["problems"]]
+    assert f"{release.name}: synthetic.csv was changed" in messages
+    assert state([*zones[:2], "--work", str(tmp_path / "other")], capsys)[0] == 1
+
+
+def test_status_as_a_table(
+    make_run: RunMaker, zones: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = publish(make_run(), tmp_path / "releases", tmp_path / "work")
+    assert code(["status", *zones]) == 0
+    printed = capsys.readouterr().out
+    assert f"the last release is {release.name}" in printed
+    assert "adult  released" in printed
+
+
+def test_retain_keeps_the_newest(
+    make_run: RunMaker, zones: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [make_run(f"r{at}", data_fingerprint=str(at) * 64) for at in range(3)]
+    names = [publish(run, tmp_path / "releases", tmp_path / "work").name for run in runs]
+    assert code(["retain", "--keep", "1", *zones[:2]]) == 0
+    assert f"2 releases removed: {names[0]}, {names[1]}" in capsys.readouterr().out
+    assert len(state(zones, capsys)[1]["releases"]) == 3, "what is out stays in the ledger"
