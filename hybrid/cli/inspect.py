@@ -1,9 +1,8 @@
-"""Commands that look at what is there: generators, metrics, verify, store."""
+"""Commands that look at what is there: metrics, verify, store."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private)
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (explain, generators, metrics, verify):
+    for command in (explain, metrics, verify):
         app.command()(command)
     store_app.command(name="list")(store_list)
     store_app.command(name="clean")(store_clean)
@@ -70,23 +69,6 @@ def store_clean(
 
     removed = Store(path).clean(timedelta(days=days))
     console.line("ok", f"{removed} results removed")
-
-
-def generators(as_json: AsJson = False) -> None:
-    """Generators: what each is, whether it can be used here, and its options."""
-    from hybrid.synthesize import availability
-
-    found = availability()
-    if as_json:
-        console.out.print_json(json.dumps([asdict(entry) for entry in found]))
-        return
-    for entry in found:
-        console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
-        if entry.install:
-            console.out.print(f"        to use it: {entry.install}", markup=False)
-        console.out.print(f"        presets: {', '.join(entry.presets)}", markup=False)
-        for option in entry.options:
-            console.out.print(f"        {option.name} = {option.default}   {option.description}", markup=False)
 
 
 def metrics(as_json: AsJson = False) -> None:

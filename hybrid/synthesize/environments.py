@@ -3,11 +3,12 @@
 One environment is built from one pinned file ``requirements/NAME.txt`` of this package into the user's cache folder
 (``HYBRID_ENVIRONMENTS``, else ``$XDG_CACHE_HOME/hybrid-release/environments``). A virtual environment cannot be
 moved once it is built, so it is built in place and ``ready.json`` is written last: without that file it does not
-exist, and the next installation starts afresh. The file's first lines say which Python it is for and what must
-import in the end::
+exist, and the next installation starts afresh. The file's first lines say which Python it is for, what must
+import in the end, and options of pip::
 
     # python: 3.11
     # imports: dpmm opendp
+    # options: --no-deps
 """
 
 from __future__ import annotations
@@ -148,8 +149,8 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
     _call([python, "-m", "venv", str(folder)], folder, f"no virtual environment could be made for {name}")
     inside = str(_python_in(folder))
     collected = 0
-    # Every package is pinned, so nothing is left to resolve; some of them state narrower needs than they have.
-    options = ("--no-deps", "--no-input", "--disable-pip-version-check", "-r", str(REQUIREMENTS / f"{name}.txt"))
+    own = _header(name, "options").split()
+    options = (*own, "--no-input", "--disable-pip-version-check", "-r", str(REQUIREMENTS / f"{name}.txt"))
     with (folder / _LOG).open("wb") as log:
         process = subprocess.Popen(
             [inside, "-m", "pip", "install", *options], stdout=subprocess.PIPE, stderr=log, env=_clean_environment()
@@ -218,7 +219,7 @@ def _python_in(folder: Path) -> Path:
 def _header(name: str, key: str) -> str:
     start = f"# {key}: "
     lines = (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return next(line.removeprefix(start) for line in lines if line.startswith(start))
+    return next((line.removeprefix(start) for line in lines if line.startswith(start)), "")
 
 
 def _requirements(name: str) -> list[str]:
@@ -227,4 +228,6 @@ def _requirements(name: str) -> list[str]:
 
 
 def _digest(name: str) -> str:
-    return hashlib.sha256((REQUIREMENTS / f"{name}.txt").read_bytes()).hexdigest()
+    """Of what decides what is built; comments do not."""
+    content = [_header(name, "python"), _header(name, "options"), *_requirements(name)]
+    return hashlib.sha256("\n".join(content).encode()).hexdigest()

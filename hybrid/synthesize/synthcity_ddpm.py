@@ -55,9 +55,10 @@ class SynthcityModel:
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.base.Model`."""
+        import cloudpickle
         import torch
 
-        torch.save((self.encoder, self.network, self.features), folder / _FILE)
+        torch.save((self.encoder, self.network, self.features), folder / _FILE, pickle_module=cloudpickle)
 
 
 class SynthcityDdpm:
@@ -104,6 +105,12 @@ class SynthcityDdpm:
 
         class Telling(Callback):
             done = 0
+
+            def on_fit_begin(self, model: Any) -> None: ...
+
+            def on_fit_end(self, model: Any) -> None: ...
+
+            def on_epoch_begin(self, model: Any) -> None: ...
 
             def on_epoch_end(self, model: Any) -> None:
                 self.done += 1

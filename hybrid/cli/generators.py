@@ -1,0 +1,90 @@
+"""Commands about generators: what there is, and the managed environments some of them run in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid.cli import console
+
+if TYPE_CHECKING:
+    from hybrid.synthesize.environments import Environment
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
+_APP = typer.Typer(help="Generators: what each is, whether it can be used here, its options; their environments.")
+_SHOWN = ("dpmm", "sdv", "ctgan", "synthcity", "realtabformer", "transformers", "torch", "numpy", "pandas")
+"""Distributions of an environment whose versions are worth a line."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    _APP.callback(invoke_without_command=True)(generators)
+    for command in (install, remove):
+        _APP.command()(command)
+    app.add_typer(_APP, name="generators")
+
+
+def generators(
+    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Generators: what each is, whether it can be used here, and its options; their managed environments."""
+    if context.invoked_subcommand is not None:
+        return
+    from hybrid.synthesize import availability
+    from hybrid.synthesize.environments import NAMES, inspect
+
+    found, built = availability(), [inspect(name) for name in NAMES]
+    if as_json:
+        entries = [asdict(entry) for entry in found]
+        console.out.print_json(json.dumps({"generators": entries, "environments": [asdict(one) for one in built]}))
+        return
+    for entry in found:
+        console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
+        if entry.install:
+            console.out.print(f"        to use it: {entry.install}", markup=False)
+        console.out.print(f"        presets: {', '.join(entry.presets)}", markup=False)
+        for option in entry.options:
+            console.out.print(f"        {option.name} = {option.default}   {option.description}", markup=False)
+    console.out.print("\nmanaged environments (hybrid generators install NAME, remove NAME)")
+    for one in built:
+        _show(one)
+
+
+def install(name: Name) -> None:
+    """Build the managed environment of a generator from its pinned requirements; needs a package index."""
+    from hybrid.synthesize import environments
+    from hybrid.synthesize.registry import environment_of
+
+    with console.progress() as progress:
+        _show(environments.install(environment_of(name), progress))
+
+
+def remove(name: Name) -> None:
+    """Remove a managed environment."""
+    from hybrid.synthesize import environments
+    from hybrid.synthesize.registry import environment_of
+
+    environment = environment_of(name)
+    if environments.remove(environment):
+        console.line("ok", f"{environment}: removed")
+    else:
+        console.line("note", f"{environment}: there was none")
+
+
+def _show(environment: Environment) -> None:
+    """State, size and main versions in one line."""
+    status = "ok" if environment.state == "ready" else "note"
+    versions = environment.versions
+    shown = ["Python", *(name for name in _SHOWN if name in versions)] if versions else []
+    size = f", {environment.n_bytes / 1e9:.1f} GB, built in {environment.seconds:.0f} s" if versions else ""
+    text = "  ".join(f"{name} {versions[name]}" for name in shown)
+    mends = {
+        "incomplete": f"an installation was interrupted: hybrid generators install {environment.name}",
+        "outdated": f"built from other requirements: hybrid generators install {environment.name}",
+    }
+    console.line(
+        status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), mends.get(environment.state, "")
+    )
