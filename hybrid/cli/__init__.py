@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from hybrid.cli import govern, inspect, prepare, run
+from hybrid.cli import generators, govern, inspect, prepare, run
 from hybrid.cli.console import err, print_error
 from hybrid.errors import HybridError
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 prepare.register(app)
 run.register(app)
 inspect.register(app)
+generators.register(app)
 govern.register(app)
 
 
