@@ -47,18 +47,23 @@ def test_what_goes_in_comes_out_and_the_loss_is_told():
 
 @pytest.mark.parametrize("prior", ["marginal", "uniform"])
 @pytest.mark.parametrize("strides", [1, 3, 25])
-def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides):
+@pytest.mark.parametrize("balanced", [False, True])
+def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides, balanced):
     """An untrained network knows the marginals exactly; whatever noise one starts from, they must come out."""
     from hybrid.synthesize.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.tabddpm.draws import Draws
     from hybrid.synthesize.tabddpm.network import Denoiser
 
     frequencies = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95])
     priors = {"marginal": frequencies, "uniform": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])}
     network = Denoiser(torch.log(frequencies), 1, (8,), 0.0).eval()
     diffusion = Diffusion([3, 2], priors[prior], likelihood=True)
-    states, numbers = diffusion.draw(network, 40_000, 1, strides, torch.Generator().manual_seed(0))
+    draws = Draws(torch.Generator().manual_seed(0), balanced)
+    states, numbers = diffusion.draw(network, 40_000, 1, strides, draws)
     reached = torch.bincount(states.flatten(), minlength=5) / len(states)
-    assert torch.allclose(reached, frequencies, atol=0.012)
+    assert torch.allclose(reached, frequencies, atol=0.002 if balanced else 0.012)
+    both = torch.bincount(states[:, 0] * 2 + states[:, 1] - 3, minlength=6).reshape(3, 2) / len(states)
+    assert torch.allclose(both, frequencies[:3, None] * frequencies[None, 3:], atol=0.012)
     if strides == 25:
         assert float(numbers.std()) == pytest.approx(1, abs=0.01)
 

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hybrid.synthesize.tabddpm.draws import Draws
 from hybrid.synthesize.tabddpm.network import Denoiser
 
 LAST_TIME = 0.999
@@ -50,15 +51,14 @@ class Diffusion:
     def noisy_states(self, states: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
         """Draw x_t given x_0. Both (n, n_discrete), numbered through all columns; ``time`` (n,)."""
         lost = torch.rand(states.shape, generator=rng, device=states.device) >= keep(time)[:, None]
-        return torch.where(lost, self.fresh_states(len(states), rng), states)
+        return torch.where(lost, self.fresh_states(len(states), Draws(rng, balanced=False)), states)
 
-    def fresh_states(self, n: int, rng: torch.Generator) -> Tensor:
+    def fresh_states(self, n: int, draws: Draws) -> Tensor:
         """Draw x_1: every column from its prior."""
         columns, first = [], 0
         for size in self.levels:
             cumulated = self.prior[first : first + size].cumsum(0)
-            uniform = torch.rand(n, generator=rng, device=self.prior.device)
-            columns.append(first + torch.searchsorted(cumulated, uniform).clamp(max=size - 1))
+            columns.append(first + torch.searchsorted(cumulated, draws.uniform(n)).clamp(max=size - 1))
             first += size
         if not columns:
             return torch.empty((n, 0), dtype=torch.int64, device=self.prior.device)
@@ -82,17 +82,13 @@ class Diffusion:
         )
         total = ((velocity - (signal * noise - sigma * numbers)) ** 2).sum() / 2
         first = 0
-        for at, size in enumerate(self.levels):
-            total = total + functional.cross_entropy(
-                logits[:, first : first + size], states[:, at] - first, reduction="sum"
-            )
-            first += size
+        for at, part in enumerate(logits.split(list(self.levels), dim=1)):
+            total = total + functional.cross_entropy(part, states[:, at] - first, reduction="sum")
+            first += part.shape[1]
         return total / len(states)
 
     @torch.no_grad()
-    def draw(
-        self, network: Denoiser, n: int, n_continuous: int, steps: int, rng: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
+    def draw(self, network: Denoiser, n: int, n_continuous: int, steps: int, draws: Draws) -> tuple[Tensor, Tensor]:
         """Denoise ``n`` records in ``steps`` strides.
 
         Returns
@@ -100,20 +96,17 @@ class Diffusion:
         states : Tensor, shape (n, n_discrete), int64, numbered through all columns
         numbers : Tensor, shape (n, n_continuous), float32
         """
-        device = self.prior.device
-        states = self.fresh_states(n, rng)
-        numbers = torch.randn((n, n_continuous), generator=rng, device=device)
-        times = LAST_TIME * torch.linspace(1, 0, steps + 1, device=device) ** STRIDE_POWER
+        states = self.fresh_states(n, draws)
+        numbers = draws.normal(n, n_continuous)
+        times = LAST_TIME * torch.linspace(1, 0, steps + 1, device=self.prior.device) ** STRIDE_POWER
         for now, then in itertools.pairwise(times):
             time = now.expand(n)
             logits, velocity = self.logits(network, states, numbers, time)
-            numbers = _earlier_numbers(numbers, velocity, now, then, rng)
-            states = self._earlier_states(states, logits, now, then, rng)
+            numbers = _earlier_numbers(numbers, velocity, now, then, draws)
+            states = self._earlier_states(states, logits, now, then, draws)
         return states, numbers
 
-    def _earlier_states(
-        self, states: Tensor, logits: Tensor, now: Tensor, then: Tensor, rng: torch.Generator
-    ) -> Tensor:
+    def _earlier_states(self, states: Tensor, logits: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
         """Draw x_s given x_t and p(x_0): the exact mixture over x_0 of q(x_s | x_t, x_0).
 
         With a = keep(s), c = keep(t), b = c / a: q(x_s = k | x_t, x_0) = q(x_t | k) q(k | x_0) / q(x_t | x_0).
@@ -133,7 +126,7 @@ class Diffusion:
             weight = a * through + (1 - a) * pi * evidence
             back = weight * (1 - b) * pi_here
             back = back.scatter_add(1, here, b * weight.gather(1, here))
-            columns.append(first + _choose(back, rng))
+            columns.append(first + draws.move(back, here))
             first += size
         return torch.stack(columns, dim=1) if columns else states
 
@@ -149,7 +142,7 @@ def _signal(time: Tensor) -> tuple[Tensor, Tensor]:
     return torch.cos(angle)[:, None], torch.sin(angle)[:, None]
 
 
-def _earlier_numbers(numbers: Tensor, velocity: Tensor, now: Tensor, then: Tensor, rng: torch.Generator) -> Tensor:
+def _earlier_numbers(numbers: Tensor, velocity: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
     """Draw x_s given x_t and the predicted x_0 (Ho et al. 2020, eq. 7, with the larger of their two variances).
 
     That variance is exact for normally distributed columns, which the quantile transform makes of all.
@@ -162,12 +155,4 @@ def _earlier_numbers(numbers: Tensor, velocity: Tensor, now: Tensor, then: Tenso
     ratio = a_t / a_s
     variance = s_t**2 - ratio**2 * s_s**2
     mean = (ratio * s_s**2 * numbers + a_s * variance * clean) / s_t**2
-    noise = torch.randn(numbers.shape, generator=rng, device=numbers.device)
-    return mean + torch.sqrt(variance) * noise
-
-
-def _choose(weights: Tensor, rng: torch.Generator) -> Tensor:
-    """One column index (n,) per row, with probability proportional to the weights (n, m)."""
-    cumulated = weights.cumsum(1)
-    uniform = torch.rand((len(weights), 1), generator=rng, device=weights.device) * cumulated[:, -1:]
-    return torch.searchsorted(cumulated, uniform).squeeze(1).clamp(max=weights.shape[1] - 1)
+    return mean + torch.sqrt(variance) * draws.normal(*numbers.shape)

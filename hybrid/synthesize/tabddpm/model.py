@@ -22,6 +22,7 @@ from hybrid.progress import Progress
 from hybrid.randomness import stream
 from hybrid.synthesize.base import Encoded
 from hybrid.synthesize.tabddpm.diffusion import Diffusion
+from hybrid.synthesize.tabddpm.draws import Draws
 from hybrid.synthesize.tabddpm.network import Denoiser
 from hybrid.synthesize.tabddpm.options import TabddpmOptions
 from hybrid.synthesize.tabddpm.quantiles import Quantiles
@@ -59,13 +60,11 @@ class TabddpmModel:
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         """As :class:`hybrid.synthesize.base.Model`."""
         rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
+        draws = Draws(rng, self.options.balanced)
         diffusion = _diffusion(self.levels, self.frequencies, self.options)
-        drawn = [
-            diffusion.draw(
-                self.network, min(CHUNK, n_rows - start), len(self.quantiles), self.options.sampling_steps, rng
-            )
-            for start in range(0, n_rows, CHUNK)
-        ]
+        sizes = [min(CHUNK, n_rows - start) for start in range(0, n_rows, CHUNK)]
+        steps = self.options.sampling_steps
+        drawn = [diffusion.draw(self.network, size, len(self.quantiles), steps, draws) for size in sizes]
         states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - _firsts(self.levels)
         numbers = torch.cat([chunk[1] for chunk in drawn]).double().cpu().numpy()
         discrete = iter(states.T.astype(np.int32))

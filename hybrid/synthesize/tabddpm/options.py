@@ -54,6 +54,9 @@ class TabddpmOptions(Options):
     its minimum; 1: take the weights at the minimum. null: no records are held back, all steps are made."""
     sampling_steps: int = Field(default=50, ge=1)
     """Denoising steps per record; 150 were no better than 50 for one model of the Adult table (the paper: 1000)."""
+    balanced: bool = True
+    """Records drawn together balance each other (systematic sampling), so that shares in the drawn table are closer
+    to what the model learned. The distribution of each record by itself is the same; no training record is read."""
     gpu: bool = True
     """Use a GPU when there is one."""
     max_inputs: int = Field(default=60_000, ge=1)

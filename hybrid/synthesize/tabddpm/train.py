@@ -57,7 +57,7 @@ def train(
     watch, states, numbers = _hold_back(diffusion, states, numbers, options, rng)
     batch = min(options.batch_size, len(states))
     total = options.steps if options.epochs is None else options.epochs * -(-len(states) // batch)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=options.lr, weight_decay=options.weight_decay)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=options.lr, weight_decay=options.weight_decay, fused=True)
     averaged = copy.deepcopy(network).eval().requires_grad_(False)
     nobody = torch.empty(0, dtype=torch.int64, device=states.device)
     training = Training(network, averaged, optimizer, rng, watch, order=nobody)
