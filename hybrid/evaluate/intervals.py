@@ -127,7 +127,11 @@ def auc(positive: Array, negative: Array) -> float:
 
 
 def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[float, float, float]:
-    """AUC with DeLong's variance (DeLong et al. 1988; fast form of Sun & Xu 2014): (auc, low, high)."""
+    """AUC with an interval that also holds for few scores: (auc, low, high).
+
+    The wider of DeLong's interval (DeLong et al. 1988; fast form of Sun & Xu 2014), which follows the scores' real
+    spread but is too narrow for few of them and has no width at an AUC of 1, and of :func:`_auc_score_bounds`.
+    """
     from scipy.stats import rankdata
 
     n, m = len(positive), len(negative)
@@ -137,4 +141,53 @@ def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[f
     value = float(above.mean())
     variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
     error = quantile(confidence) * math.sqrt(variance)
-    return value, max(value - error, 0.0), min(value + error, 1.0)
+    low, high = _auc_score_bounds(value, n, m, confidence)
+    return value, max(min(value - error, low), 0.0), min(max(value + error, high), 1.0)
+
+
+def _auc_score_bounds(value: float, n: int, m: int, confidence: float) -> tuple[float, float]:
+    """All areas that the observed one does not contradict (Newcombe 2006, part 2, method 5).
+
+    The variance is that at the area asked for, after Hanley and McNeil 1982, with both sizes replaced by their mean
+    in its second-order terms; so the interval has a width where every score is on its side.
+    """
+    z, size = quantile(confidence), (n + m) / 2 - 1
+
+    def contradicts(area: float) -> bool:
+        spread = 1 + size * ((1 - area) / (2 - area) + area / (1 + area))
+        return abs(value - area) > z * math.sqrt(area * (1 - area) * spread / (n * m))
+
+    def edge(outside: float) -> float:
+        inside = value
+        for _ in range(50):
+            middle = (inside + outside) / 2
+            inside, outside = (inside, middle) if contradicts(middle) else (middle, outside)
+        return inside
+
+    return edge(0.0), edge(1.0)
+
+
+def vote_error(values: Array, *voters: Array, sizes: tuple[int, ...]) -> float:
+    """Standard error of the share of majorities in which the nearest records vote for their own side.
+
+    Records fall on either side by chance, the size of each side being given. The first-order part of a majority of
+    K votes (Hoeffding 1948), the share K (2^(1-K) C(K-1, (K-1)/2))^2 of its variance, adds up over the majorities that
+    a record votes in; the rest is taken as independent.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        1 where the majority is on one side, 0 on the other, 1/2 for ties.
+    voters : numpy.ndarray, shape (n, (K + 1) / 2), int, one for each side
+        Numbers of the nearest records of that side; -1 for none.
+    sizes : tuple of int
+        Records on each side.
+    """
+    n = len(values)
+    votes = 2 * voters[0].shape[1] - 1
+    first = votes * (math.comb(votes - 1, (votes - 1) // 2) / 2 ** (votes - 1)) ** 2
+    spread = 0.0
+    for near, size in zip(voters, sizes, strict=True):
+        counts = np.bincount(near.ravel() + 1, minlength=size + 1)[1:]
+        spread += float(((counts - counts.mean()) ** 2).sum())
+    return float(values.std()) * math.sqrt(first * spread / sum(v.shape[1] for v in voters) + (1 - first) * n) / n

@@ -233,12 +233,13 @@ def infer(
 
 @compiled
 def match(
-    q: Any, r: Any, order: Array, begin: Array, end: Array, radius: float, tq: Any, tr: Any, start: int, stop: int,
-    found: Array, told: Array
+    q: Any, r: Any, order: Array, begin: Array, end: Array, radius: float, tq: Any, tr: Any, weights: Array,
+    start: int, stop: int, found: Array, told: Array
 ) -> None:  # fmt: skip
-    """References of a query's own group whose numbers are all within ``radius``: how many, and with the target too.
+    """References of a query's own group whose numbers are all within ``radius``: their weight, and with the target too.
 
     References ``order[begin[i]:end[i]]`` agree with query i on all categories. ``tq`` and ``tr`` hold the target.
+    ``weights``, shape (2, n): what a reference counts in ``found`` and in ``told``.
     """
     p = q.numbers.shape[0]
     for i in range(start, stop):
@@ -251,9 +252,9 @@ def match(
                     break
             if not close:
                 continue
-            found[i] += 1
+            found[i] += weights[0, j]
             if agrees(tq, i, tr, j, 0):
-                told[i] += 1
+                told[i] += weights[1, j]
 
 
 @compiled

@@ -224,15 +224,25 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
 
 
 def matches(
-    queries: Columns, references: Columns, radius: float, truth: Secrets, guess: Secrets
+    queries: Columns,
+    references: Columns,
+    radius: float,
+    truth: Secrets,
+    guess: Secrets,
+    weights: Array | None = None,
 ) -> tuple[Array, Array]:
     """References that equal a query in all categories and lie within ``radius`` of it in every number.
 
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (2, n_references), optional
+        What a reference counts in ``found`` and in ``told``; 1 by default.
+
     Returns
     -------
-    found : numpy.ndarray, shape (n,), int64
+    found : numpy.ndarray, shape (n,), float64
         How many.
-    told : numpy.ndarray, shape (n,), int64
+    told : numpy.ndarray, shape (n,), float64
         How many of them agree on the (only) secret.
     """
     from hybrid.evaluate import kernels
@@ -241,10 +251,13 @@ def matches(
     mine, its = row_keys([queries.codes.T, references.codes.T])
     order = np.argsort(its, kind="stable")
     begin, end = (np.searchsorted(its[order], mine, side=side) for side in ("left", "right"))
-    found, told = np.zeros(len(mine), dtype=np.int64), np.zeros(len(mine), dtype=np.int64)
+    found, told = np.zeros(len(mine)), np.zeros(len(mine))
+    counted = np.ones((2, len(its))) if weights is None else weights
 
     def work(start: int, stop: int) -> None:
-        kernels.match(queries, references, order, begin, end, radius + TIE, truth, guess, start, stop, found, told)
+        kernels.match(
+            queries, references, order, begin, end, radius + TIE, truth, guess, counted, start, stop, found, told
+        )
 
     in_chunks(work, len(mine))
     return found, told

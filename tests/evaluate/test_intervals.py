@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
-from hybrid.evaluate.intervals import Rate, auc, auc_interval, clustered_error, risk, simultaneous, wilson
+from hybrid.evaluate.intervals import Rate, auc, auc_interval, clustered_error, risk, simultaneous, vote_error, wilson
 
 
 @pytest.mark.parametrize(("n", "expected"), [(500, 0.99619), (2000, 0.99904)])
@@ -45,12 +47,36 @@ def test_auc_counts_pairs_and_half_of_ties(rng: np.random.Generator) -> None:
     assert low < value < high
 
 
-def test_delong_interval_covers(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(("n", "m"), [(60, 80), (20, 20), (8, 300)])
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_auc_interval_covers_also_for_few_scores(n: int, m: int, shift: float, rng: np.random.Generator) -> None:
+    truth = NormalDist().cdf(shift / 2**0.5)
     covered = 0
+    for _ in range(600):
+        _, low, high = auc_interval(rng.normal(shift, size=n), rng.normal(size=m), 0.95)
+        covered += low <= truth <= high
+    # 570 of 600 are expected; 550 is 3.7 standard errors fewer.
+    assert covered >= 550
+
+
+def test_auc_interval_has_a_width_where_all_scores_are_on_their_side() -> None:
+    value, low, high = auc_interval(np.arange(20.0) + 100, np.arange(20.0), 0.95)
+    assert (value, high) == (1.0, 1.0)
+    assert 0.8 < low < 0.95
+
+
+def test_error_of_votes_is_that_of_many_splits(rng: np.random.Generator) -> None:
+    places, rows = rng.normal(size=(200, 3)), rng.normal(size=(300, 3))
+    distance = np.linalg.norm(rows[:, None] - places, axis=2)
+    shares, errors = [], []
     for _ in range(300):
-        _, low, high = auc_interval(rng.normal(size=60), rng.normal(size=80), 0.9)
-        covered += low <= 0.5 <= high
-    assert 0.84 < covered / 300 < 0.95
+        sides = np.array_split(rng.permutation(200), 2)
+        nearest = [np.argsort(distance[:, side], axis=1)[:, :5] for side in sides]
+        fifth = [np.take_along_axis(distance[:, s], near, axis=1)[:, 4] for s, near in zip(sides, nearest, strict=True)]
+        closer = (fifth[0] < fifth[1]).astype(float)
+        shares.append(closer.mean())
+        errors.append(vote_error(closer, *nearest, sizes=(100, 100)))
+    assert np.std(shares) * 0.8 < np.mean(errors) < np.std(shares) * 1.4
 
 
 def test_clustered_error_of_independent_rows_is_the_usual_one(rng: np.random.Generator) -> None:

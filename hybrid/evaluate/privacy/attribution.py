@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.arrays import Array
 from hybrid.evaluate.context import Context, Part, Role
-from hybrid.evaluate.intervals import Rate, mean_interval, risk, share_interval, wilson
+from hybrid.evaluate.intervals import Rate, quantile, risk, share_interval, wilson
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.neighbours import Columns, Secrets, gower, matches
@@ -18,7 +18,10 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """TCAP over the rows of the table that match somebody: mean, its standard error times z, and their share."""
+    """TCAP over the rows of the table that match somebody: mean and its half width, their share, and number.
+
+    The half width is about the people attacked: the table is given.
+    """
 
     rate: Rate
     coverage: float
@@ -45,17 +48,24 @@ def _attribution(context: Context, keys: Array, secret: int, people: Part) -> At
     hit = found > 0
     if not hit.any():
         return Attribution(Rate(0.0, 0.0), 0.0, 0)
-    mean, low, _ = mean_interval(told[hit] / found[hit], context.options.confidence)
-    return Attribution(Rate(mean, mean - low), float(hit.mean()), int(hit.sum()))
+    share = np.divide(told, found, out=np.zeros_like(told), where=hit)
+    mean, matched = float(share[hit].mean()), int(hit.sum())
+    # What leaving one person out does to the mean: other shares, or one matched row fewer (the jackknife).
+    others = np.maximum(found - 1, 1)
+    weights = np.where(hit, np.stack([np.where(found > 1, share, mean) / others, 1 / others]), 0.0)
+    less, more = matches(records, rows, radius, guess, truth, np.ascontiguousarray(weights))
+    error = float(np.sqrt((((more - less) / matched) ** 2).sum()))
+    return Attribution(Rate(mean, quantile(context.options.confidence) * error), float(hit.mean()), matched)
 
 
 def _average(parts: list[Attribution]) -> Attribution:
-    """Mean over parts of a table; the error is not reduced, since the rows that attack are the same."""
+    """Mean over parts of a table: other people, attacked by the same rows."""
     made = [part for part in parts if part.matched]
     if not made:
         return parts[0]
-    rate = Rate(*(float(np.mean([part.rate[i] for part in made])) for i in range(2)))
-    return Attribution(rate, float(np.mean([part.coverage for part in parts])), made[0].matched)
+    mean = float(np.mean([part.rate.value for part in made]))
+    error = float(np.sqrt(np.sum([part.rate.error**2 for part in made]))) / len(made)
+    return Attribution(Rate(mean, error), float(np.mean([part.coverage for part in parts])), made[0].matched)
 
 
 def _keys(context: Context, secret: str) -> Array:

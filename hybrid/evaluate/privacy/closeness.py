@@ -6,7 +6,7 @@ import numpy as np
 
 from hybrid.arrays import Array
 from hybrid.evaluate.context import NEIGHBOURS, Context, Part
-from hybrid.evaluate.intervals import clustered_error, quantile
+from hybrid.evaluate.intervals import clustered_error, quantile, vote_error
 from hybrid.evaluate.measure import Measure
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.neighbours import TIE
@@ -30,9 +30,12 @@ def _share_at(context: Context, neighbour: int) -> Measure:
     shares, errors, ties = [], [], []
     for train, control in _pairs(context):
         scores = closer(context.distances(table, train)[:, neighbour], context.distances(table, control)[:, neighbour])
-        ids = (context.neighbours(table, part)[:, neighbour] for part in (train, control))
         shares.append(float(scores.mean()))
-        errors.append(clustered_error(scores, *ids))
+        near = [context.neighbours(table, part)[:, : neighbour + 1] for part in (train, control)]
+        if neighbour:
+            errors.append(vote_error(scores, *near, sizes=(len(train.rows), len(control.rows))))
+        else:
+            errors.append(clustered_error(scores, *(part[:, 0] for part in near)))
         ties.append(float((scores == 0.5).mean()))
     value = float(np.mean(shares))
     error = quantile(context.options.confidence) * float(np.mean(errors))

@@ -28,8 +28,12 @@ def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
     return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute, True)
 
 
-def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
+def guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
     """For every secret: guesses about train and control, and its place in them. One pass over the pairs of records."""
+    return context.once("inference", lambda: _guesses(context))
+
+
+def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
     encoding = context.encoding
     space = gower(encoding)
     names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
@@ -69,20 +73,20 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
 
 def attack(context: Context, secret: str) -> Attack | NotComputable:
     """The attack on one secret, over all training and all control records."""
-    found = context.once("inference", lambda: _guesses(context))
+    found = guesses(context)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column")
     train, control, s = found[secret]
     return attacked(
-        _expected(train)[:, s].sum(),
-        _expected(control)[:, s].sum(),
+        expected(train)[:, s].sum(),
+        expected(control)[:, s].sum(),
         len(train.hits),
         len(control.hits),
         context.options.confidence,
     )
 
 
-def _expected(guesses: Guesses) -> Array:
+def expected(guesses: Guesses) -> Array:
     """Probability that a guess drawn from the tied nearest rows is right, shape (n, m)."""
     result: Array = guesses.hits / guesses.ties
     return result
@@ -98,7 +102,7 @@ def inference(context: Context, column: str) -> Outcome:
     made = attack(context, column)
     if isinstance(made, NotComputable):
         return made
-    train, _, s = context.once("inference", lambda: _guesses(context))[column]
+    train, _, s = guesses(context)[column]
     details: dict[str, object] = {"tied": float((train.ties[:, s] > 1).mean())}
     if context.options.paper:
         details["paper"] = _printed(context, column)
