@@ -15,6 +15,8 @@ import yaml
 from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.deliver import DeliverOptions
+from hybrid.drift.options import DriftOptions
 from hybrid.errors import ConfigError, Problem
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.options import Options
@@ -72,6 +74,30 @@ class OutputOptions(Options):
     """Identifier columns hold fresh values that no source record has, or are left out."""
 
 
+class ReuseOptions(Options):
+    """When a night leaves the latest release out although the data changed: below all of these."""
+
+    psi: float = Field(default=0.01, ge=0)
+    """Population stability index of the column that changed most; no column and not the rows may be at a warning."""
+    days: float = Field(default=7, gt=0)
+    """Age of the latest release."""
+
+
+class NightlyOptions(Options):
+    """Releases night after night; what is set here does not change what a release holds."""
+
+    drift: DriftOptions = DriftOptions()
+    """How much the data may change."""
+    reuse: ReuseOptions | None = None
+    """When the latest release stays although the data changed; null: never."""
+    deliver: DeliverOptions = DeliverOptions()
+    """Where releases go besides the folder of all releases."""
+    webhook_env: str | None = None
+    """The environment variable with a URL that is told as JSON how each night went."""
+    keep_days: float = Field(default=7, ge=0)
+    """Stage results in the private zone that were not used for so long are removed."""
+
+
 class RunConfig(Options):
     """Everything one run needs to know."""
 
@@ -99,6 +125,8 @@ class RunConfig(Options):
     """Path of the policy file, relative to the config file; null: the policy that comes with the package."""
     output: OutputOptions = OutputOptions()
     """The synthetic table's file."""
+    nightly: NightlyOptions = NightlyOptions()
+    """Releases night after night."""
     stages: tuple[StageName, ...] | None = None
     """The order of the stages, for those who want to state it; must be the one the other sections describe."""
 

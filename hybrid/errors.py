@@ -72,6 +72,12 @@ class DataError(HybridError):
     title = "data"
 
 
+class DriftError(DataError):
+    """The input table is not what it was at the last release, beyond the limits."""
+
+    title = "drift"
+
+
 class HierarchyError(HybridError):
     """A generalization hierarchy is malformed or does not cover the data."""
 

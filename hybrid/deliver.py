@@ -1,0 +1,149 @@
+"""Bring a release to where it is used: a folder elsewhere, a table of a database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import pyarrow.fs as pafs
+from pydantic import model_validator
+
+from hybrid.errors import HybridError, OutputError, Problem
+from hybrid.fingerprint import fingerprint
+from hybrid.options import Options
+from hybrid.release.folder import CERTIFICATE, LATEST
+from hybrid.sources.sql import replace_sql_table
+from hybrid.store import make_private
+from hybrid.table.files import holds_credentials, is_url, storage, unreachable
+from hybrid.table.options import DataOptions
+from hybrid.table.read import read_table
+from hybrid.table.write import atomic, write_text
+
+logger = logging.getLogger(__name__)
+STATE = "delivered"
+
+
+class SqlTarget(Options):
+    """A table that holds the rows of the latest release."""
+
+    url_env: str
+    """The environment variable that holds the database's URL."""
+    table: str
+    """The table, with its schema if it is not the default one; made if it is not there."""
+
+
+class DeliverOptions(Options):
+    """Where releases go besides the folder of all releases."""
+
+    folder: str | None = None
+    """A folder for copies: a path relative to the config file, or a URL (s3://...). Its file ``latest`` holds the
+    name of the latest release and is written last."""
+    sql: SqlTarget | None = None
+    """A table of a database."""
+
+    @model_validator(mode="after")
+    def _no_credentials(self) -> Self:
+        if holds_credentials(self.folder or ""):
+            raise ValueError("folder holds a user name or a password: leave them out, and set them in the environment")
+        return self
+
+
+def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: Path, private_dir: Path) -> list[str]:
+    """Bring a release to all targets that do not have it yet.
+
+    Parameters
+    ----------
+    release : Path
+        A published release.
+    options : DeliverOptions
+        The targets.
+    data : DataOptions
+        What the columns of the synthetic table are.
+    folder : Path
+        What relative paths are relative to.
+    private_dir : Path
+        The private zone, where it is remembered who has which release.
+
+    Returns
+    -------
+    list of str
+        The targets that got it now.
+
+    Raises
+    ------
+    OutputError
+        Targets that could not be reached or refused; all others have the release, the next call tries again.
+    """
+    problems: list[Problem] = []
+    done = []
+    for name, bring in _targets(release, options, data, folder):
+        state = private_dir / STATE / fingerprint(name)[:16]
+        if _read(state) == release.name:
+            continue
+        try:
+            bring()
+        except HybridError as error:
+            problems += error.problems
+            continue
+        make_private(state.parent)
+        write_text(state, release.name)
+        logger.info("release %s delivered to %s", release.name, name)
+        done.append(name)
+    if problems:
+        raise OutputError(
+            Problem(f"release {release.name} is published and not delivered: {problem.message}", problem.mend)
+            for problem in problems
+        )
+    return done
+
+
+def _targets(
+    release: Path, options: DeliverOptions, data: DataOptions, folder: Path
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The name of each target, and what brings the release there."""
+    if options.folder is not None:
+        place = options.folder
+        yield place, lambda: _copy(release, place, folder)
+    if options.sql is not None:
+        target = options.sql
+        yield f"{target.table} in {target.url_env}", lambda: _fill(release, target, data)
+
+
+def _copy(release: Path, place: str, folder: Path) -> None:
+    """All files, the certificate last, then the pointer: whoever follows it finds a whole release."""
+    if is_url(place):
+        filesystem, root = storage(place)
+    else:
+        filesystem, root = pafs.LocalFileSystem(), str(folder / Path(place).expanduser())
+    files = sorted(release.iterdir(), key=lambda path: path.name == CERTIFICATE)
+    try:
+        filesystem.create_dir(f"{root}/{release.name}", recursive=True)
+        for path in files:
+            _put(filesystem, f"{root}/{release.name}/{path.name}", path.read_bytes())
+        _put(filesystem, f"{root}/{LATEST}", f"{release.name}\n".encode())
+    except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
+        unreachable(place, error)
+
+
+def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
+    """Write a file that appears whole; object storages do so by themselves."""
+    if not isinstance(filesystem, pafs.LocalFileSystem):
+        with filesystem.open_output_stream(path) as stream:
+            stream.write(content)
+        return
+    with atomic(Path(path)) as temporary:
+        temporary.write_bytes(content)
+
+
+def _fill(release: Path, target: SqlTarget, data: DataOptions) -> None:
+    synthetic = next(path for path in release.iterdir() if path.stem == "synthetic")
+    replace_sql_table(read_table(synthetic, data), target.url_env, target.table)
+
+
+def _read(state: Path) -> str | None:
+    try:
+        return state.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,75 @@
+"""What is remembered of the table behind each release, in the private zone."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hybrid.drift.statistics import TableStatistics
+from hybrid.errors import OutputError
+from hybrid.store import make_private
+
+FOLDER = "baselines"
+FORMAT = 1
+KEPT_DAYS = 30
+"""How long a run may wait for its approval; the baseline of a release in use is renewed every night."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Statistics of a table, and the seconds that the stages of its run took."""
+
+    statistics: TableStatistics
+    seconds: Mapping[str, float]
+
+
+def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
+    """Keep what the next night compares with (mode 0600), under the tag of the source.
+
+    Raises
+    ------
+    OutputError
+        The private zone cannot be written.
+    """
+    path = _path(private_dir, data_set, data_tag)
+    content = {"format": FORMAT, "statistics": baseline.statistics.to_json(), "seconds": dict(baseline.seconds)}
+    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    try:
+        make_private(path.parent)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(content, file)
+        temporary.replace(path)
+        oldest = time.time() - KEPT_DAYS * 86_400
+        for other in path.parent.glob("*.json"):
+            if other.stat().st_mtime < oldest:
+                other.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})", mend="free some space") from None
+
+
+def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline | None:
+    """What was kept under the tag of a source; None if nothing was, or it is damaged.
+
+    Raises
+    ------
+    OutputError
+        A newer version of this program wrote it.
+    """
+    path = _path(private_dir, data_set, data_tag)
+    try:
+        content = json.loads(path.read_text())
+        if content["format"] > FORMAT:
+            raise OutputError(f"{path}: a newer version of this program wrote it", mend="use that version")
+        found = Baseline(TableStatistics.from_json(content["statistics"]), content["seconds"])
+        os.utime(path)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return found
+
+
+def _path(private_dir: Path, data_set: str, data_tag: str) -> Path:
+    return private_dir / FOLDER / data_set / f"{data_tag}.json"

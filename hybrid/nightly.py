@@ -1,0 +1,248 @@
+"""One night: look at the data, decide, walk, publish, deliver, tell.
+
+What is done is decided by rule and said: a night **skips** where data, method and policy are those of the latest
+release; it **reuses** that release where the rule allows it and the data changed little; it **refits** otherwise. To
+reuse means to leave the latest release out: a second draw from the same model would tell users nothing new about the
+data, and would give more of the same people away.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from hybrid.deliver import deliver
+from hybrid.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
+from hybrid.errors import DriftError, GateRefused, HybridError, Problem
+from hybrid.locks import locked
+from hybrid.notify import Notice, Outcome, post
+from hybrid.pipeline import Walk
+from hybrid.release.folder import Release, latest_in
+from hybrid.release.identity import data_tag, record_secret, release_key, release_tag
+from hybrid.release.ledger import Ledger
+from hybrid.release.publish import publish
+from hybrid.release.redact import public_config
+from hybrid.release.verify import verify
+from hybrid.run_folder import check_writable, keep_private_details, new_folder, write_candidate
+from hybrid.store import Store, make_private
+
+logger = logging.getLogger(__name__)
+Action = Literal["skip", "reuse", "refit"]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The three zones: private, operator, public."""
+
+    work: Path = Path("work")
+    runs: Path = Path("runs")
+    releases: Path = Path("releases")
+
+    @property
+    def store(self) -> Store:
+        """Where stage results are kept."""
+        return Store(self.work / "store")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a night does, and why."""
+
+    action: Action
+    reason: str
+    findings: tuple[DriftFinding, ...] = ()
+    release: str | None = None
+    """Name of the latest release, where it stays."""
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.reason}"
+
+
+Listener = Callable[[Notice], None]
+
+
+class Night:
+    """One night of one data set.
+
+    Parameters
+    ----------
+    walk : Walk
+        With the store of ``places``.
+    places : Places
+        Where everything is kept.
+    listener : callable
+        Told how the night went, beside the log, the ledger and the webhook.
+    """
+
+    def __init__(self, walk: Walk, places: Places, listener: Listener | None = None) -> None:
+        self.walk = walk
+        self.places = places
+        self.listener = listener
+        self.name = walk.config.name
+        self.ledger = Ledger(places.work)
+
+    def run(self, accept_drift: bool = False) -> Notice:
+        """The night from beginning to end.
+
+        Parameters
+        ----------
+        accept_drift : bool
+            Go on although the data changed beyond the limits: a person has looked at it.
+
+        Returns
+        -------
+        Notice
+            released or kept.
+
+        Raises
+        ------
+        HybridError
+            There is no new release; the ledger and the notice say so, every earlier release is as it was.
+        """
+        with self.watched():
+            return self.close(self.decide(accept_drift))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """One night of a data set at a time; an error is written down and told before it goes on its way."""
+        make_private(self.places.work)
+        with locked(self.places.work / f".night-{self.name}.lock"):
+            try:
+                yield
+            except GateRefused as error:
+                # Publishing has entered in the ledger whether it is refused or waits for an approval.
+                outcome: Outcome = "waiting" if self.ledger.events(self.name, 1)[-1].outcome == "waiting" else "refused"
+                self._tell(Notice(self.name, outcome, _first(error)))
+                raise
+            except HybridError as error:
+                keep_private_details(error, self.places.work)
+                self._end("stopped" if error.exit_code == 2 else "failed", _first(error))
+                raise
+            except Exception as error:
+                # The text of a stray error may hold a record.
+                self._end("failed", type(error).__name__)
+                raise
+
+    def decide(self, accept_drift: bool = False) -> Decision:
+        """Read the table, compare it with the one behind the latest release, and say what to do.
+
+        Raises
+        ------
+        DriftError
+            The table changed beyond the limits, and nobody accepted that.
+        HybridError
+            The source cannot be read, or the configuration cannot be run.
+        """
+        check_writable(self.places.runs, resumable=True)
+        check_writable(self.places.releases, resumable=True)
+        self.walk.check()
+        key = release_key(self.places.work)
+        latest = self._latest()
+        if latest is None:
+            return Decision("refit", "there is no release of this data set that could stay")
+        baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
+        if self._same_source_and_method(key, latest):
+            if baseline is None:
+                remember(self.walk, self.places.work)
+            reason = "data, method and policy are those of the latest release"
+            return Decision("skip", reason, release=latest.path.name)
+        if baseline is None:
+            return Decision("refit", "nothing is known of the table behind the latest release: drift is not checked")
+        now = describe(self.walk.table, record_secret(key), baseline.statistics)
+        findings = compare(baseline.statistics, now, self.walk.config.nightly.drift)
+        for finding in findings:
+            logger.log(logging.INFO if finding.status == "pass" else logging.WARNING, "%s", finding.message)
+        stops = [finding for finding in findings if finding.status == "stop"]
+        if stops and not accept_drift:
+            mend = "look at the source; if the change is right, run once with --accept-drift"
+            raise DriftError(Problem(finding.message, mend) for finding in stops)
+        return self._by_rule(latest, findings)
+
+    def close(self, decision: Decision) -> Notice:
+        """Do what was decided: publish a new release or keep the latest, deliver it, clear up.
+
+        Raises
+        ------
+        GateRefused
+            The policy does not let the new release out.
+        OutputError
+            Published, and not delivered to every target.
+        """
+        logger.info("%s", decision)
+        options = self.walk.config.nightly
+        outcome: Outcome = "kept"
+        if decision.release is not None:
+            release = self.places.releases / decision.release
+            self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
+        else:
+            folder = new_folder(self.name, self.places.runs)
+            write_candidate(self.walk, folder, self.places.work)
+            remember(self.walk, self.places.work)
+            before = self._latest()
+            release = publish(folder, self.places.releases, self.places.work)
+            outcome = "kept" if before is not None and before.path.name == release.name else "released"
+        deliver(release, options.deliver, self.walk.config.data, self.walk.config.folder, self.places.work)
+        self.places.store.clean(timedelta(days=options.keep_days))
+        return self._tell(Notice(self.name, outcome, str(decision), release.name))
+
+    def _latest(self) -> Release | None:
+        """The latest release, if it is of this data set and as it was published."""
+        found = latest_in(self.places.releases)
+        if found is None or found.certificate.get("name") != self.name or verify(found.path):
+            return None
+        return found
+
+    def _same_source_and_method(self, key: bytes, latest: Release) -> bool:
+        manifest = {"data_fingerprint": self.walk.data_fingerprint, "config": self._config}
+        return self._same_policy(latest) and latest.certificate["release_tag"] == release_tag(key, manifest)
+
+    def _same_policy(self, latest: Release) -> bool:
+        return bool(latest.certificate["policy"]["sha256"] == self.walk.policy.sha256)
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        return self.walk.config.model_dump(mode="json")
+
+    def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> Decision:
+        rule = self.walk.config.nightly.reuse
+        psi, most = max((finding.psi or 0.0, finding.subject) for finding in findings)
+        words = f"{findings[0].message}; most changed: {most!r}, stability index {psi:.3f}"
+        if not self._same_policy(latest) or latest.certificate["config"] != public_config(self._config):
+            return Decision("refit", f"the method or the policy changed; {words}", findings)
+        if rule is None:
+            return Decision("refit", f"the data changed; {words}", findings)
+        if psi > rule.psi or any(finding.status != "pass" for finding in findings):
+            return Decision("refit", f"the data changed more than the rule for reuse allows; {words}", findings)
+        if datetime.now(UTC) - datetime.fromisoformat(latest.created) > timedelta(days=rule.days):
+            return Decision("refit", f"the latest release is older than {rule.days:g} days; {words}", findings)
+        return Decision("reuse", f"the data changed little; {words}", findings, latest.path.name)
+
+    def _end(self, outcome: Outcome, message: str) -> None:
+        self.ledger.note(self.name, outcome, message)
+        self._tell(Notice(self.name, outcome, message))
+
+    def _tell(self, notice: Notice) -> Notice:
+        logger.log(logging.INFO if notice.outcome in ("released", "kept") else logging.ERROR, "%s", notice)
+        if self.walk.config.nightly.webhook_env is not None:
+            post(notice, self.walk.config.nightly.webhook_env)
+        if self.listener is not None:
+            self.listener(notice)
+        return notice
+
+
+def remember(walk: Walk, private_dir: Path) -> None:
+    """Keep what a later night compares with, should this run be released."""
+    key = release_key(private_dir)
+    tag = data_tag(key, {"data_fingerprint": walk.data_fingerprint})
+    seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
+    keep_baseline(private_dir, walk.config.name, tag, Baseline(describe(walk.table, record_secret(key)), seconds))
+
+
+def _first(error: HybridError) -> str:
+    first, *others = error.problems
+    return f"{first.message} (and {len(others)} more)" if others else first.message

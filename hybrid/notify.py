@@ -1,0 +1,43 @@
+"""Tell other programs how a night went."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import urllib.request
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+logger = logging.getLogger(__name__)
+Outcome = Literal["released", "kept", "waiting", "refused", "stopped", "failed"]
+_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Notice:
+    """How a night went. No cell value, no place, no credential."""
+
+    data_set: str
+    outcome: Outcome
+    message: str
+    release: str | None = None
+    """Name of the release that is out now."""
+
+    def __str__(self) -> str:
+        return f"{self.data_set}: {self.outcome}. {self.message}"
+
+
+def post(notice: Notice, url_env: str) -> None:
+    """Send a notice as JSON to the URL in an environment variable; a failure is logged and nothing else."""
+    url = os.environ.get(url_env, "")
+    try:
+        if not url.startswith(("https://", "http://")):
+            raise ValueError
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(url, json.dumps(asdict(notice)).encode(), headers)
+        with urllib.request.urlopen(request, timeout=_SECONDS):
+            pass
+    except (OSError, ValueError) as error:
+        # The error's text may hold the URL, and the URL a token.
+        logger.warning("the webhook of %s was not reached (%s)", url_env, type(error).__name__)

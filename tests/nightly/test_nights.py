@@ -1,0 +1,271 @@
+"""Nights without an orchestrator: what is decided, what is out afterwards, who is told."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from hybrid.config import load_config
+from hybrid.demo import write_demo
+from hybrid.errors import DataError, DriftError, GateRefused, HybridError, OutputError
+from hybrid.nightly import Decision, Night, Places
+from hybrid.notify import Notice
+from hybrid.pipeline import Walk
+from hybrid.release.ledger import Ledger
+from hybrid.release.verify import verify
+
+RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo(tmp_path_factory.mktemp("demo"), rows=500, seed=5)
+
+
+class Clinic:
+    """A data set on disk whose nights are run one after the other."""
+
+    def __init__(self, folder: Path, demo: Path) -> None:
+        self.config = folder / "config.yaml"
+        self.content: dict[str, Any] = yaml.safe_load(demo.read_text())
+        for column in self.content["data"]["columns"].values():
+            if "hierarchy" in column:
+                column["hierarchy"] = str(demo.parent / column["hierarchy"])
+        self.content["evaluate"] |= {"metrics": ["identical_match"], "baseline": False}
+        self.content |= {"name": "clinic", "policy": "policy.yaml"}
+        self.policy: dict[str, Any] = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
+        self.frame = pd.read_csv(demo.parent / "admissions.csv", dtype=str, keep_default_na=False)
+        self.places = Places(folder / "work", folder / "runs", folder / "releases")
+        self.notices: list[Notice] = []
+        self.decision: Decision | None = None
+
+    def night(self, **options: Any) -> str:
+        """The outcome."""
+        self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
+        (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
+        self.config.write_text(yaml.safe_dump(self.content))
+        walk = Walk(load_config(self.config), store=self.places.store)
+        night = Night(walk, self.places, self.notices.append)
+        with night.watched():
+            self.decision = night.decide(**options)
+            return night.close(self.decision).outcome
+
+    @property
+    def latest(self) -> str | None:
+        link = self.places.releases / "latest"
+        if not link.exists():
+            return None
+        assert verify(link) == []
+        return link.resolve().name
+
+    @property
+    def releases(self) -> list[str]:
+        return sorted(path.name for path in self.places.releases.glob("2*"))
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, demo: Path) -> Clinic:
+    return Clinic(tmp_path, demo)
+
+
+def grown(frame: pd.DataFrame, share: float) -> pd.DataFrame:
+    new = frame.sample(round(share * len(frame)), random_state=1).copy()
+    new["patient_id"] = [f"N{i}" for i in range(len(new))]
+    return pd.concat([frame, new])
+
+
+def test_unchanged_grown_and_drifted(clinic: Clinic) -> None:
+    assert clinic.night() == "released"
+    first = clinic.latest
+    assert clinic.night() == "kept"
+    assert clinic.decision is not None and clinic.decision.action == "skip"
+    assert clinic.latest == first and len(clinic.releases) == 1
+    assert len(list(clinic.places.runs.iterdir())) == 1  # nothing was walked
+    clinic.frame = grown(clinic.frame, 0.01)
+    assert clinic.night() == "released"
+    assert clinic.decision.action == "refit" and "+1.0%" in clinic.decision.reason
+    second = clinic.latest
+    assert second != first and len(clinic.releases) == 2
+    clinic.frame["bmi"] = "90.5"
+    with pytest.raises(DriftError, match="column 'bmi'"):
+        clinic.night()
+    assert clinic.latest == second and len(clinic.releases) == 2
+    assert [notice.outcome for notice in clinic.notices] == ["released", "kept", "released", "stopped"]
+    events = [event.outcome for event in Ledger(clinic.places.work).events("clinic")]
+    assert events == ["released", "kept", "released", "stopped"]
+    assert clinic.night(accept_drift=True) == "released"
+    assert clinic.latest not in (first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame.drop(columns="ward"), "'ward'"),
+        (lambda frame: frame.assign(extra="x"), "columns that the config does not name: extra"),
+        (lambda frame: frame.iloc[:0], "no rows"),
+        (lambda frame: frame.iloc[:200], "200 rows, 500 at the last release: -60.0%"),
+        (lambda frame: frame.assign(length_of_stay="long"), "length_of_stay"),
+    ],
+)
+def test_what_stops_a_night_before_any_training(clinic: Clinic, change: Any, said: str) -> None:
+    clinic.content["data"]["unlisted"] = "error"
+    clinic.night()
+    first = clinic.latest
+    store = sorted(path.name for path in (clinic.places.work / "store").iterdir())
+    clinic.frame = change(clinic.frame)
+    with pytest.raises(DataError) as caught:
+        clinic.night()
+    assert said in str(caught.value)
+    assert clinic.latest == first
+    assert clinic.notices[-1].outcome == "stopped"
+    assert sorted(path.name for path in (clinic.places.work / "store").iterdir()) == store
+
+
+def test_the_source_is_gone(clinic: Clinic) -> None:
+    clinic.content["data"]["path"] = "s3://clinic/admissions.csv"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        with pytest.raises(DataError, match="cannot be reached"):
+            clinic.night()
+    assert clinic.notices[-1].outcome == "stopped" and clinic.latest is None
+
+
+def test_reuse_by_rule(clinic: Clinic) -> None:
+    clinic.content["nightly"] = {"reuse": {"psi": 0.05, "days": 7}}
+    clinic.night()
+    first = clinic.latest
+    clinic.frame = grown(clinic.frame, 0.02)
+    assert clinic.night() == "kept"
+    assert clinic.decision is not None and clinic.decision.action == "reuse"
+    assert clinic.latest == first
+    clinic.content["nightly"] = {"reuse": {"psi": 0.05, "days": 1e-6}}
+    assert clinic.night() == "released"
+    assert clinic.decision.action == "refit" and "older than" in clinic.decision.reason
+
+
+def test_another_method_or_policy_is_never_reused(clinic: Clinic) -> None:
+    clinic.content["nightly"] = {"reuse": {"psi": 10}, "drift": {"warn": 10, "stop": 10}}
+    clinic.night()
+    clinic.content["anonymize"]["k"] = 6
+    assert clinic.night() == "released"
+    assert clinic.decision is not None and "method or the policy changed" in clinic.decision.reason
+    clinic.policy["rules"] = [RULE | {"block": -1.0}]
+    with pytest.raises(GateRefused):
+        clinic.night()
+    assert clinic.notices[-1].outcome == "refused"
+
+
+def test_a_review_waits_and_its_approval_becomes_what_later_nights_compare_with(clinic: Clinic) -> None:
+    from hybrid.release.publish import publish
+
+    clinic.policy["rules"] = [{key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}]
+    with pytest.raises(GateRefused):
+        clinic.night()
+    assert clinic.notices[-1].outcome == "waiting" and clinic.latest is None
+    (run,) = clinic.places.runs.iterdir()
+    publish(run, clinic.places.releases, clinic.places.work, accept_review=True, by="Eve", reason="looked at it")
+    assert clinic.night() == "kept"
+    assert clinic.decision is not None and clinic.decision.action == "skip"
+    clinic.frame["bmi"] = "90.5"
+    with pytest.raises(DriftError):
+        clinic.night()
+
+
+def test_a_damaged_release_is_not_kept(clinic: Clinic) -> None:
+    clinic.night()
+    damaged = clinic.latest
+    assert damaged is not None
+    table = clinic.places.releases / damaged / "synthetic.csv"
+    table.chmod(0o644)
+    table.write_text("")
+    assert clinic.night() == "released"
+    assert clinic.latest != damaged
+
+
+def test_delivery_to_a_folder_is_caught_up(clinic: Clinic, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    target.write_text("a file is in the way")
+    clinic.content["nightly"] = {"deliver": {"folder": "elsewhere"}}
+    with pytest.raises(OutputError, match="is published and not delivered"):
+        clinic.night()
+    assert clinic.latest is not None and clinic.notices[-1].outcome == "failed"
+    target.unlink()
+    assert clinic.night() == "kept"
+    assert (target / "latest").read_text().strip() == clinic.latest
+    assert verify(target / clinic.latest) == []
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    heard: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("TEST_HOOK", f"http://127.0.0.1:{server.server_port}/token-canary")
+    yield heard
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_webhook_hears_and_its_absence_stops_nothing(
+    clinic: Clinic, hook: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clinic.content["nightly"] = {"webhook_env": "TEST_HOOK"}
+    clinic.night()
+    assert hook == [
+        {"data_set": "clinic", "outcome": "released", "message": hook[0]["message"], "release": clinic.latest}
+    ]
+    for url in ("http://127.0.0.1:9/token-canary", "file:///etc/passwd", ""):
+        monkeypatch.setenv("TEST_HOOK", url)
+        assert clinic.night() == "kept"
+    assert "was not reached" in caplog.text and "token-canary" not in caplog.text
+
+
+def test_a_stray_error_is_told_by_its_type_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(walk: Walk) -> None:
+        raise ValueError("canary-value")
+
+    monkeypatch.setattr(Walk, "check", broken)
+    with pytest.raises(ValueError, match="canary"):
+        clinic.night()
+    assert clinic.notices[-1].message == "ValueError"
+
+
+def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
+    errors: list[HybridError] = []
+
+    def one() -> None:
+        try:
+            walk = Walk(load_config(clinic.config), store=clinic.places.store)
+            clinic.notices.append(Night(walk, clinic.places).run())
+        except HybridError as error:
+            errors.append(error)
+
+    clinic.night()
+    clinic.frame = grown(clinic.frame, 0.01)
+    clinic.frame.to_csv(clinic.config.parent / "admissions.csv", index=False)
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert sorted(notice.outcome for notice in clinic.notices[1:]) == ["kept", "released"]
+    assert len(clinic.releases) == 2
