@@ -1,7 +1,6 @@
 """How close a synthetic table is to the real one: the figures of benchmarks/generators.py.
 
-Shape and trend follow SDMetrics' QualityReport, as errors (1 - score, lower is better); ``--sdmetrics`` of the
-benchmark computes them with SDMetrics itself.
+Shape and trend follow SDMetrics' QualityReport, as errors (1 - score, lower is better).
 """
 
 from __future__ import annotations
@@ -23,6 +22,24 @@ from hybrid.table import Table
 
 CORRELATION_THRESHOLD, ASSOCIATION_THRESHOLD = 0.5, 0.3
 """SDMetrics averages only pairs whose real correlation or Cramer's V is above these."""
+
+
+def figures(
+    train: Table, holdout: Table, synthetic: Table, target: str, near_unique: tuple[str, ...]
+) -> dict[str, float]:
+    """Every figure below, shares in percent; ``copies_without``: columns ``near_unique`` left out."""
+    trend, trend_all = trend_errors(train, synthetic)
+    return {
+        "shape_pct": round(100 * shape_error(train, synthetic), 2),
+        "trend_pct": round(100 * trend, 2),
+        "trend_all_pct": round(100 * trend_all, 2),
+        "tstr": round(tstr_auc(synthetic, holdout, target), 4),
+        "discriminator": round(discriminator_auc(holdout, synthetic), 3),
+        "copies_pct": round(100 * copies(train, synthetic), 2),
+        "copies_holdout_pct": round(100 * copies(train, holdout), 2),
+        "copies_without_pct": round(100 * copies(train, synthetic, near_unique), 1),
+        "copies_without_holdout_pct": round(100 * copies(train, holdout, near_unique), 1),
+    }
 
 
 def shape_error(real: Table, synthetic: Table) -> float:
