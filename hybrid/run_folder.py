@@ -75,7 +75,7 @@ def staged(folder: Path) -> Iterator[Path]:
     temporary = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
     old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _sweep(folder.parent)
         temporary.mkdir(parents=True)
         yield temporary
         if folder.exists():
@@ -88,6 +88,24 @@ def staged(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what killed processes left half-written; whatever a living one works on stays."""
+    for left in parent.glob(".*.tmp-*"):
+        writer = left.name.rpartition("-")[2]
+        if writer.isdigit() and (int(writer) == os.getpid() or not _lives(int(writer))):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_run(walk: Walk, folder: Path, earlier: Sequence[Entry] = ()) -> None:

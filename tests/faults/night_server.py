@@ -1,0 +1,136 @@
+"""Runs `hybrid release` night after night in forked children, each with a fault at a chosen point.
+
+One process imports the package once and forks for every night, so that a fault costs a second and not five. It reads
+one JSON object per line: ``arguments`` of the command line, ``fault``, ``point`` and ``when`` (before or after). It
+answers with the child's wait status and what it printed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# Whatever a run imports is imported before the first fork.
+import hybrid.cli.run
+import hybrid.release.publish
+import hybrid.run_folder
+from hybrid.pipeline import Walk
+
+
+def kill(_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def interrupt(_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def disk_full(_: Any) -> None:
+    """From here on no file can grow: every write fails as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def out_of_memory(_: Any) -> None:
+    raise MemoryError
+
+
+def source_gone(source: str) -> None:
+    Path(source).unlink(missing_ok=True)
+
+
+def policy_gone(source: str) -> None:
+    for path in Path(source).parent.glob("policy.yaml"):
+        path.unlink()
+
+
+def store_gone(source: str) -> None:
+    shutil.rmtree(Path(source).parent / "work" / "store", ignore_errors=True)
+
+
+FAULTS: dict[str, Callable[[str], None]] = {
+    function.__name__: function  # type: ignore[attr-defined]
+    for function in (kill, interrupt, disk_full, out_of_memory, source_gone, policy_gone, store_gone)
+}
+
+
+def plant(fault: str, point: str, when: str, source: str) -> None:
+    """Let the fault happen before or after the first call of ``module:attribute``, or of a stage of the walk."""
+    strike = FAULTS[fault]
+    if ":" not in point:
+        plant_in_stage(strike, point, when, source)
+        return
+    module, _, name = point.partition(":")
+    owner: Any = importlib.import_module(module)
+    *parents, last = name.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    original = getattr(owner, last)
+
+    def struck(*arguments: Any, **options: Any) -> Any:
+        if when == "before":
+            strike(source)
+        result = original(*arguments, **options)
+        if when == "after":
+            strike(source)
+        return result
+
+    setattr(owner, last, struck)
+
+
+def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source: str) -> None:
+    original = Walk._stage
+
+    def struck(walk: Walk, name: str, compute: Callable[[], Any], *more: Any) -> Any:
+        if name != stage:
+            return original(walk, name, compute, *more)
+        if when == "after":
+            result = original(walk, name, compute, *more)
+            strike(source)
+            return result
+
+        def computed() -> Any:
+            strike(source)
+            return compute()
+
+        return original(walk, name, computed, *more)
+
+    Walk._stage = struck  # type: ignore[method-assign, assignment]
+
+
+def night(request: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as printed:
+        child = os.fork()
+        if not child:
+            os.dup2(printed.fileno(), 1)
+            os.dup2(printed.fileno(), 2)
+            os.chdir(request["folder"])
+            if request.get("fault"):
+                plant(request["fault"], request["point"], request["when"], request["source"])
+            from hybrid.cli import command
+
+            sys.argv = ["hybrid", *request["arguments"]]
+            try:
+                command()
+            except SystemExit as end:
+                os._exit(int(end.code or 0))
+            finally:
+                os._exit(99)
+        _, status = os.waitpid(child, 0)
+        printed.seek(0)
+        return {"code": os.waitstatus_to_exitcode(status), "printed": printed.read().decode()}
+
+
+if __name__ == "__main__":
+    assert hybrid.cli.run and hybrid.release.publish and hybrid.run_folder
+    for line in sys.stdin:
+        print(json.dumps(night(json.loads(line))), flush=True)
