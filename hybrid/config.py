@@ -23,9 +23,10 @@ from hybrid.options import Options
 from hybrid.sampling import SampleOptions
 from hybrid.sources import load_table
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.table import Table
+from hybrid.table import Role, Table
 from hybrid.table.files import File, file_at
 from hybrid.table.options import DataOptions, SplitOptions
+from hybrid.table.read import read_table
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.base import Transition
 from hybrid.yaml_files import read_yaml, validated
@@ -169,6 +170,20 @@ class RunConfig(Options):
     def load_table(self) -> Table:
         """The input table; errors as :func:`hybrid.sources.load_table`."""
         return load_table(self.data, self._folder)
+
+    def load_population(self) -> Table | None:
+        """The population table of k-map, with the quasi-identifiers as the data writes them; None where there is none.
+
+        Raises
+        ------
+        DataError
+            As :func:`hybrid.table.read.read_table`.
+        """
+        if self.anonymize is None or self.anonymize.population is None:
+            return None
+        known = {name: column for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER}
+        columns = self.data.model_copy(update={"columns": known, "unlisted": "insensitive"})
+        return read_table(self.path(self.anonymize.population), columns)
 
     @property
     def policy_path(self) -> Path | None:

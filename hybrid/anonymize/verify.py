@@ -73,12 +73,13 @@ def _shape_failures(anonymized: AnonymizedTable, task: Task) -> list[str]:
     if len(anonymized.suppressed) > task.allowed:
         failures.append(f"{len(anonymized.suppressed)} records are left out, {task.allowed} were allowed")
     for at, name in enumerate(anonymized.quasi_identifiers):
-        if not _covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
+        if not covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
             failures.append(f"labels of {name!r} do not cover their values")
     return failures
 
 
-def _covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
+def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
+    """Whether each leaf lies below the node beside it; both of shape (n,), int."""
     pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
     leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
     return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())

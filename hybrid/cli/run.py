@@ -72,17 +72,30 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
-    """Run the first stage alone: a k-anonymous table of labels, and how it was reached."""
+    """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
     from hybrid.config import load_config
+    from hybrid.many_rows import why_not_streamed, write_streamed
     from hybrid.pipeline import Walk
     from hybrid.run_folder import check_writable, new_folder, write_anonymized
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_writable(folder)
+    reason = why_not_streamed(loaded)
     with console.progress() as progress:
-        walk = Walk(loaded, seed, progress=progress)
-        result = write_anonymized(walk, folder)
+        if reason is None:
+            streamed = write_streamed(loaded, folder, seed, progress)
+            result = streamed.result
+        else:
+            result = write_anonymized(Walk(loaded, seed, progress=progress), folder)
+    if reason is None:
+        read, *_ = streamed.costs
+        console.line("ok", f"streamed: {read.rows:,} rows, {read.combinations:,} distinct combinations")
+        for cost in streamed.costs:
+            counted = f"{cost.rows:>15,} rows {cost.combinations:>13,} combinations"
+            console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}", markup=False)
+    else:
+        console.line("note", f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {result.min_class_size:,}")
     console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")

@@ -47,17 +47,38 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
     if options.control == 0:
         return table, None
     groups, order = _ranked(table, options, rng)
-    n_groups = int(groups.max()) + 1
-    n_control = round(options.control * n_groups)
-    if not 0 < n_control < n_groups:
+    mask = _first(order, options.control)[groups]
+    return table.take(~mask), table.take(mask)
+
+
+def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -> Array:
+    """Which of ``n_rows`` records :func:`split` makes control, with neither a key nor stable sides.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_rows,), bool
+
+    Raises
+    ------
+    DataError
+        One side would be empty.
+    """
+    if options.control == 0:
+        return np.zeros(n_rows, dtype=bool)
+    return _first(rng.permutation(n_rows), options.control)
+
+
+def _first(order: Array, share: float) -> Array:
+    """Whether each group is among the first ones of the order; shape (n_groups,), bool."""
+    n_control = round(share * len(order))
+    if not 0 < n_control < len(order):
         raise DataError(
-            f"a control share of {options.control} leaves one side of the split empty ({n_groups} separable records)",
+            f"a control share of {share} leaves one side of the split empty ({len(order)} separable records)",
             mend="use a larger table, or set split.control: 0",
         )
-    in_control = np.zeros(n_groups, dtype=bool)
+    in_control = np.zeros(len(order), dtype=bool)
     in_control[order[:n_control]] = True
-    mask = in_control[groups]
-    return table.take(~mask), table.take(mask)
+    return in_control
 
 
 def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Array, Array]:

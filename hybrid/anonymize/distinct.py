@@ -1,0 +1,112 @@
+"""One pass over a Parquet file: its distinct combinations of some columns, with their number of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hybrid.anonymize.combinations import Combinations, add_up, pack
+from hybrid.arrays import Array
+from hybrid.progress import Progress
+from hybrid.table.shuffle import MOST_PARTS
+from hybrid.table.stream import ParquetRows, ValueNumbers
+
+_BATCH = 1 << 20
+_LEAST_BATCH = 1 << 14
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much may be held in memory at a time.
+
+    Parameters
+    ----------
+    batch : int
+        Records read at once.
+    parts : int
+        Files that a shuffle goes through.
+    combinations : int
+        Distinct rows.
+    """
+
+    batch: int
+    parts: int
+    combinations: int
+
+    @classmethod
+    def of(cls, n_bytes: float, rows: ParquetRows, n_columns: int) -> Room:
+        """Share out memory: about half for the combinations and their search, the rest for records.
+
+        Parameters
+        ----------
+        n_bytes : float
+            That may be taken, beyond what the program itself needs.
+        rows : ParquetRows
+            What is read.
+        n_columns : int
+            Quasi-identifiers and attributes of privacy models.
+        """
+        per_row = rows.row_bytes()
+        batch = int(n_bytes / 24 / per_row)
+        parts = -(-rows.n_rows * per_row // (n_bytes / 16))
+        return cls(
+            batch=min(max(batch, _LEAST_BATCH), _BATCH),
+            parts=int(min(max(parts, 1), MOST_PARTS)),
+            combinations=max(int(n_bytes / 2 / (100 * n_columns)), 1000),
+        )
+
+
+def count_combinations(
+    rows: ParquetRows,
+    numbers: Sequence[ValueNumbers],
+    room: Room,
+    *,
+    training: Array | None = None,
+    step: str,
+    progress: Progress,
+) -> Combinations:
+    """The distinct rows of some columns.
+
+    Parameters
+    ----------
+    rows : ParquetRows
+        What is read.
+    numbers : sequence of ValueNumbers
+        The columns; values of all records get numbers.
+    room : Room
+        Batch size and the most combinations.
+    training : numpy.ndarray, shape (n_rows,), bool, optional
+        Records that count; all if not given.
+    step : str
+        What progress calls this.
+    progress : Progress
+        Told how many records are read.
+
+    Raises
+    ------
+    DataError
+        More combinations than there is room for, or a file that cannot be read.
+    """
+    names = [column.name for column in numbers]
+    found = Combinations(len(names), room.combinations, ", ".join(map(repr, names)))
+    done = 0
+    for batch in rows.batches(names, room.batch, numbered=names):
+        progress(step, done, rows.n_rows)
+        counted = None if training is None else training[done : done + len(batch)]
+        found.add(*_combinations_of(batch, numbers, counted))
+        done += len(batch)
+    found.merge()
+    return found
+
+
+def _combinations_of(
+    batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Array | None
+) -> tuple[list[Array], Array]:
+    """The distinct rows of one batch, as value numbers, and how many records each has."""
+    numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
+    code, unpack = pack([codes for codes, _ in numbered], [len(here) for _, here in numbered])
+    distinct, counts = add_up(code if counted is None else code[counted])
+    columns = zip(numbered, unpack(distinct), strict=True)
+    return [here[column].astype("int32") for (_, here), column in columns], counts

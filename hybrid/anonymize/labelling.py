@@ -1,0 +1,132 @@
+"""What a decision about distinct rows makes of records that come in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from hybrid.anonymize.combinations import RowIndex, pack
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.task import Task
+from hybrid.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.table import Schema, Table
+
+Codes = Sequence[Array]
+"""One array of numbers per quasi-identifier, each of shape (n_rows,)."""
+
+
+class Labelling(Protocol):
+    """Gives every quasi-identifying cell of a batch its label, and says which records are left out."""
+
+    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+        """Label a batch.
+
+        Parameters
+        ----------
+        codes, numbers : sequences of numpy.ndarray
+            Of each quasi-identifier, as :meth:`hybrid.table.stream.ValueNumbers.number` gives them.
+
+        Returns
+        -------
+        kept : numpy.ndarray, shape (n_rows,), bool
+            Records that are not left out.
+        labels : list of numpy.ndarray, each of shape (n_rows,), int32
+            Position of each record's label in :attr:`Labels.texts`; -1 for some records that are left out.
+        """
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of the released records.
+
+    Parameters
+    ----------
+    texts : list of pyarrow.Array
+        The labels of each quasi-identifier.
+    of_node : list of numpy.ndarray, each of shape (n_nodes,), int32
+        Position in ``texts`` of each node of the hierarchy; -1 for nodes that no released record has.
+    """
+
+    texts: list[pa.Array]
+    of_node: list[Array]
+
+    @classmethod
+    def of(cls, schema: Schema, task: Task, recoding: Recoding) -> Labels:
+        """The labels that a decision releases, named as a table of labels with these columns names them."""
+        kept = ~recoding.suppressed & (task.records.counts > 0)
+        nodes = recoding.nodes[kept]
+        nothing_else = Table(pd.DataFrame(index=pd.RangeIndex(len(nodes))), Schema(()))
+        used = schema.only(task.records.names)
+        frame = LabelTable(nodes, nothing_else, used, task.hierarchies).to_table().frame
+        texts, of_node = [], []
+        for at, hierarchy in enumerate(task.records.hierarchies):
+            labels = frame[hierarchy.column].cat
+            texts.append(pa.array(labels.categories.astype(object), pa.string()))
+            lookup = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
+            lookup[nodes[:, at]] = labels.codes
+            of_node.append(lookup)
+        return cls(texts, of_node)
+
+
+class ByColumn:
+    """Global recoding: a cell's label follows from its value; a record is kept if its labels are a released class.
+
+    Parameters
+    ----------
+    task, recoding : Task, Recoding
+        What was asked for and what was decided.
+    labels : Labels
+        Of the decision.
+    leaf_of : sequence of numpy.ndarray, each of shape (n_values,), int
+        Hierarchy leaf of each value number; anything for numbers that no record has.
+    """
+
+    def __init__(self, task: Task, recoding: Recoding, labels: Labels, leaf_of: Codes) -> None:
+        assert recoding.levels is not None
+        records = task.records
+        columns = zip(labels.of_node, records.hierarchies, leaf_of, recoding.levels.values(), strict=True)
+        self._of_value = [of_node[hierarchy.node_of[leaves, level]] for of_node, hierarchy, leaves, level in columns]
+        released = recoding.nodes[~recoding.suppressed & (records.counts > 0)]
+        classes = [of_node[nodes] + 1 for of_node, nodes in zip(labels.of_node, released.T, strict=True)]
+        sizes = [len(texts) + 1 for texts in labels.texts]
+        code, unpack = pack(classes, sizes)
+        self._classes = RowIndex(unpack(np.unique(code)), sizes)
+
+    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+        """As :meth:`Labelling.label`."""
+        columns = zip(self._of_value, codes, numbers, strict=True)
+        labels = [of_value[number][code] for of_value, code, number in columns]
+        return self._classes.find([label + 1 for label in labels]) >= 0, labels
+
+
+class ByRow:
+    """Local recoding: records are looked up by all their quasi-identifying values.
+
+    Parameters
+    ----------
+    task, recoding, labels
+        As for :class:`ByColumn`.
+    rows : sequence of numpy.ndarray
+        Value numbers of each quasi-identifier in the rows that ``task.records`` was collected from.
+    sizes : sequence of int
+        How many value numbers each quasi-identifier has.
+    """
+
+    def __init__(self, task: Task, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]) -> None:
+        code, unpack = pack(rows, sizes)
+        distinct, first = np.unique(code, return_index=True)
+        self._rows = RowIndex(unpack(distinct), sizes)
+        at = task.records.row_of[first]
+        self._kept = ~recoding.suppressed[at]
+        self._of_row = [of_node[nodes] for of_node, nodes in zip(labels.of_node, recoding.nodes[at].T, strict=True)]
+
+    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+        """As :meth:`Labelling.label`."""
+        at = self._rows.find([number[code] for code, number in zip(codes, numbers, strict=True)])
+        return self._kept[at] & (at >= 0), [of_row[at] for of_row in self._of_row]

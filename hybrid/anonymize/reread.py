@@ -1,0 +1,96 @@
+"""Checking labels that were written to a file against what was promised, by reading them back in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hybrid.anonymize.checks import Reached
+from hybrid.anonymize.combinations import Combinations, add_up, pack
+from hybrid.anonymize.histogram import Histogram
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.task import Task
+from hybrid.anonymize.verify import covered
+from hybrid.arrays import Array
+from hybrid.errors import VerificationError
+
+
+def verify_classes(
+    task: Task, recoding: Recoding, written: Combinations, value_of: Sequence[Array]
+) -> tuple[Array, dict[str, Any]]:
+    """Measure what written labels reach.
+
+    Parameters
+    ----------
+    task, recoding : Task, Recoding
+        What was asked for and what was decided.
+    written : Combinations
+        The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
+    value_of : sequence of numpy.ndarray
+        For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
+
+    Returns
+    -------
+    sizes : numpy.ndarray, shape (n_classes,), int64
+        Records of each class.
+    verified : dict
+        As :func:`hybrid.anonymize.verify.verify` gives it.
+
+    Raises
+    ------
+    VerificationError
+        As there.
+    """
+    n_qi = len(task.records.names)
+    labels = written.columns[:n_qi]
+    code, _ = pack(labels, [int(column.max(initial=0)) + 1 for column in labels])
+    distinct, sizes = add_up(code, written.counts)
+    classes = np.searchsorted(distinct, code)
+    reached = [_people(task, recoding)] if task.population_k else []
+    for model in task.models:
+        at = task.options.attributes.index(model.attribute)
+        values = value_of[at][written.columns[n_qi + at]]
+        reference = task.records.sensitive[model.attribute].reference
+        histogram = Histogram.of(classes, values, written.counts, len(sizes), reference)
+        holds = bool(model.holds(histogram).all())
+        reached.append(Reached(model.name, model.worst(histogram), model.threshold, holds))
+    failures = [
+        f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
+    ]
+    failures += _shape_failures(task, recoding, sizes)
+    if failures:
+        raise VerificationError(
+            f"the written labels do not keep what was promised: {'; '.join(failures)}",
+            mend="do not release them; please report this",
+        )
+    pycanon = {"skipped": "streamed: our own check alone"}
+    return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}
+
+
+def _shape_failures(task: Task, recoding: Recoding, sizes: Array) -> list[str]:
+    records, failures = task.records, []
+    left_out = records.n_records - int(sizes.sum())
+    if left_out != int(records.counts @ recoding.suppressed):
+        failures.append("records were lost or added")
+    if left_out > task.allowed:
+        failures.append(f"{left_out} records are left out, {task.allowed} were allowed")
+    if sizes.min(initial=records.n_records) < task.options.k:
+        failures.append(f"the smallest class has {sizes.min()} records, not {task.options.k}")
+    for at, hierarchy in enumerate(records.hierarchies):
+        if not covered(hierarchy, records.leaves[at], recoding.nodes[:, at]):
+            failures.append(f"labels of {hierarchy.column!r} do not cover their values")
+    return failures
+
+
+def _people(task: Task, recoding: Recoding) -> Reached:
+    """k-map: people of the population whose quasi-identifiers were given the labels of each released class."""
+    records = task.records
+    assert records.population is not None
+    code, _ = pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in records.hierarchies])
+    distinct, people = add_up(code, records.population)
+    released = code[~recoding.suppressed & (records.counts > 0)]
+    least = int(people[np.searchsorted(distinct, released)].min())
+    return Reached(f"{task.population_k}-map", least, task.population_k, least >= task.population_k)

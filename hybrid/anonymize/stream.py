@@ -1,0 +1,281 @@
+"""Anonymize a Parquet file that need not fit into memory.
+
+The search needs the distinct rows alone: one pass over the file adds them up, a second one writes the labels, and a
+third one reads these back and measures what they reach. In memory are the distinct combinations of quasi-identifiers
+and of what the privacy models look at, one batch of records, and one part of the shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.combinations import Combinations
+from hybrid.anonymize.distinct import Room, count_combinations
+from hybrid.anonymize.labelling import ByColumn, ByRow, Labelling, Labels
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.recoding import Recoding
+from hybrid.anonymize.records import collect, value_numbers
+from hybrid.anonymize.relabel import Relabel
+from hybrid.anonymize.reread import verify_classes
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.stage import recode, summarize
+from hybrid.anonymize.task import Task, build_models, encode, refuse_contradictions
+from hybrid.arrays import Array
+from hybrid.errors import DataError, HierarchyError, Problem
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchy
+from hybrid.manifest import Recorder
+from hybrid.progress import Progress, silent
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.files import File
+from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.stream import ParquetRows, ValueNumbers, open_parquet
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """What one stage of a streamed anonymization took."""
+
+    stage: str
+    rows: int
+    """Records that went through it; of the search, distinct rows of quasi-identifiers."""
+    combinations: int
+    """Distinct combinations that it held."""
+    seconds: float
+    peak_memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """How a file was anonymized, in aggregates only."""
+
+    result: AnonymizationResult
+    costs: tuple[StageCost, ...]
+    schema: Schema
+    hierarchies: Mapping[str, Hierarchy]
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of ``anonymization.json``."""
+        read = self.costs[0]
+        streamed = {
+            "rows": read.rows,
+            "combinations": read.combinations,
+            "stages": [asdict(cost) for cost in self.costs],
+        }
+        return self.result.to_json() | {"streamed": streamed}
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """A Parquet file to be anonymized.
+
+    Parameters
+    ----------
+    rows : ParquetRows
+        The file.
+    data : DataOptions
+        Its columns' roles.
+    hierarchies : mapping of str to Path
+        The file of each quasi-identifier's hierarchy.
+    options : AnonymizeOptions
+        What to do; engine exact.
+    memory : float
+        Bytes that may be taken beyond what the program itself needs.
+    training : numpy.ndarray, shape (n_rows,), bool, or None
+        Records that are anonymized, all if None; the others' values count for hierarchies only.
+    population : Table or None
+        Of k-map.
+    """
+
+    rows: ParquetRows
+    data: DataOptions
+    hierarchies: Mapping[str, Path]
+    options: AnonymizeOptions
+    memory: float
+    training: Array | None = None
+    population: Table | None = None
+
+
+def anonymize_file(
+    task: FileTask, target: Path, seed: int, recorder: Recorder, progress: Progress = silent
+) -> Streamed:
+    """Write the labels of a file's records, as :func:`~hybrid.anonymize.anonymize` would label them.
+
+    Parameters
+    ----------
+    task : FileTask
+        What to do.
+    target : Path
+        The Parquet file to write, under a name that nobody reads yet: it is complete when this returns.
+    seed : int
+        Of the order of the records.
+    recorder : Recorder
+        Gets the stages' seconds and peak memory.
+    progress : Progress
+        Told how far each pass is.
+
+    Returns
+    -------
+    Streamed
+        Verified on what was written.
+
+    Raises
+    ------
+    HybridError
+        As :func:`~hybrid.anonymize.anonymize`; and there are more distinct combinations than memory has room for.
+    """
+    with recorder.stage("read"):
+        source = _count(task, progress)
+    with recorder.stage("search"):
+        decided = _decide(task, source, progress)
+    with recorder.stage("write"):
+        written = _relabel(task, source, decided).write(target, seed, progress)
+    with recorder.stage("verify"):
+        reread = _reread(target, source, progress)
+        sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of)
+    seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
+    result = summarize(decided.task, decided.recoding, sizes, seconds)
+    records = decided.task.records
+    through = {
+        "read": (task.rows.n_rows, len(source.found)),
+        "search": (records.n_records, records.n_distinct),
+        "write": (written, len(sizes)),
+        "verify": (written, len(reread)),
+    }
+    costs = [
+        StageCost(stage.name, *through[stage.name], stage.seconds, stage.peak_memory_bytes)
+        for stage in recorder.stages
+        if stage.name in through
+    ]
+    return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What the first pass found: quasi-identifiers first, then what the models look at."""
+
+    names: list[str]
+    attributes: list[str]
+    numbers: list[ValueNumbers]
+    found: Combinations
+    room: Room
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What the search decided, and what the later passes need to know."""
+
+    schema: Schema
+    task: Task
+    recoding: Recoding
+    leaf_of: list[Array]
+    value_of: list[Array]
+
+
+def _role(data: DataOptions, name: str) -> Role:
+    return data.columns.get(name, ColumnOptions()).role
+
+
+def _count(task: FileTask, progress: Progress) -> _Source:
+    columns = task.rows.schema.names
+    names = [name for name in columns if _role(task.data, name) is Role.QUASI_IDENTIFIER]
+    attributes = [name for name in task.options.attributes if name in columns and name not in names]
+    numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*names, *attributes)]
+    room = Room.of(task.memory, task.rows, len(numbers))
+    found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
+    return _Source(names, attributes, numbers, found, room)
+
+
+def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
+    typed = _typed(task, source)
+    schema = Schema(
+        tuple(
+            typed[name][0] if name in typed else Column(name, _role(task.data, name), Kind.CATEGORICAL)
+            for name in task.rows.schema.names
+        )
+    ).without_identifiers()
+    hierarchies = _load(task, source, typed)
+    refuse_contradictions(schema, hierarchies, task.options, task.population)
+    used = [hierarchies[name] for name in source.names]
+    leaf_of = [_lookup(typed[name][1].index, hierarchies[name].encode(typed[name][1])) for name in source.names]
+    rows, counts = source.found.columns, source.found.counts
+    if not len(counts):
+        raise DataError("there are no records to anonymize", mend="check the input file and the split")
+    leaves = np.stack([lookup[column] for lookup, column in zip(leaf_of, rows, strict=False)], axis=1)
+    values = dict(zip(source.attributes, rows[len(used) :], strict=True))
+    sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}
+    people = None if task.population is None else encode(task.population, used)
+    records = collect(leaves, used, sensitive, people, counts)
+    elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
+    models = build_models(task.options, hierarchies, records)
+    prepared = Task(elsewhere, hierarchies, task.options, leaves, records, models, task.population)
+    value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
+    return _Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
+
+
+def _typed(task: FileTask, source: _Source) -> dict[str, tuple[Column, pd.Series]]:
+    """Each column, and its values by their numbers."""
+    typed: dict[str, tuple[Column, pd.Series]] = {}
+    problems: list[Problem] = []
+    for numbers in source.numbers:
+        try:
+            typed[numbers.name] = numbers.typed(task.rows.source, task.data)
+        except DataError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise DataError(problems)
+    return typed
+
+
+def _load(task: FileTask, source: _Source, typed: Mapping[str, tuple[Column, pd.Series]]) -> dict[str, Hierarchy]:
+    sensitive = [name for name in source.attributes if _role(task.data, name) is Role.SENSITIVE]
+    wanted = [name for name in (*source.names, *sensitive) if name in task.hierarchies]
+    loaded: dict[str, Hierarchy] = {}
+    problems: list[Problem] = []
+    for name in wanted:
+        try:
+            loaded[name] = load_hierarchy(task.hierarchies[name], *typed[name])
+        except HierarchyError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise HierarchyError(problems)
+    return loaded
+
+
+def _values(by_number: pd.Series, numbers: Array) -> pd.Series:
+    """The value of each number."""
+    return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
+
+
+def _lookup(numbers: Array | pd.Index, results: Array) -> Array:
+    """An array that holds the result of each number at its place."""
+    lookup = np.full(int(np.max(numbers)) + 1, -1, dtype=results.dtype)
+    lookup[numbers] = results
+    return lookup
+
+
+def _relabel(task: FileTask, source: _Source, decided: _Decided) -> Relabel:
+    labels = Labels.of(decided.schema, decided.task, decided.recoding)
+    numbers = source.numbers[: len(source.names)]
+    labelling: Labelling
+    if decided.recoding.levels is None:
+        rows = source.found.columns[: len(numbers)]
+        labelling = ByRow(decided.task, decided.recoding, labels, rows, [len(column) for column in numbers])
+    else:
+        labelling = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
+    by_name = dict(zip(source.names, numbers, strict=True))
+    return Relabel(task.rows, decided.schema.names, by_name, labels, labelling, source.room, task.training)
+
+
+def _reread(target: Path, source: _Source, progress: Progress) -> Combinations:
+    """The distinct combinations of labels and sensitive values in the file that was written."""
+    rows = open_parquet(File.local(target), DataOptions(path=target.name))
+    labels = [ValueNumbers(name, rows.schema.field(name).type) for name in source.names]
+    attributes = source.numbers[len(source.names) :]
+    return count_combinations(rows, [*labels, *attributes], source.room, step="verify", progress=progress)

@@ -1,0 +1,103 @@
+"""`hybrid anonymize` of Parquet files of any size: the first stage alone, streamed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybrid import transition
+from hybrid.accounting import explain_run
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.stream import FileTask, Streamed, anonymize_file
+from hybrid.config import RunConfig
+from hybrid.errors import DataError
+from hybrid.fingerprint import fingerprint
+from hybrid.manifest import MANIFEST, Recorder, build_manifest
+from hybrid.memory import available_bytes
+from hybrid.progress import Progress, silent
+from hybrid.randomness import fresh_seed, stream
+from hybrid.release.run import ANONYMIZATION
+from hybrid.run_folder import LABELS, staged, write_json
+from hybrid.table import Schema
+from hybrid.table.split import control_mask
+from hybrid.table.stream import is_parquet, open_parquet
+
+_SHARE = 0.5
+"""Of the free memory, where no limit is set."""
+
+
+def why_not_streamed(config: RunConfig) -> str | None:
+    """Why a table is anonymized in memory; None if it is streamed."""
+    file, options = config.data_file, config.anonymize
+    if file is None or options is None or not is_parquet(file):
+        return "only Parquet files are streamed"
+    if options.engine != "exact":
+        return f"engine {options.engine} needs the whole table"
+    if config.split.control and (config.split.key is not None or config.split.stable):
+        return "split.key and split.stable compare all records"
+    return None
+
+
+def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> Streamed:
+    """As :func:`hybrid.run_folder.write_anonymized`, for Parquet files, which are streamed.
+
+    Parameters
+    ----------
+    config : RunConfig
+        One that :func:`why_not_streamed` says nothing against.
+    folder : Path
+        For the labels, ``anonymization.json`` and the manifest.
+    seed : int or None
+        Of the split and of the records' order; None: the config's, or a fresh one nobody can guess.
+    progress : Progress
+        Told how far each pass is.
+
+    Raises
+    ------
+    HybridError
+        As :func:`~hybrid.anonymize.stream.anonymize_file`; the file was changed while it was read. Then there is
+        no folder.
+    """
+    assert config.anonymize is not None and config.data_file is not None
+    seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
+    rows = open_parquet(config.data_file, config.data)
+    before, created, recorder = rows.state(), datetime.now(UTC), Recorder()
+    control = control_mask(rows.n_rows, config.split, stream(seed, "split")) if config.split.control else None
+    task = FileTask(
+        rows=rows,
+        data=config.data,
+        hierarchies=config.hierarchy_paths,
+        options=config.anonymize,
+        memory=memory_limit(config.anonymize),
+        training=None if control is None else ~control,
+        population=config.load_population(),
+    )
+    with staged(folder) as temporary:
+        streamed = anonymize_file(task, temporary / LABELS, seed, recorder, progress)
+        if rows.state() != before:
+            raise DataError(
+                f"{rows.source}: the file was changed while it was read", mend="run again when it is complete"
+            )
+        write_json(temporary / ANONYMIZATION, streamed.to_json())
+        manifest = build_manifest(
+            name=config.name,
+            config=config,
+            seed=seed,
+            data_fingerprint=fingerprint(rows.sha256(), streamed.hierarchies),
+            folder=temporary,
+            stages=recorder.stages,
+            created=created,
+        )
+        write_json(temporary / MANIFEST, manifest | {"explanation": _explanation(config, streamed.schema)})
+    return streamed
+
+
+def memory_limit(options: AnonymizeOptions) -> float:
+    """Bytes that streaming may take: the options' limit, or half of what is free."""
+    return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
+
+
+def _explanation(config: RunConfig, schema: Schema) -> str:
+    assert config.anonymize is not None and config.transition is not None
+    reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
+    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads).text

@@ -1,0 +1,256 @@
+"""Parquet files read a batch at a time, so that a table may be larger than memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileType
+
+from hybrid.arrays import Array
+from hybrid.errors import DataError, Problem
+from hybrid.table.arrow import is_text, kind_of
+from hybrid.table.files import File
+from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.read import column_problems, typed_table
+from hybrid.table.schema import PARQUET_SUFFIXES, Column
+
+_FIRST = 10_000
+_CHUNK = 1 << 22
+_UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
+
+
+def is_parquet(file: File) -> bool:
+    """Whether this is a Parquet file by its name, or a folder that holds one."""
+    return file.suffix in PARQUET_SUFFIXES or bool(_files(file))
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """The rows of one or more Parquet files with the same columns.
+
+    Parameters
+    ----------
+    source : str
+        The file or folder, for messages.
+    files : tuple of File
+        Read one after the other.
+    schema : pyarrow.Schema
+        The columns, without the row index that pandas stores.
+    n_rows : int
+        In all files together.
+    """
+
+    source: str
+    files: tuple[File, ...]
+    schema: pa.Schema
+    n_rows: int
+
+    def row_bytes(self) -> float:
+        """What a row takes in memory, seen from the first ones."""
+        first = next(self.batches(self.schema.names, _FIRST))
+        return float(max(first.nbytes / len(first), 1.0))
+
+    def batches(self, names: Sequence[str], most: int, numbered: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, in the order of the files.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns, in the order in which they are wanted.
+        most : int
+            Rows per batch.
+        numbered : collection of str
+            Columns whose texts may come as a dictionary (faster where values repeat).
+
+        Raises
+        ------
+        DataError
+            A file cannot be read to its end.
+        """
+        texts = [name for name in numbered if is_text(self.schema.field(name).type)]
+        for file in self.files:
+            try:
+                with pq.ParquetFile(file.path, filesystem=file.filesystem, read_dictionary=texts) as reader:
+                    for batch in reader.iter_batches(most, columns=list(names)):
+                        if len(batch):
+                            yield batch.select(list(names))
+            except _UNREADABLE:
+                raise DataError(f"{file}: the file could not be read to its end", mend="write it again") from None
+
+    def state(self) -> list[tuple[int, int]]:
+        """Size and time of the last change of each file."""
+        return [(info.size, info.mtime_ns) for info in (file.info() for file in self.files)]
+
+    def sha256(self) -> str:
+        """The SHA-256 of the files' bytes, one after the other."""
+        sink = hashlib.sha256()
+        for file in self.files:
+            with file.open() as stream:
+                while chunk := stream.read(_CHUNK):
+                    sink.update(chunk)
+        return sink.hexdigest()
+
+
+def open_parquet(file: File, options: DataOptions) -> ParquetRows:
+    """Look at the metadata of a Parquet file, or of all those in a folder.
+
+    Parameters
+    ----------
+    file : File
+        A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
+    options : DataOptions
+        The columns' roles.
+
+    Raises
+    ------
+    DataError
+        With all problems at once: no file, unreadable files, files with different columns, duplicate names,
+        columns that the config names and the files lack (and the reverse with ``unlisted: error``), types that
+        are not supported, no rows.
+    """
+    files = [file] if file.info().is_file else _files(file)
+    if not files:
+        raise DataError(f"{file}: there is no Parquet file", mend="set data.path to a Parquet file or a folder of them")
+    found = [_metadata(one) for one in files]
+    schema = _without_index(found[0].schema.to_arrow_schema())
+    problems = column_problems(str(file), schema.names, options)
+    for one, metadata in zip(files[1:], found[1:], strict=True):
+        problems += _differences(one, _without_index(metadata.schema.to_arrow_schema()), files[0], schema)
+    problems += [_unsupported(file, field) for field in schema if not _is_supported(field.type)]
+    n_rows = sum(metadata.num_rows for metadata in found)
+    if not n_rows and not problems:
+        problems.append(Problem(f"{file}: there are columns and no rows", "point data.path to a table with rows"))
+    if problems:
+        raise DataError(problems)
+    return ParquetRows(str(file), tuple(files), schema, n_rows)
+
+
+def _files(folder: File) -> list[File]:
+    """The Parquet files below a folder, by name; none if it is no folder."""
+    if folder.info().type is not FileType.Directory:
+        return []
+    found = folder.filesystem.get_file_info(FileSelector(folder.path, recursive=True))
+    inside = {PurePosixPath(info.path).relative_to(folder.path): info for info in found if info.is_file}
+    return [
+        File(f"{folder}/{name}", folder.filesystem, info.path)
+        for name, info in sorted(inside.items())
+        if name.suffix.lower() in PARQUET_SUFFIXES and not any(part[0] in "._" for part in name.parts)
+    ]
+
+
+def _metadata(file: File) -> pq.FileMetaData:
+    try:
+        return pq.read_metadata(file.path, filesystem=file.filesystem)
+    except _UNREADABLE:
+        raise DataError(f"{file}: the file could not be read as Parquet") from None
+
+
+def _without_index(schema: pa.Schema) -> pa.Schema:
+    """The columns without those in which pandas stores a row index."""
+    return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith("__index_level_")])
+
+
+def _is_supported(arrow_type: pa.DataType) -> bool:
+    return is_text(arrow_type) or kind_of(arrow_type)[0] is not None
+
+
+def _unsupported(file: File, field: pa.Field) -> Problem:
+    return Problem(
+        f"{file}: column {field.name!r} has the type {field.type}, which is not supported",
+        "convert it to numbers, text, booleans or dates, or drop it",
+    )
+
+
+def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) -> list[Problem]:
+    if schema.names != wanted.names:
+        return [Problem(f"{file}: not the same columns as in {first}", "give all files the same columns in one order")]
+    return [
+        Problem(f"{file}: column {a.name!r} is {a.type}, and {b.type} in {first}", "write all files alike")
+        for a, b in zip(schema, wanted, strict=True)
+        if a.type != b.type
+    ]
+
+
+class ValueNumbers:
+    """Numbers the values of one column as batches of it are seen: 0 a null, then 1, 2, ... as they turn up.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    arrow_type : pyarrow.DataType
+        Its type; a dictionary's values are what is numbered.
+    """
+
+    def __init__(self, name: str, arrow_type: pa.DataType) -> None:
+        self.name = name
+        plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+        self._known = pa.array([None], plain)
+        self.counts = np.zeros(1, dtype=np.int64)
+        """How often each value was seen; shape (n_values,)."""
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def number(self, column: pa.Array, grow: bool = True) -> tuple[Array, Array]:
+        """Number a batch of the column.
+
+        Parameters
+        ----------
+        column : pyarrow.Array, n rows
+            Of the column's type; texts may come as a dictionary.
+        grow : bool
+            Whether values that were not seen before get a number. If not, they are an error.
+
+        Returns
+        -------
+        codes : numpy.ndarray, shape (n,), int64
+            Position in ``numbers`` of each row's value.
+        numbers : numpy.ndarray, shape (n_here,), int64
+            The numbers of the batch's values; the first is 0, for a null. A number may be there twice.
+
+        Raises
+        ------
+        DataError
+            A value is new and ``grow`` is False.
+        """
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        here = pa.concat_arrays([pa.nulls(1, self._known.type), encoded.dictionary.cast(self._known.type)])
+        numbers = self._find(here)
+        if (numbers < 0).any():
+            if not grow:
+                raise DataError(f"the column {self.name!r} changed while it was read", mend="run again")
+            fresh = here.filter(pa.array(numbers < 0)).unique()
+            self._known = pa.concat_arrays([self._known, fresh])
+            self.counts = np.append(self.counts, np.zeros(len(fresh), dtype=np.int64))
+            numbers = self._find(here)
+        codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) + 1
+        if grow:
+            np.add.at(self.counts, numbers, np.bincount(codes, minlength=len(numbers)))
+        return codes, numbers
+
+    def _find(self, values: pa.Array) -> Array:
+        at: Array = pc.index_in(values, value_set=self._known).fill_null(-1).to_numpy(zero_copy_only=False)
+        return at.astype(np.int64)
+
+    def typed(self, source: str, options: DataOptions) -> tuple[Column, pd.Series]:
+        """The column's role and kind, and the values that records have: in the kind's dtype, indexed by their number.
+
+        Raises
+        ------
+        DataError
+            Values that are not of the declared kind.
+        """
+        seen = np.flatnonzero(self.counts)
+        own = options.model_copy(update={"columns": {self.name: options.columns.get(self.name, ColumnOptions())}})
+        raw = pa.table({self.name: self._known.take(pa.array(seen))})
+        table = typed_table(source, raw, own, keep_types=False)
+        return table.schema[self.name], table.frame[self.name].set_axis(seen)
