@@ -43,11 +43,12 @@ class StageRecord:
 
 
 class Recorder:
-    """Measures stages, one after the other or one inside the other."""
+    """Measures stages, one after the other or one inside the other: an inner stage's seconds are not the outer's."""
 
     def __init__(self) -> None:
         self.stages: list[StageRecord] = []
         self._open: list[int] = []
+        self._inner_seconds: list[float] = [0.0]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -55,6 +56,7 @@ class Recorder:
         self._raise_peaks(_peak_memory())
         _restart_peak()
         self._open.append(0)
+        self._inner_seconds.append(0.0)
         children = _children_peak()
         start = time.perf_counter()
         try:
@@ -63,7 +65,9 @@ class Recorder:
             seconds = time.perf_counter() - start
             workers = _children_peak()
             self._raise_peaks(max(_peak_memory(), workers if workers > children else 0))
-            self.stages.append(StageRecord(name, round(seconds, 4), self._open.pop()))
+            own = seconds - self._inner_seconds.pop()
+            self._inner_seconds[-1] += seconds
+            self.stages.append(StageRecord(name, round(own, 4), self._open.pop()))
 
     def _raise_peaks(self, peak: int) -> None:
         self._open = [max(seen, peak) for seen in self._open]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from hybrid.release.history import Membership, membership
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
+from hybrid.stage_keys import EVALUATE, stage_keys, suppression_limits
 from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize import fit
 from hybrid.synthesize.registry import require
@@ -43,8 +44,6 @@ from hybrid.transition.base import FittedTransition, Restored
 from hybrid.transition.giveaway import GiveAway, give_away
 
 T = TypeVar("T")
-SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
-"""Where the trade-off curve is computed, beside the config's own limit."""
 
 
 class Walk:
@@ -70,7 +69,7 @@ class Walk:
         self._given_seed = config.seed if seed is None else seed
         self.progress = progress
         self.recorder = Recorder()
-        self._keys: dict[str, str] = {}
+        self._shared: dict[str, Any] = {}
 
     @cached_property
     def seed(self) -> int:
@@ -145,16 +144,19 @@ class Walk:
         return self.parts[1]
 
     @cached_property
+    def keys(self) -> dict[str, str]:
+        """What every stage's result is kept under; see :func:`hybrid.stage_keys.stage_keys`."""
+        population = "" if self.population is None else fingerprint(self.population)
+        return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population)
+
+    @cached_property
     def anonymized(self) -> AnonymizedTable | None:
         """The k-anonymous training records; None where the config skips anonymization."""
         options = self.config.anonymize
         if options is None:
             return None
         return self._stage(
-            "anonymize",
-            ("hybrid.anonymize", "hybrid.hierarchy"),
-            (options, self._parts_key, self.population),
-            lambda: anonymize(self.train, self.hierarchies, options, self.progress, self.population),
+            "anonymize", lambda: anonymize(self.train, self.hierarchies, options, self.progress, self.population)
         )
 
     @cached_property
@@ -171,13 +173,11 @@ class Walk:
     def trade_off(self) -> list[TradeoffPoint]:
         """Information loss against suppression at the config's k; empty where the lattice is not searched."""
         options = self.config.anonymize
-        if options is None or options.engine != "exact" or options.recoding != "global":
+        if options is None or "tradeoff" not in self.keys:
             return []
-        limits = sorted({*SUPPRESSION_LIMITS, options.suppression_limit})
+        limits = suppression_limits(self.config)
         return self._stage(
             "tradeoff",
-            ("hybrid.anonymize", "hybrid.hierarchy"),
-            (options, limits, self._parts_key, self.population),
             lambda: tradeoff(
                 self.train, self.hierarchies, options, [options.k], limits, self.progress, self.population
             ),
@@ -186,38 +186,21 @@ class Walk:
     @cached_property
     def sampled(self) -> Sampled | None:
         """The anonymized records that go on; None without anonymization."""
-        anonymized = self.anonymized
-        if anonymized is None:
+        if self.config.anonymize is None:
             return None
-        return self._stage(
-            "sample",
-            ("hybrid.sampling",),
-            (self.config.sample, self._keys["anonymize"], self.seed),
-            lambda: sampling.sample(anonymized, self.config.sample, stream(self.seed, "sample")),
-        )
+        return self._stage("sample", self._sample)
 
     @cached_property
     def restored(self) -> Restored | None:
         """The sampled records with specific values again: what enters the generator under ``order: pre``."""
-        sampled, options = self.sampled, self.config.transition
-        if sampled is None or options is None:
+        if "transition" not in self.keys:
             return None
-        return self._stage(
-            "transition",
-            ("hybrid.transition",),
-            (options.model_dump(exclude={"order"}), self._keys["sample"], self.seed),
-            lambda: self._fitted_transition.restore(sampled.anonymized.labels, stream(self.seed, "transition")),
-        )
+        return self._stage("transition", self._restore)
 
     @cached_property
     def generated(self) -> Restored:
         """The synthetic records, with specific values, without identifiers, in random order."""
-        return self._stage(
-            "synthesize",
-            ("hybrid.synthesize", "hybrid.transition"),
-            (self.config.synthesize, self.config.transition, self._learned_key, self.seed),
-            self._generate,
-        )
+        return self._stage("synthesize", self._generate)
 
     @cached_property
     def synthetic(self) -> Table:
@@ -237,38 +220,19 @@ class Walk:
     @cached_property
     def baseline(self) -> Table | None:
         """The same generator trained on the original records: what anonymizing first is compared with."""
-        options = self.config.synthesize
-        if options.is_off or self.config.anonymize is None or not self.config.evaluate.baseline:
+        if "baseline" not in self.keys:
             return None
-        return self._stage(
-            "baseline",
-            ("hybrid.synthesize",),
-            (options, self._parts_key, self.seed),
-            lambda: self._synthesize(self.train, "baseline"),
-        )
+        return self._stage("baseline", lambda: self._synthesize(self.train, "baseline"))
 
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every stage."""
-        stages: dict[Stage, Table] = {"original": self.train}
-        if self.restored is not None:
-            stages["anonymized"] = self.restored.table
-        stages["synthetic"] = self.generated.table
-        if self.baseline is not None:
-            stages["baseline"] = self.baseline
-        return self._stage(
-            "evaluate",
-            ("hybrid.evaluate",),
-            (self.config.evaluate, self._keys["synthesize"], self._parts_key, sorted(stages), self.seed),
-            lambda: evaluate(
-                self.train,
-                self.control,
-                stages,
-                self.config.evaluate,
-                stream(self.seed, "evaluate"),
-                self.progress,
-            ),
-        )
+        judged = (stage for stage in get_args(Stage) if EVALUATE + stage in self.keys)
+        return Evaluation(tuple(metric for stage in judged for metric in self.evaluated(stage).metrics))
+
+    def evaluated(self, stage: Stage) -> Evaluation:
+        """Privacy, utility and fidelity of one stage's table."""
+        return self._stage(EVALUATE + stage, lambda: self._evaluate(stage))
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -317,6 +281,33 @@ class Walk:
         strategy = transition.REGISTRY[options.method]
         return strategy.fit(self.sampled.anonymized, options, stream(self.seed, "transition", "fit"))
 
+    def _sample(self) -> Sampled:
+        assert self.anonymized is not None
+        return sampling.sample(self.anonymized, self.config.sample, stream(self.seed, "sample"))
+
+    def _restore(self) -> Restored:
+        assert self.sampled is not None
+        return self._fitted_transition.restore(self.sampled.anonymized.labels, stream(self.seed, "transition"))
+
+    def _evaluate(self, stage: Stage) -> Evaluation:
+        tables: dict[Stage, Callable[[], Table | None]] = {
+            "original": lambda: self.train,
+            "anonymized": lambda: None if self.restored is None else self.restored.table,
+            "synthetic": lambda: self.generated.table,
+            "baseline": lambda: self.baseline,
+        }
+        table = tables[stage]()
+        assert table is not None
+        rng = stream(self.seed, "evaluate")
+        return evaluate(self.train, self.control, {stage: table}, self.config.evaluate, rng, self.progress, self._share)
+
+    def _share(self, key: str, compute: Callable[[], Any]) -> Any:
+        """What the evaluations of several tables have in common, computed once."""
+        if key not in self._shared:
+            kept = fingerprint(key, code_version("hybrid.evaluate"), library_versions(*LIBRARIES))
+            self._shared[key] = self.store.get_or_compute("evaluate-shared", kept, compute)
+        return self._shared[key]
+
     def _generate(self) -> Restored:
         options = self.config.synthesize
         post = self.config.transition is not None and self.config.transition.order == "post"
@@ -358,27 +349,11 @@ class Walk:
             return self.seed
         return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
 
-    @cached_property
-    def _versions(self) -> dict[str, str]:
-        return library_versions(*LIBRARIES)
-
-    @cached_property
-    def _parts_key(self) -> str:
-        return fingerprint(self.data_fingerprint, self.config.split, self._split_seed)
-
-    @property
-    def _learned_key(self) -> str:
-        if self.sampled is None:
-            return fingerprint(self._parts_key, self.config.sample)
-        return self._keys["sample"]
-
-    def _stage(self, name: str, modules: tuple[str, ...], parts: tuple[Any, ...], compute: Callable[[], T]) -> T:
+    def _stage(self, name: str, compute: Callable[[], T]) -> T:
         """One stage's result, from the store if it is there."""
-        key = fingerprint(name, code_version(*modules), self._versions, parts)
-        self._keys[name] = key
         self.progress(name, 0, None)
         with self.recorder.stage(name):
-            return self.store.get_or_compute(name, key, compute)
+            return self.store.get_or_compute(name, self.keys[name], compute)
 
 
 def run_pipeline(

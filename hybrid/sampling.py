@@ -39,6 +39,15 @@ class SampleOptions(Options):
     groups: list[str] = Field(default_factory=list)
     """Columns whose groups' shares before and after are reported, such as sex or ethnicity."""
 
+    @property
+    def effective(self) -> SampleOptions:
+        """Options that draw the same records, with all that changes nothing at its default."""
+        if self.method == "none" or self.beta == 1:
+            return SampleOptions(groups=self.groups)
+        if self.method == "stratified":
+            return self
+        return SampleOptions(method=self.method, beta=self.beta, groups=self.groups)
+
     @field_validator("by")
     @classmethod
     def _some_column(cls, by: str | list[str]) -> str | list[str]:

@@ -13,6 +13,7 @@ from hybrid.evaluate.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluate.measure import Stage
 from hybrid.evaluate.neighbours import Columns, Space, euclidean, nearest
 from hybrid.evaluate.options import EvaluateOptions
+from hybrid.fingerprint import fingerprint
 from hybrid.randomness import stream
 from hybrid.table import Schema, Table
 
@@ -22,6 +23,7 @@ NEIGHBOURS = 5
 MAX_BLOCKS = 8
 
 T = TypeVar("T")
+Share = Callable[[str, Callable[[], Any]], Any]
 
 
 class Part(NamedTuple):
@@ -47,8 +49,9 @@ class Context:
         What to measure.
     seed : int
         Root of every metric's random stream.
-    memory : dict
-        Results that depend on train and control only, shared by the stages of one evaluation.
+    share : callable
+        ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
+        one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
     """
 
     def __init__(
@@ -59,7 +62,7 @@ class Context:
         options: EvaluateOptions,
         seed: int = 0,
         stage: Stage = "synthetic",
-        memory: dict[Hashable, Any] | None = None,
+        share: Share | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -67,7 +70,7 @@ class Context:
         self.options = options
         self.seed = seed
         self.stage = stage
-        self._real: dict[Hashable, Any] = {} if memory is None else memory
+        self._share = share
         self._own: dict[Hashable, Any] = {}
 
     @property
@@ -114,9 +117,18 @@ class Context:
 
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
         """``compute()``, remembered for all stages; for what depends on train and control alone."""
-        if key not in self._real:
-            self._real[key] = compute()
-        return cast(T, self._real[key])
+        share = self._share
+        if share is None:
+            return self.once(("real", key), compute)
+        return self.once(("real", key), lambda: cast(T, share(fingerprint(self._real, key), compute)))
+
+    @cached_property
+    def _real(self) -> str:
+        """Content of train and control as they are coded: the stage's table decides on columns and codes, too."""
+        categorical = ~self.encoding.continuous
+        coded = [(part.ranks[:, categorical], part.numbers) for part in self.encoding.tables[:2]]
+        cardinality = self.encoding.cardinality[categorical]
+        return fingerprint(self.encoding.columns, coded, cardinality, self.options, self.seed)
 
     @cached_property
     def keys(self) -> dict[Role, Array]:

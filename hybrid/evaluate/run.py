@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from hybrid.errors import ConfigError
-from hybrid.evaluate.context import Context
+from hybrid.evaluate.context import Context, Share
 from hybrid.evaluate.measure import Evaluation, Family, MetricResult, Stage
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.options import EvaluateOptions
@@ -26,6 +26,7 @@ def evaluate(
     options: EvaluateOptions,
     rng: np.random.Generator,
     progress: Progress = silent,
+    share: Share | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -44,6 +45,9 @@ def evaluate(
         One number is drawn from it; every metric has its own stream derived from that.
     progress : Progress
         Told after every metric.
+    share : callable, optional
+        Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
+        they are shared by the stages of this call.
 
     Returns
     -------
@@ -59,11 +63,11 @@ def evaluate(
     check_options(options, train.schema)
     seed = int(rng.integers(2**63))
     chosen = metrics_of(options)
-    memory: dict[Hashable, Any] = {}
+    share = share or _remember({})
     results: list[MetricResult] = []
     total = len(stages) * len(chosen)
     for s, (stage, table) in enumerate(stages.items()):
-        context = Context(train, control, table, options, seed, stage, memory)
+        context = Context(train, control, table, options, seed, stage, share)
         spent: defaultdict[Family, float] = defaultdict(float)
         for m, metric in enumerate(chosen):
             for column in metric.columns(context):
@@ -73,6 +77,15 @@ def evaluate(
                 spent[metric.family] += results[-1].seconds
             progress(f"evaluate {stage}", s * len(chosen) + m + 1, total)
     return Evaluation(tuple(results))
+
+
+def _remember(results: dict[str, Any]) -> Share:
+    def share(key: str, compute: Callable[[], Any]) -> Any:
+        if key not in results:
+            results[key] = compute()
+        return results[key]
+
+    return share
 
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
