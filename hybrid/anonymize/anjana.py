@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.checker import Found
+from hybrid.anonymize.checker import Found, Groups
 from hybrid.anonymize.exact import nodes_at
-from hybrid.anonymize.grouping import Tally
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.options import LDiversity
 from hybrid.anonymize.recoding import Recoding
@@ -108,6 +107,8 @@ def _numbers(task: Task, attribute: str) -> list[str]:
 
 
 def _found(task: Task, node: Node, kept: Array) -> Found:
-    checker = task.checker(task.lattice)
-    sizes = Tally().totals(*checker.code(node), task.records.counts * kept)
-    return Found(sizes, None, ~kept, ~kept, checker.counts)
+    """The classes at a node, of the records that anjana kept."""
+    bases = task.checker(task.lattice).bases
+    class_of, bound = bases.classes(bases.whole, node)
+    sizes = np.bincount(class_of, bases.whole.counts * kept, bound)
+    return Found(Groups(bases.whole, class_of, sizes), ~kept, ~kept)

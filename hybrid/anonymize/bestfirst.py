@@ -19,7 +19,6 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Bound, Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
-from hybrid.anonymize.threads import one_thread
 from hybrid.progress import Progress, silent
 
 
@@ -45,11 +44,6 @@ def search(
     -------
     Solution or Nothing
     """
-    with one_thread():
-        return _search(checker, loss, allowed, seconds, progress)
-
-
-def _search(checker: Checker, loss: Loss, allowed: int, seconds: float, progress: Progress) -> Solution | Nothing:
     state = _State(checker, loss, allowed, time.monotonic() + seconds)
     lattice = checker.lattice
     state.descend()

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
-from hybrid.anonymize.grouping import Tally, first_of_group, mixed_code
+from hybrid.anonymize.bases import Base, Bases, Pairs
+from hybrid.anonymize.grouping import first_of_group
 from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.models import Model
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
 
-_KEPT = 1 << 22
-"""Codes of half the columns that are kept for reuse, in rows of all together (32 MiB)."""
-_WITHOUT_HOLES = 64
-"""More codes than this are numbered without holes."""
+
+@dataclass(frozen=True)
+class Groups:
+    """The classes at one node.
+
+    Parameters
+    ----------
+    base : Base
+        What was grouped.
+    class_of : numpy.ndarray, shape (len(base),), int64
+        Class number of each row of the base.
+    sizes : numpy.ndarray, float64
+        Records per class number; 0 for numbers that are not taken and classes that only the population has.
+    """
+
+    base: Base
+    class_of: Array
+    sizes: Array
 
 
 @dataclass(frozen=True)
@@ -28,52 +43,41 @@ class Found:
 
     Parameters
     ----------
-    sizes : numpy.ndarray, shape (n_classes or n_distinct,)
-        Class sizes, as :attr:`size_of_row` looks them up.
-    code : numpy.ndarray, shape (n_distinct,), int64, or None
-        Where in ``sizes`` the class of each distinct row is; None: at the row.
-    suppressed : numpy.ndarray, shape (n_distinct,), bool
-        Rows in classes that violate a model.
-    certain : numpy.ndarray, shape (n_distinct,), bool
+    groups : Groups
+        The classes.
+    suppressed : numpy.ndarray, shape (len(groups.base),), bool
+        Rows of the base in classes that violate a model.
+    certain : numpy.ndarray, shape (len(groups.base),), bool
         Rows that are suppressed at every node below this one too; the same array if all models are record-monotone.
-    counts : numpy.ndarray, shape (n_distinct,), float64
-        Records per distinct row.
     """
 
-    sizes: Array
-    code: Array | None
+    groups: Groups
     suppressed: Array
     certain: Array
-    counts: Array
-
-    @cached_property
-    def size_of_row(self) -> Array:
-        """Records in the class of each distinct row; shape (n_distinct,)."""
-        return self.sizes if self.code is None else self.sizes[self.code]
-
-    @cached_property
-    def suppressed_counts(self) -> Array:
-        """Suppressed records per distinct row; shape (n_distinct,), float64."""
-        return self.counts * self.suppressed
-
-    @cached_property
-    def certain_counts(self) -> Array:
-        """Records per distinct row that are suppressed at every node below too; shape (n_distinct,), float64."""
-        return self.suppressed_counts if self.certain is self.suppressed else self.counts * self.certain
 
     @cached_property
     def n_suppressed(self) -> int:
         """Records in violating classes."""
-        return int(self.suppressed_counts.sum())
+        return int(self.counts @ self.suppressed)
 
     @cached_property
     def n_certain(self) -> int:
         """Records that are suppressed at every node below too."""
-        return self.n_suppressed if self.certain is self.suppressed else int(self.certain_counts.sum())
+        return self.n_suppressed if self.certain is self.suppressed else int(self.counts @ self.certain)
+
+    @property
+    def counts(self) -> Array:
+        """Records per row of the base; shape (len(groups.base),), float64."""
+        return self.groups.base.counts
+
+    @cached_property
+    def size_of_row(self) -> Array:
+        """Records in the class of each row; shape (len(groups.base),), float64."""
+        return self.groups.sizes[self.groups.class_of]
 
     @cached_property
     def class_share(self) -> Array:
-        """Part of its class that each distinct row makes up; sums to the number of classes. Shape (n_distinct,)."""
+        """Part of its class that each row makes up; sums to the number of classes. Shape (len(groups.base),)."""
         share: Array = self.counts / np.maximum(self.size_of_row, 1)
         return share
 
@@ -85,7 +89,12 @@ class Found:
     @cached_property
     def n_kept(self) -> int:
         """Number of classes that hold."""
-        return round(float(self.class_share.sum() - self.class_share @ self.suppressed.astype(np.float64)))
+        return round(float(self.class_share @ ~self.suppressed))
+
+    def distinct(self, rows: Array) -> Array:
+        """Which distinct rows some rows of the base stand for; shape (n_distinct,), bool."""
+        result: Array = rows[self.groups.base.of_distinct]
+        return result
 
 
 @dataclass(frozen=True)
@@ -94,82 +103,69 @@ class Checker:
 
     Parameters
     ----------
-    records : Records
-        The table.
-    lattice : Lattice
-        Nodes are positions in it.
     k : int
         Least class size.
     population_k : int
         Least number of people of the population in a class (k-map); 0: not asked for.
     models : sequence of Model
         Models on sensitive columns.
+    bases : Bases
+        The table, and the lattice that nodes are positions in.
     """
 
-    records: Records
-    lattice: Lattice
     k: int
-    population_k: int = 0
-    models: Sequence[Model] = ()
-    _codes: dict[tuple[int, int], tuple[Array, int]] = field(default_factory=dict, repr=False)
-    _halves: OrderedDict[tuple[int, Node], tuple[Array, int]] = field(default_factory=OrderedDict, repr=False)
-    _rich: dict[str, Array] = field(default_factory=dict, repr=False)
-    _tally: Tally = field(default_factory=Tally, repr=False)
+    population_k: int
+    models: Sequence[Model]
+    bases: Bases
 
-    def codes(self, at: int, position: int) -> tuple[Array, int]:
-        """Node number of each distinct row on one level of one quasi-identifier, and how many numbers there are."""
-        if (at, position) not in self._codes:
-            node_of = self.records.hierarchies[at].node_of[:, self.lattice.axes[at][position]]
-            distinct, dense = np.unique(node_of, return_inverse=True)
-            self._codes[at, position] = dense.reshape(-1)[self.records.leaves[at]], len(distinct)
-        return self._codes[at, position]
+    @property
+    def records(self) -> Records:
+        """The table."""
+        return self.bases.records
 
-    def code(self, node: Node) -> tuple[Array, int]:
-        """Class code of each distinct row at a node, shape (n_distinct,), int64, and the codes' bound."""
-        middle = (len(node) + 1) // 2
-        halves = self._half(0, node[:middle]), self._half(middle, node[middle:])
-        return mixed_code(halves, self.records.n_distinct)
-
-    def _half(self, first: int, positions: Node) -> tuple[Array, int]:
-        """The same for some columns; the latest ones are kept."""
-        key = first, positions
-        if key in self._halves:
-            self._halves.move_to_end(key)
-            return self._halves[key]
-        n = self.records.n_distinct
-        columns = (self.codes(first + at, position) for at, position in enumerate(positions))
-        code, size = mixed_code(columns, n)
-        if size > _WITHOUT_HOLES:
-            code, rows = first_of_group(code, size)
-            size = len(rows)
-        self._halves[key] = code, size
-        while len(self._halves) > max(2, _KEPT // n):
-            self._halves.popitem(last=False)
-        return code, size
+    @property
+    def lattice(self) -> Lattice:
+        """Nodes are positions in it."""
+        return self.bases.lattice
 
     def check(self, node: Node) -> Found:
         """Group the records at a node and find the violating classes."""
-        records = self.records
-        code, size = self.code(node)
-        if size <= 16 * records.n_distinct:
-            sizes = np.bincount(code, weights=self.counts, minlength=size)
-            found_at, certain = code, (sizes < self.k)[code]
-        else:
-            sizes = self._tally.totals(code, size, records.counts)
-            found_at, certain = None, sizes < self.k
-        if self.population_k and records.population is not None:
-            certain |= self._tally.totals(code, size, records.population) < self.population_k
+        return self.judge(self.group(node))
+
+    def group(self, node: Node) -> Groups:
+        """Group the records at a node."""
+        base = self.bases.below(node)
+        class_of, bound = self.bases.classes(base, node)
+        return Groups(base, class_of, np.bincount(class_of, base.counts, bound))
+
+    def judge(self, groups: Groups) -> Found:
+        """Find the violating classes."""
+        certain = (groups.sizes < self.k)[groups.class_of]
+        if self.population_k and groups.base.population is not None:
+            people = np.bincount(groups.class_of, groups.base.population, len(groups.sizes))
+            certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
-            certain |= self._lacking(attribute, least, code, size, ~certain)
+            certain |= self._lacking(groups, attribute, least, ~certain)
         suppressed = certain
         if not all(model.record_monotone for model in self.models):
-            suppressed = certain | self._violating(code, size, ~certain)
-        return Found(sizes, found_at, suppressed, certain, self.counts)
+            suppressed = certain | self._violating(groups, ~certain)
+        return Found(groups, suppressed, certain)
 
-    @cached_property
-    def counts(self) -> Array:
-        """Records per distinct row; shape (n_distinct,), float64."""
-        return self.records.counts.astype(np.float64)
+    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Array) -> Array:
+        """Those of these rows in classes with fewer than ``least`` different values; shape (len(base),), bool.
+
+        A class that holds one row with enough values has enough; only the others are counted.
+        """
+        pairs, class_of = groups.base.sensitive[attribute], groups.class_of
+        enough = np.zeros(len(groups.sizes), dtype=bool)
+        enough[class_of[groups.base.richness(attribute) >= least]] = True
+        asked = rows & ~enough[class_of]
+        inside = np.flatnonzero(asked[pairs.rows])
+        n_values = self.records.sensitive[attribute].n_values
+        cells = pd.unique(class_of[pairs.rows[inside]] * n_values + pairs.values[inside])
+        result: Array = asked
+        result[asked] = np.bincount(cells // n_values, minlength=len(enough))[class_of[asked]] < least
+        return result
 
     @cached_property
     def _least_distinct(self) -> dict[str, int]:
@@ -179,46 +175,26 @@ class Checker:
             needed[model.attribute] = max(model.least_distinct, needed.get(model.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
-    def _lacking(self, attribute: str, least: int, code: Array, size: int, rows: Array) -> Array:
-        """Those of these rows in classes with fewer than ``least`` different values; shape (n_distinct,), bool.
-
-        A class that holds one distinct row with enough values has enough; only the others are counted.
-        """
-        column = self.records.sensitive[attribute]
-        enough = self._tally.any(code, size, np.flatnonzero(self._richness(attribute) >= least))
-        open_rows = rows & ~enough
-        pairs = np.flatnonzero(open_rows[column.rows])
-        cells = np.unique(code[column.rows[pairs]] * column.n_values + column.values[pairs])
-        result: Array = open_rows
-        result[open_rows] = self._tally.counts(cells // column.n_values, size, code[open_rows]) < least
-        return result
-
-    def _richness(self, attribute: str) -> Array:
-        """Number of different values in each distinct row; shape (n_distinct,), int64."""
-        if attribute not in self._rich:
-            rows = self.records.sensitive[attribute].rows
-            self._rich[attribute] = np.bincount(rows, minlength=self.records.n_distinct)
-        return self._rich[attribute]
-
-    def _violating(self, code: Array, size: int, rows: Array) -> Array:
+    def _violating(self, groups: Groups, rows: Array) -> Array:
         """Those of these rows in classes that violate a model that is not record-monotone."""
-        inside = np.flatnonzero(rows & (self.records.counts > 0))
-        result = np.zeros(len(code), dtype=bool)
+        inside = np.flatnonzero(rows & (groups.base.counts > 0))
+        result = np.zeros(len(rows), dtype=bool)
         if not len(inside):
             return result
-        group, chosen = first_of_group(code[inside], size)
-        class_of_row = np.full(len(code), -1, dtype=np.int64)
-        class_of_row[inside] = group
+        number, chosen = first_of_group(groups.class_of[inside], len(groups.sizes))
+        class_of_row = np.full(len(rows), -1, dtype=np.int64)
+        class_of_row[inside] = number
         holds = np.ones(len(chosen), dtype=bool)
         for model in self.models:
             if not model.record_monotone:
-                holds &= model.holds(self.histogram(model.attribute, class_of_row, len(chosen)))
-        result[inside] = ~holds[group]
+                pairs = groups.base.sensitive[model.attribute]
+                holds &= model.holds(self.histogram(model.attribute, pairs, class_of_row, len(chosen)))
+        result[inside] = ~holds[number]
         return result
 
-    def histogram(self, attribute: str, class_of_row: Array, n_classes: int) -> Histogram:
-        """Sensitive values per class; rows of class -1 are left out."""
-        column = self.records.sensitive[attribute]
-        classes = class_of_row[column.rows]
+    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Array, n_classes: int) -> Histogram:
+        """Sensitive values per class of the rows that have these pairs; rows of class -1 are left out."""
+        classes = class_of_row[pairs.rows]
         inside = classes >= 0
-        return Histogram.of(classes[inside], column.values[inside], column.counts[inside], n_classes, column.reference)
+        reference = self.records.sensitive[attribute].reference
+        return Histogram.of(classes[inside], pairs.values[inside], pairs.counts[inside], n_classes, reference)

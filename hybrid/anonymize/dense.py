@@ -17,7 +17,6 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
-from hybrid.anonymize.threads import one_thread
 from hybrid.arrays import Array
 from hybrid.progress import Progress, silent
 
@@ -45,12 +44,11 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
     -------
     Solution or Nothing
     """
-    with one_thread():
-        run = Search(checker, loss, allowed)
-        if allowed == 0:
-            run.probe_pairs()
-        run.finish(progress)
-        return run.outcome()
+    run = Search(checker, loss, allowed)
+    if allowed == 0:
+        run.probe_pairs()
+    run.finish(progress)
+    return run.outcome()
 
 
 @dataclass
@@ -69,8 +67,7 @@ class Search:
 
     def __post_init__(self) -> None:
         lattice = self.checker.lattice
-        bounds = self.loss.initial().below(lattice.top)
-        self.bounds = np.array(np.broadcast_to(bounds, lattice.shape), order="C")
+        self.bounds = self.loss.initial().all(lattice.shape)
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
 
     @property
@@ -142,8 +139,7 @@ class Search:
         if found.n_suppressed == 0:
             self.bounds[at_or_above] = np.inf
         if found.n_certain > 0 or self.loss.above(found) > -np.inf:
-            region = self.bounds[at_or_below]
-            np.maximum(region, self.loss.below(found).below(node), out=region)
+            self.loss.below(found).lift(self.bounds, node, self.value)
             region = self.bounds[at_or_above]
             np.maximum(region, self.loss.above(found), out=region)
         self.bounds[node] = np.inf

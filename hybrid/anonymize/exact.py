@@ -33,7 +33,7 @@ def recode(task: Task, progress: Progress) -> Recoding:
         raise explain(task, solution)
     return Recoding(
         nodes=nodes_at(task.records, lattice, solution.node),
-        suppressed=solution.found.suppressed,
+        suppressed=solution.found.distinct(solution.found.suppressed),
         levels=dict(zip(task.records.names, lattice.levels(solution.node), strict=True)),
         score=solution.score,
         gap=solution.gap,

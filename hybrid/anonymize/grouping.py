@@ -51,57 +51,6 @@ def renumber(code: Array) -> tuple[Array, int]:
     return dense.reshape(-1).astype(np.int64, copy=False), len(distinct)
 
 
-class Tally:
-    """Sums per group, in a table that is kept and wiped, because fresh memory costs more than the sums."""
-
-    def __init__(self) -> None:
-        self._table = np.zeros(0, dtype=np.int64)
-
-    def totals(self, code: Array, size: int, weights: Array) -> Array:
-        """The sum of the weights of each row's group.
-
-        Parameters
-        ----------
-        code : numpy.ndarray, shape (n,), int64
-            Group codes below ``size``.
-        size : int
-            Bound of the codes.
-        weights : numpy.ndarray, shape (n,), int64
-            What to add up.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n,), int64
-        """
-        table = self._sized(size)
-        np.add.at(table, code, weights)
-        result: Array = table[code]
-        table[code] = 0
-        return result
-
-    def counts(self, code: Array, size: int, asked: Array) -> Array:
-        """How often each of the ``asked`` codes is among ``code``; shape (len(asked),), int64."""
-        table = self._sized(size)
-        np.add.at(table, code, 1)
-        result: Array = table[asked]
-        table[code] = 0
-        return result
-
-    def any(self, code: Array, size: int, rows: Array) -> Array:
-        """Whether a row's group holds one of these rows; shape (len(code),), bool."""
-        table = self._sized(size)
-        marked = code[rows]
-        table[marked] = 1
-        result: Array = table[code] > 0
-        table[marked] = 0
-        return result
-
-    def _sized(self, size: int) -> Array:
-        if size > len(self._table):
-            self._table = np.zeros(max(size, 2 * len(self._table)), dtype=np.int64)
-        return self._table
-
-
 def first_of_group(code: Array, size: int) -> tuple[Array, Array]:
     """Number groups by one representative row each.
 

@@ -100,6 +100,7 @@ class TopDown:
         self.hesitation = hesitation
         self.costs = loss.node_costs
         self.checker = task.checker(task.lattice)
+        self.pairs = self.checker.bases.whole.sensitive
         hierarchies = task.records.hierarchies
         self.nodes = np.stack([np.full(self.records.n_distinct, h.root, dtype=np.int32) for h in hierarchies])
         self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
@@ -155,7 +156,9 @@ class TopDown:
             class_of_row[rows] = number[classes]
             good = np.ones(int(enough.sum()), dtype=bool)
             for model in self.models:
-                good &= model.holds(self.checker.histogram(model.attribute, class_of_row, len(good)))
+                good &= model.holds(
+                    self.checker.histogram(model.attribute, self.pairs[model.attribute], class_of_row, len(good))
+                )
             enough[enough] = good
         result: Array = enough | (size == 0)
         return result
@@ -165,7 +168,7 @@ class TopDown:
         """How common a row's values are: the sum of the logarithms of their counts; shape (n_distinct,)."""
         familiarity = np.zeros(self.records.n_distinct)
         for at, leaves in enumerate(self.records.leaves):
-            familiarity += np.log(np.maximum(self.records.leaf_counts(at), 1))[leaves]
+            familiarity += np.log(np.maximum(self.records.leaf_counts[at], 1))[leaves]
         return familiarity
 
     @property

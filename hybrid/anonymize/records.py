@@ -84,10 +84,14 @@ class Records:
         """Names of the quasi-identifiers."""
         return [hierarchy.column for hierarchy in self.hierarchies]
 
-    def leaf_counts(self, at: int, weights: Array | None = None) -> Array:
-        """Sum of weights (default: records) per leaf of quasi-identifier ``at``; shape (n_leaves,), float64."""
-        weights = self.counts if weights is None else weights
-        return np.bincount(self.leaves[at], weights=weights, minlength=self.hierarchies[at].n_leaves)
+    @cached_property
+    def leaf_counts(self) -> list[Array]:
+        """Records per leaf of each quasi-identifier; each of shape (n_leaves,), float64."""
+        weights = self.counts.astype(np.float64)
+        return [
+            np.bincount(leaves, weights=weights, minlength=hierarchy.n_leaves)
+            for leaves, hierarchy in zip(self.leaves, self.hierarchies, strict=True)
+        ]
 
 
 def collect(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybrid.anonymize.bases import Bases
 from hybrid.anonymize.checker import Checker
 from hybrid.anonymize.lattice import Lattice
 from hybrid.anonymize.losses import Loss, build_loss
@@ -66,7 +67,7 @@ class Task:
 
     def checker(self, lattice: Lattice) -> Checker:
         """What finds violating classes at the nodes of a lattice."""
-        return Checker(self.records, lattice, self.options.k, self.population_k, self.models)
+        return Checker(self.options.k, self.population_k, self.models, Bases(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
         """What to minimize over a lattice."""

@@ -20,7 +20,6 @@ from hybrid.anonymize.losses import Loss
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.solution import Nothing, Solution
 from hybrid.anonymize.task import Task, prepare
-from hybrid.anonymize.threads import one_thread
 from hybrid.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.progress import Progress, silent
@@ -90,9 +89,8 @@ def tradeoff(
         if task.lattice.size > dense.LARGEST:
             found = [bestfirst.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
         else:
-            with one_thread():
-                family = _Family(at_k, loss, max(allowed.values()), family)
-                found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
+            family = _Family(at_k, loss, max(allowed.values()), family)
+            found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
         points += [_point(task, k, limit, one) for limit, one in zip(allowed, found, strict=True)]
     return points
 
@@ -157,7 +155,7 @@ class _Family(dense.Search):
         if found.n_certain > self.most or found.n_certain == self.checker.records.n_records:
             below[...] = np.inf
         elif 0 < found.n_certain <= self.allowed:
-            np.maximum(below, self.loss.below(found).below(node), out=below)
+            self.loss.below(found).lift(self.kept, node, np.inf)
         above = self.kept[tuple(slice(position, None) for position in node)]
         np.maximum(above, self.loss.above(found), out=above)
 

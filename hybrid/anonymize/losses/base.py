@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,41 +13,88 @@ from hybrid.anonymize.lattice import Node
 from hybrid.arrays import Array
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A lower bound for every node at or below some node.
+class Bound(Protocol):
+    """A lower bound for every node at or below some node."""
 
-    Parameters
-    ----------
-    terms : list of numpy.ndarray
-        For each axis a value per level; the bound of a node combines the values at its levels.
-    combine : callable
-        From one value (or broadcastable array) per axis to the bound; does not fall when a value rises.
-    """
+    def all(self, shape: Node) -> Array:
+        """Bounds of all nodes of a lattice of this shape, if the node is its top; shape ``shape``, float64."""
 
-    terms: list[Array]
-    combine: Callable[[Sequence[Array]], Array]
+    def lift(self, bounds: Array, node: Node, most: float) -> None:
+        """Raise the bounds of all nodes at or below ``node``, of those that are at most ``most``, in place.
 
-    @classmethod
-    def constant(cls, value: float, n_axes: int) -> Bound:
-        """The same bound for every node."""
-        return cls([np.zeros(0)] * n_axes, lambda _: np.asarray(value))
-
-    def below(self, node: Node) -> Array:
-        """Bounds of all nodes at or below ``node``; shape ``node + 1``, or () if constant."""
-        n = len(node)
-        pieces = [
-            term[: position + 1].reshape([-1 if axis == at else 1 for axis in range(n)])
-            for at, (term, position) in enumerate(zip(self.terms, node, strict=True))
-        ]
-        return np.asarray(self.combine(pieces))
+        ``bounds`` has one axis per column and is contiguous.
+        """
 
     def between(self, low: Node, high: Node) -> float:
         """The least bound of the nodes from ``low`` to ``high``."""
-        pieces = [
-            term[first : last + 1].min(initial=np.inf) for term, first, last in zip(self.terms, low, high, strict=True)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same bound for every node."""
+
+    value: float
+
+    def all(self, shape: Node) -> Array:
+        """See :class:`Bound`."""
+        return np.full(shape, self.value)
+
+    def lift(self, bounds: Array, node: Node, most: float) -> None:  # noqa: ARG002
+        """See :class:`Bound`."""
+        region = bounds[tuple(slice(0, position + 1) for position in node)]
+        np.maximum(region, self.value, out=region)
+
+    def between(self, low: Node, high: Node) -> float:  # noqa: ARG002
+        """See :class:`Bound`."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A bound that joins one term per column.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, float64
+        A term per position of each axis, one axis after the other.
+    starts : numpy.ndarray, shape (n_axes + 1,), int64
+        Where each axis starts in ``values``.
+    root : float
+        0: the terms are added up. Else: (product of (1 + term)) ^ root - 1.
+    """
+
+    values: Array
+    starts: Array
+    root: float
+
+    def all(self, shape: Node) -> Array:
+        """See :class:`Bound`."""
+        return self._rooted(self._joined([n - 1 for n in shape]))
+
+    def lift(self, bounds: Array, node: Node, most: float) -> None:
+        """See :class:`Bound`."""
+        region = bounds[tuple(slice(0, position + 1) for position in node)]
+        chosen = region <= most
+        region[chosen] = np.maximum(region[chosen], self._rooted(self._joined(node)[chosen]))
+
+    def _joined(self, node: Sequence[int]) -> Array:
+        """Products of (1 + term), or sums of terms, of all nodes at or below a node."""
+        joined = np.ones(1) if self.root else np.zeros(1)
+        for axis, last in enumerate(node):
+            terms = self.values[self.starts[axis] : self.starts[axis] + last + 1]
+            joined = joined[..., None] * (1 + terms) if self.root else joined[..., None] + terms
+        return joined[0]
+
+    def _rooted(self, joined: Array) -> Array:
+        return np.asarray(joined**self.root - 1) if self.root else joined
+
+    def between(self, low: Node, high: Node) -> float:
+        """See :class:`Bound`."""
+        first, last = self.starts[:-1] + low, self.starts[:-1] + high
+        least = np.minimum.reduceat(np.append(self.values, np.inf), np.stack([first, last + 1], axis=1).reshape(-1))[
+            ::2
         ]
-        return float(self.combine(pieces))
+        return float(np.prod(least + 1) ** self.root - 1 if self.root else least.sum())
 
 
 @dataclass(frozen=True)

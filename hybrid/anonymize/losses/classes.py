@@ -9,11 +9,41 @@ import numpy as np
 
 from hybrid.anonymize.checker import Found
 from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.losses.base import Bound, Score
+from hybrid.anonymize.losses.base import Constant, Score
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
 
 _UNDER = 1 - 1e-12
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """Bound on the average class size: no more classes than combinations of the nodes that occur, or distinct rows."""
+
+    n_records: int
+    n_distinct: int
+    occurring: Sequence[Array]
+    """Per axis: how many nodes occur on each level."""
+
+    def all(self, shape: Node) -> Array:
+        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        classes = np.ones(shape)
+        for axis, counts in enumerate(self.occurring):
+            classes *= counts.reshape([-1 if at == axis else 1 for at in range(len(shape))])
+            np.minimum(classes, self.n_distinct, out=classes)
+        return np.asarray(self.n_records / classes * _UNDER)
+
+    def lift(self, bounds: Array, node: Node, most: float) -> None:  # noqa: ARG002
+        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        region = tuple(slice(0, position + 1) for position in node)
+        np.maximum(bounds[region], self.all(bounds.shape)[region], out=bounds[region])
+
+    def between(self, low: Node, high: Node) -> float:  # noqa: ARG002
+        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        classes = 1.0
+        for counts, position in zip(self.occurring, low, strict=True):
+            classes = min(classes * counts[position], self.n_distinct)
+        return self.n_records / classes * _UNDER
 
 
 @dataclass(frozen=True)
@@ -28,29 +58,20 @@ class AverageClassSize:
     lattice: Lattice
     k: int
 
-    def initial(self) -> Bound:
+    def initial(self) -> Combinations:
         """No more classes than combinations of the nodes that occur, or than distinct rows."""
-        n, distinct = self.records.n_records, self.records.n_distinct
         occurring = []
-        for leaves, hierarchy, axis in zip(
-            self.records.leaves, self.records.hierarchies, self.lattice.axes, strict=True
+        for counts, hierarchy, axis in zip(
+            self.records.leaf_counts, self.records.hierarchies, self.lattice.axes, strict=True
         ):
-            present = hierarchy.node_of[np.unique(leaves)]
-            occurring.append(np.array([-float(len(np.unique(present[:, level]))) for level in axis]))
+            present = hierarchy.node_of[counts > 0]
+            occurring.append(np.array([float(len(np.unique(present[:, level]))) for level in axis]))
+        return Combinations(self.records.n_records, self.records.n_distinct, occurring)
 
-        def combine(fewer: Sequence[Array]) -> Array:
-            classes: Array = np.asarray(1.0)
-            for value in fewer:
-                classes = np.minimum(classes * -value, distinct)
-            return n / classes * _UNDER
-
-        return Bound(occurring, combine)
-
-    def below(self, found: Found) -> Bound:
+    def below(self, found: Found) -> Constant:
         """Every kept class of size s falls into at most s // k kept ones."""
-        kept = found.class_share * ~found.certain
-        most = float(kept @ (found.size_of_row // self.k))
-        return Bound.constant(self.records.n_records / (most + 1) * _UNDER, len(self.lattice.axes))
+        most = float((found.class_share * ~found.certain) @ (found.size_of_row // self.k))
+        return Constant(self.records.n_records / (most + 1) * _UNDER)
 
     def above(self, found: Found) -> float:
         """No more classes than here."""
@@ -73,13 +94,13 @@ class Discernibility:
     records: Records
     k: int
 
-    def initial(self) -> Bound:
+    def initial(self) -> Constant:
         """A record costs at least k; distinct rows only join."""
         n = self.records.n_records
         counts = self.records.counts.astype(np.float64)
         return self._constant(max(float(min(self.k, n) * n), float(counts @ counts)))
 
-    def below(self, found: Found) -> Bound:
+    def below(self, found: Found) -> Constant:
         """N per record that is certainly suppressed, at least k for the others."""
         n = self.records.n_records
         return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
@@ -90,9 +111,8 @@ class Discernibility:
 
     def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
         """Squares of the kept classes and N per suppressed record."""
-        counts = found.counts
-        kept = float((counts * ~found.suppressed) @ found.size_of_row)
+        kept = float((found.counts * ~found.suppressed) @ found.size_of_row)
         return Score(kept + float(found.n_suppressed) * self.records.n_records)
 
-    def _constant(self, value: float) -> Bound:
-        return Bound.constant(value * _UNDER, len(self.records.hierarchies))
+    def _constant(self, value: float) -> Constant:
+        return Constant(value * _UNDER)

@@ -30,7 +30,7 @@ import numpy as np
 
 from hybrid.anonymize.checker import Found
 from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.losses.base import Bound, Score
+from hybrid.anonymize.losses.base import Score, Terms
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
@@ -38,8 +38,6 @@ from hybrid.errors import ConfigError
 
 STEP = 1e-10
 """Terms are rounded down to multiples of this."""
-_MATRIX = 1 << 21
-"""Largest number of cells of the matrix that makes suppression sums one product."""
 
 
 def column_weights(options: LossOptions, names: Sequence[str]) -> Array:
@@ -72,7 +70,7 @@ def safe(terms: Array) -> Array:
 
 @dataclass(frozen=True)
 class Mean:
-    """How the terms of the columns are joined."""
+    """How the terms of the columns are joined. Terms of all columns and levels stand one column after the other."""
 
     records: Records
     lattice: Lattice
@@ -80,17 +78,34 @@ class Mean:
     mean: str
     """geometric, arithmetic or sum."""
 
-    def combine(self, values: Sequence[Array]) -> Array:
-        """One loss from one value (or broadcastable array) per column."""
+    def combine(self, values: Array) -> float:
+        """One loss from one value per column."""
+        weighted = self._scale * values
         if self.mean == "geometric":
-            product: Array = np.asarray(1.0)
-            for weight, value in zip(self.weights, values, strict=True):
-                product = product * (value * weight + 1)
-            return np.asarray(product ** (1 / len(values)) - 1)
-        total: Array = np.asarray(0.0)
-        for weight, value in zip(self.weights, values, strict=True):
-            total = total + value * weight
-        return np.asarray(total / len(values) if self.mean == "arithmetic" else total)
+            return float(np.prod(weighted + 1) ** (1 / len(values)) - 1)
+        return float(weighted.sum())
+
+    @cached_property
+    def _scale(self) -> Array:
+        """What the value of each column is multiplied with."""
+        scale: Array = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
+        return scale
+
+    @cached_property
+    def starts(self) -> Array:
+        """Where the terms of each column start; shape (n_qi + 1,)."""
+        return np.cumsum([0, *self.lattice.shape])
+
+    @cached_property
+    def column_of(self) -> Array:
+        """Column of each term."""
+        return np.repeat(np.arange(len(self.weights)), self.lattice.shape)
+
+    def bound(self, terms: Array) -> Terms:
+        """The bound made of :func:`safe` terms of all columns and levels, not weighted."""
+        return Terms(
+            terms * self._scale[self.column_of], self.starts, 1 / len(self.weights) if self.mean == "geometric" else 0.0
+        )
 
     def above(self, found: Found) -> float:  # noqa: ARG002
         """Nothing: a coarser node may suppress less."""
@@ -101,49 +116,56 @@ class Mean:
 class _ByRow(Mean):
     """Terms that depend on which rows are suppressed."""
 
-    _last: dict[int, tuple[Array, list[Array]]] = field(default_factory=dict, repr=False, kw_only=True)
+    _last: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False, kw_only=True)
 
-    def terms(self, suppressed: Array | None) -> list[Array]:
-        """Term of each column on each level, not yet rounded, given the suppressed records per distinct row."""
+    def terms(self, hidden: Array | None) -> Array:
+        """Terms, not yet rounded, given the suppressed records per leaf of all columns."""
         raise NotImplementedError
 
     @cached_property
-    def scales(self) -> Array:
-        """What a rounded term is multiplied with."""
+    def factors(self) -> Array:
+        """What the rounded terms of each column are multiplied with."""
         return np.ones(len(self.weights))
 
-    def initial(self) -> Bound:
+    def initial(self) -> Terms:
         """Nothing is suppressed."""
         return self._bound(self.terms(None))
 
-    def below(self, found: Found) -> Bound:
-        """The certainly suppressed rows are suppressed."""
-        return self._bound(self._remembered(found.certain_counts))
+    def below(self, found: Found) -> Terms:
+        """The certainly suppressed classes are suppressed."""
+        return self._bound(self._remembered(found, found.certain))
 
     def score(self, node: Node, found: Found) -> Score:
         """The loss of a node."""
-        terms = self._remembered(found.suppressed_counts) if found.n_suppressed else self.terms(None)
-        at_node = np.array([term[position] for term, position in zip(terms, node, strict=True)])
-        values = rounded(at_node) * self.scales
-        return Score(float(self.combine(list(values))), tuple(map(float, values)))
+        terms = self._remembered(found, found.suppressed)
+        values = rounded(terms[self.starts[:-1] + node]) * self.factors
+        return Score(self.combine(values), tuple(values.tolist()))
 
-    def _bound(self, terms: list[Array]) -> Bound:
-        return Bound([safe(term) * scale for term, scale in zip(terms, self.scales, strict=True)], self.combine)
+    def _bound(self, terms: Array) -> Terms:
+        return self.bound(safe(terms) * self.factors[self.column_of])
 
-    def _remembered(self, suppressed: Array) -> list[Array]:
-        """The terms, computed once when a node is both scored and bounded with the same rows."""
+    def _remembered(self, found: Found, suppressed: Array) -> Array:
+        """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
-            self._last[0] = suppressed, self.terms(suppressed)
+            hidden = self._per_leaf(found, suppressed) if suppressed.any() else None
+            self._last[0] = suppressed, self.terms(hidden)
         return self._last[0][1]
 
-    def _per_leaf(self, suppressed: Array) -> list[Array]:
-        """Suppressed records per leaf of each column."""
-        chosen = np.flatnonzero(suppressed)
-        counts = suppressed[chosen]
-        return [
-            np.bincount(leaves[chosen], weights=counts, minlength=hierarchy.n_leaves)
-            for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True)
-        ]
+    def _per_leaf(self, found: Found, suppressed: Array) -> Array:
+        """Records of the suppressed rows per leaf of all columns, one column after the other."""
+        chosen = np.flatnonzero(found.distinct(suppressed))
+        counts = found.groups.base.whole.counts[chosen]
+        return np.concatenate(
+            [
+                np.bincount(leaves[chosen], weights=counts, minlength=hierarchy.n_leaves)
+                for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True)
+            ]
+        )
+
+    @cached_property
+    def leaf_starts(self) -> Array:
+        """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
+        return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
 
 @dataclass(frozen=True)
@@ -156,11 +178,10 @@ class DomainShare(_ByRow):
     def node_costs(self) -> list[Array]:
         """What one cell at each node adds to v_j; one array of shape (n_nodes,) per column."""
         keep, _ = factors(self.gs_factor)
-        costs = []
-        for hierarchy, weight, (_, _, least) in zip(self.records.hierarchies, self.weights, self._parts, strict=True):
-            span = self.records.n_records - least
-            costs.append(weight * keep * hierarchy.share / span if span > 0 else np.zeros(hierarchy.n_nodes))
-        return costs
+        return [
+            weight * keep * hierarchy.share / span
+            for hierarchy, weight, span in zip(self.records.hierarchies, self.weights, self._span, strict=True)
+        ]
 
     def score_nodes(self, nodes: Array) -> Score:
         """The loss when every cell of every distinct row has its own node and none is suppressed.
@@ -171,53 +192,54 @@ class DomainShare(_ByRow):
             Node of each cell.
         """
         keep, _ = factors(self.gs_factor)
-        n = self.records.n_records
-        terms = []
-        for hierarchy, node, (_, _, least) in zip(self.records.hierarchies, nodes, self._parts, strict=True):
-            raw = keep * float(self.records.counts @ hierarchy.share[node])
-            terms.append((raw - least) / (n - least) if n - least > 1e-12 * n else 0.0)
-        values = rounded(np.array(terms))
-        return Score(float(self.combine(list(values))), tuple(map(float, values)))
+        shares = zip(self.records.hierarchies, nodes, strict=True)
+        raw = np.array([keep * float(self.records.counts @ hierarchy.share[node]) for hierarchy, node in shares])
+        values = rounded((raw - self._least) / self._span)
+        return Score(self.combine(values), tuple(values.tolist()))
 
-    def terms(self, suppressed: Array | None) -> list[Array]:
+    def terms(self, hidden: Array | None) -> Array:
         """v_j per level, not yet rounded."""
-        n = self.records.n_records
-        added = None if suppressed is None else self._added(suppressed)
-        terms = []
-        for at, (raw, _, least) in enumerate(self._parts):
-            total = raw if added is None else raw + added[at]
-            terms.append((total - least) / (n - least) if n - least > 1e-12 * n else np.zeros(len(total)))
+        total = self._raw
+        if hidden is not None:
+            counts = np.split(hidden, self.leaf_starts[1:-1])
+            total = total + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
+        terms: Array = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
 
-    def _added(self, suppressed: Array) -> list[Array]:
-        """What suppressing these records adds to the raw loss of each column on each level."""
-        if self._more_per_row is None:
-            return [hidden @ more for hidden, (_, more, _) in zip(self._per_leaf(suppressed), self._parts, strict=True)]
-        sums = self._more_per_row @ suppressed
-        ends = np.cumsum([len(axis) for axis in self.lattice.axes])
-        return np.split(sums, ends[:-1])
+    @cached_property
+    def _shares(self) -> list[Array]:
+        """Share of each leaf on each level, for each column."""
+        columns = zip(self.records.hierarchies, self.lattice.axes, strict=True)
+        return [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
 
     @cached_property
-    def _more_per_row(self) -> Array | None:
-        """What suppressing each distinct row adds, shape (levels of all columns, n_distinct); None if too large."""
-        if sum(self.lattice.shape) * self.records.n_distinct > _MATRIX:
-            return None
-        parts = zip(self._parts, self.records.leaves, strict=True)
-        matrix: Array = np.concatenate([np.ascontiguousarray(more.T)[:, leaves] for (_, more, _), leaves in parts])
-        return matrix
+    def _raw(self) -> Array:
+        """Raw loss per column and level when nothing is suppressed."""
+        keep, _ = factors(self.gs_factor)
+        columns = zip(self.records.leaf_counts, self._shares, strict=True)
+        return np.concatenate([keep * (counts @ share) for counts, share in columns])
 
     @cached_property
-    def _parts(self) -> list[tuple[Array, Array, float]]:
-        """Per column: raw loss per level, what suppressing a record of each leaf adds per level, and m."""
+    def _more(self) -> list[Array]:
+        """What suppressing a record adds; one array of shape (n_leaves, n_levels) per column."""
         keep, drop = factors(self.gs_factor)
-        parts = []
-        for at, hierarchy in enumerate(self.records.hierarchies):
-            share = hierarchy.share[hierarchy.node_of]
-            raw = keep * (self.records.leaf_counts(at) @ share)
-            more = share + drop * (1 - share) - keep * share
-            levels = self.lattice.axes[at]
-            parts.append((raw[levels], np.ascontiguousarray(more[:, levels]), float(raw[0])))
-        return parts
+        return [share + drop * (1 - share) - keep * share for share in self._shares]
+
+    @cached_property
+    def _least(self) -> Array:
+        """The least raw loss of each column, ``m`` in the formulas."""
+        keep, _ = factors(self.gs_factor)
+        columns = zip(self.records.leaf_counts, self.records.hierarchies, strict=True)
+        return np.array(
+            [keep * float(counts @ hierarchy.share[hierarchy.node_of[:, 0]]) for counts, hierarchy in columns]
+        )
+
+    @cached_property
+    def _span(self) -> Array:
+        """N - m of each column; infinite where nothing can be lost."""
+        n = self.records.n_records
+        span = n - self._least
+        return np.where(span > 1e-12 * n, span, np.inf)
 
 
 @dataclass(frozen=True)
@@ -227,34 +249,50 @@ class Entropy(_ByRow):
     normalized: bool = False
 
     @cached_property
-    def scales(self) -> Array:
+    def factors(self) -> Array:
         """1 / the bits of the column itself if normalized."""
         if not self.normalized:
             return np.ones(len(self.weights))
-        own = [_code_length(self.records.leaf_counts(at)) for at in range(len(self.weights))]
-        return np.array([1 / bits if bits > 0 else 0.0 for bits in own])
-
-    def terms(self, suppressed: Array | None) -> list[Array]:
-        """Bits lost per level, not yet rounded or normalized."""
-        if suppressed is None:
-            return self._kept
-        terms = []
-        for at, (kept, counts) in enumerate(zip(self._kept, self._per_leaf(suppressed), strict=True)):
-            node_of = self.records.hierarchies[at].node_of
-            lost = [_code_length(np.bincount(node_of[:, level], counts)) for level in self.lattice.axes[at]]
-            terms.append(kept + np.array(lost))
-        return terms
+        return np.array([1 / bits if bits > 0 else 0.0 for bits in self._own])
 
     @cached_property
-    def _kept(self) -> list[Array]:
-        kept = []
-        for at, hierarchy in enumerate(self.records.hierarchies):
-            counts = self.records.leaf_counts(at)
-            total = _code_length(counts)
-            levels = self.lattice.axes[at]
-            left = [_code_length(np.bincount(hierarchy.node_of[:, level], counts)) for level in levels]
-            kept.append(total - np.array(left))
+    def _own(self) -> list[float]:
+        """Bits of each column."""
+        return [_code_length(counts) for counts in self.records.leaf_counts]
+
+    def terms(self, hidden: Array | None) -> Array:
+        """Bits lost per level, not yet rounded or normalized."""
+        kept = self._kept
+        return kept if hidden is None else kept + self._code_lengths(hidden)
+
+    @cached_property
+    def _kept(self) -> Array:
+        left = self._code_lengths(np.concatenate(self.records.leaf_counts))
+        kept: Array = np.array(self._own)[self.column_of] - left
         return kept
+
+    def _code_lengths(self, counts: Array) -> Array:
+        """Bits to tell the nodes of all records, per column and level, given records per leaf of all columns."""
+        leaf, node, starts = self._nodes
+        sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
+        columns = np.add.reduceat(counts, self.leaf_starts[:-1])
+        total = np.repeat(np.maximum(columns, 1)[self.column_of], np.diff(starts))
+        lengths: Array = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
+        return lengths
+
+    @cached_property
+    def _nodes(self) -> tuple[Array, Array, Array]:
+        """Each leaf on each level of its column, the number of its node there, and where the levels' nodes start."""
+        leaf, node, starts = [], [], [0]
+        for first, hierarchy, levels in zip(
+            self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
+        ):
+            for level in levels:
+                distinct, number = np.unique(hierarchy.node_of[:, level], return_inverse=True)
+                leaf.append(first + np.arange(hierarchy.n_leaves))
+                node.append(starts[-1] + number.reshape(-1))
+                starts.append(starts[-1] + len(distinct))
+        return np.concatenate(leaf), np.concatenate(node), np.array(starts)
 
 
 def _code_length(counts: Array) -> float:
@@ -291,13 +329,13 @@ class Precision(Mean):
         for hierarchy, node in zip(self.records.hierarchies, nodes, strict=True):
             heights = hierarchy.level_of()[node] / max(hierarchy.n_levels - 1, 1)
             values.append(keep * float(self.records.counts @ heights) / self.records.n_records)
-        return Score(float(self.combine([np.asarray(value) for value in values])), tuple(values))
+        return Score(self.combine(np.array(values)), tuple(values))
 
-    def initial(self) -> Bound:
+    def initial(self) -> Terms:
         """Heights alone."""
         return self._bound(0)
 
-    def below(self, found: Found) -> Bound:
+    def below(self, found: Found) -> Terms:
         """The certainly suppressed records count as such."""
         return self._bound(found.n_certain)
 
@@ -305,19 +343,16 @@ class Precision(Mean):
         """The loss of a node."""
         keep, drop = factors(self.gs_factor)
         share = found.n_suppressed / self.records.n_records
-        heights = [height[position] for height, position in zip(self._heights, node, strict=True)]
-        values = [(1 - share) * keep * height + share * drop for height in heights]
-        return Score(float(self.combine(values)), tuple(map(float, values)))
+        values = (1 - share) * keep * self._heights[self.starts[:-1] + node] + share * drop
+        return Score(self.combine(values), tuple(values.tolist()))
 
-    def _bound(self, n_suppressed: int) -> Bound:
+    def _bound(self, n_suppressed: int) -> Terms:
         keep, drop = factors(self.gs_factor)
         share = n_suppressed / self.records.n_records
-        terms = [(1 - share) * np.minimum(keep * height, drop) + share * drop for height in self._heights]
-        return Bound([safe(term) for term in terms], self.combine)
+        return self.bound(safe((1 - share) * np.minimum(keep * self._heights, drop) + share * drop))
 
     @cached_property
-    def _heights(self) -> list[Array]:
-        return [
-            axis / max(hierarchy.n_levels - 1, 1)
-            for axis, hierarchy in zip(self.lattice.axes, self.records.hierarchies, strict=True)
-        ]
+    def _heights(self) -> Array:
+        """Height of each level in its hierarchy, 0..1, one column after the other."""
+        columns = zip(self.lattice.axes, self.records.hierarchies, strict=True)
+        return np.concatenate([axis / max(hierarchy.n_levels - 1, 1) for axis, hierarchy in columns])

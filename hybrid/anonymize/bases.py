@@ -1,0 +1,222 @@
+"""Tables that are already grouped on some columns, from which coarser nodes are grouped at less cost."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.grouping import first_of_group
+from hybrid.anonymize.lattice import Lattice, Node
+from hybrid.anonymize.records import Records
+from hybrid.arrays import Array
+
+_GROUPED = 2
+"""Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""
+_KEPT = 1 << 22
+"""Rows of all kept tables together, counted as distinct rows of the whole table each."""
+_BOUND = 1 << 62
+"""Codes stay below this."""
+_SPARSE = 16
+"""Class numbers may have holes: counting in a table of so many places per row is faster than numbering them anew."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Values of one sensitive column in the rows of a base: its combinations of row and value, and their counts."""
+
+    rows: Array
+    values: Array
+    counts: Array
+
+
+@dataclass(frozen=True)
+class Base:
+    """The records grouped at a node, for checking any node at or above it.
+
+    Parameters
+    ----------
+    leaves : numpy.ndarray, shape (n_qi, n), int32
+        Leaves of some record of each row: of each group of records.
+    counts : numpy.ndarray, shape (n,), float64
+        Records per row.
+    population : numpy.ndarray, shape (n,), float64, or None
+        People of the population per row.
+    sensitive : mapping of str to Pairs
+        Sensitive values per row.
+    parent : Base or None
+        The finer base that this one was made from; None: its rows are the distinct rows.
+    row_of : numpy.ndarray, shape (n of the parent or of the distinct rows,), int64
+        Row here of each row of the parent.
+    """
+
+    leaves: Array
+    counts: Array
+    population: Array | None
+    sensitive: Mapping[str, Pairs]
+    parent: Base | None
+    row_of: Array
+    _columns: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False)
+    _richness: dict[str, Array] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def of_distinct(self) -> Array:
+        """Row here of each distinct row; shape (n_distinct,), int64."""
+        return self.row_of if self.parent is None else self.row_of[self.parent.of_distinct]
+
+    @property
+    def whole(self) -> Base:
+        """The distinct rows that this base was made from."""
+        return self if self.parent is None else self.parent.whole
+
+    def column(self, at: int, position: int, number_of: Array) -> Array:
+        """Number of each row's node in one column and position, given that of each leaf; kept."""
+        if (at, position) not in self._columns:
+            self._columns[at, position] = number_of[self.leaves[at]]
+        return self._columns[at, position]
+
+    def richness(self, attribute: str) -> Array:
+        """Number of different sensitive values in each row; shape (n,), int64."""
+        if attribute not in self._richness:
+            self._richness[attribute] = np.bincount(self.sensitive[attribute].rows, minlength=len(self))
+        return self._richness[attribute]
+
+
+class Bases:
+    """Bases of one table, made when they are asked for; the latest are kept.
+
+    Parameters
+    ----------
+    records : Records
+        The table.
+    lattice : Lattice
+        Nodes are positions in it.
+    """
+
+    def __init__(self, records: Records, lattice: Lattice) -> None:
+        self.records, self.lattice = records, lattice
+        self._kept: OrderedDict[Node, Base] = OrderedDict()
+        self._numbers: dict[tuple[int, int], tuple[Array, int]] = {}
+
+    def _number_of(self, column: int, position: int) -> tuple[Array, int]:
+        """Number of each leaf's node in one column and position, without holes in this table, and how many."""
+        if (column, position) not in self._numbers:
+            hierarchy = self.records.hierarchies[column]
+            node_of = hierarchy.node_of[:, self.lattice.axes[column][position]]
+            occurs = np.zeros(hierarchy.n_nodes, dtype=np.int64)
+            occurs[node_of[self.occurring[column]]] = 1
+            numbers = np.cumsum(occurs) - 1
+            self._numbers[column, position] = numbers[node_of], int(numbers[-1]) + 1
+        return self._numbers[column, position]
+
+    @cached_property
+    def occurring(self) -> list[Array]:
+        """Which leaves of each column occur in the table or its population."""
+        occurring = []
+        for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True):
+            occurs = np.zeros(hierarchy.n_leaves, dtype=bool)
+            occurs[leaves] = True
+            occurring.append(occurs)
+        return occurring
+
+    @cached_property
+    def whole(self) -> Base:
+        """The distinct rows."""
+        records = self.records
+        return Base(
+            leaves=records.leaves,
+            counts=records.counts.astype(np.float64),
+            population=None if records.population is None else records.population.astype(np.float64),
+            sensitive={name: Pairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()},
+            parent=None,
+            row_of=np.arange(records.n_distinct),
+        )
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """Columns, the most diverse first: generalizing those joins most rows."""
+        diversity = []
+        for counts in self.records.leaf_counts:
+            share = counts[counts > 0] / max(counts.sum(), 1)
+            diversity.append(float(share @ np.log(share)))
+        return list(np.argsort(diversity, kind="stable"))
+
+    def below(self, node: Node) -> Base:
+        """A base at or below a node: the most diverse columns are as there, the others as they came."""
+        base, low = self.whole, list(self.lattice.bottom)
+        for column in self._order[:_GROUPED]:
+            if node[column] > 0:
+                low[column] = node[column]
+                base = self._coarser(base, tuple(low))
+        return base
+
+    def _coarser(self, base: Base, low: Node) -> Base:
+        """The base at ``low``, made from a finer one unless it is kept."""
+        if low in self._kept:
+            self._kept.move_to_end(low)
+            return self._kept[low]
+        made = self._kept[low] = self._grouped(base, low)
+        while len(self._kept) > max(2, _KEPT // self.records.n_distinct):
+            self._kept.popitem(last=False)
+        return made
+
+    def _grouped(self, base: Base, low: Node) -> Base:
+        row_of, first = first_of_group(*self.classes(base, low))
+        n = len(first)
+        return Base(
+            leaves=base.leaves[:, first],
+            counts=np.bincount(row_of, base.counts, n),
+            population=None if base.population is None else np.bincount(row_of, base.population, n),
+            sensitive={
+                name: _joined(pairs, row_of, self.records.sensitive[name].n_values)
+                for name, pairs in base.sensitive.items()
+            },
+            parent=base,
+            row_of=row_of,
+        )
+
+    def classes(self, base: Base, node: Node) -> tuple[Array, int]:
+        """Group a base at a node at or above it.
+
+        Returns
+        -------
+        class_of : numpy.ndarray, shape (len(base),), int64
+            Class number of each row of the base.
+        bound : int
+            Numbers are smaller than this; at most :data:`_SPARSE` times the number of rows, or 1024.
+        """
+        code = np.zeros(len(base), dtype=np.int64)
+        bound = 1
+        for column, position in enumerate(node):
+            number_of, size = self._number_of(column, position)
+            if size == 1:
+                continue
+            if bound * size > _BOUND:
+                code, bound = _numbered(code)
+            code += (
+                base.column(column, position, number_of) * bound
+                if bound > 1
+                else base.column(column, position, number_of)
+            )
+            bound *= size
+        return (code, bound) if bound <= max(_SPARSE * len(base), 1024) else _numbered(code)
+
+
+def _numbered(code: Array) -> tuple[Array, int]:
+    """Codes as 0..n-1 in the order of their first occurrences, and n."""
+    numbers, distinct = pd.factorize(code)
+    return np.asarray(numbers, dtype=np.int64), len(distinct)
+
+
+def _joined(pairs: Pairs, row_of: Array, n_values: int) -> Pairs:
+    """The pairs of the rows that rows become."""
+    numbers, cells = pd.factorize(row_of[pairs.rows] * n_values + pairs.values)
+    counts = np.bincount(numbers, weights=pairs.counts).astype(np.int64)
+    return Pairs(cells // n_values, cells % n_values, counts)
