@@ -42,7 +42,7 @@ def verify_classes(
     Raises
     ------
     VerificationError
-        As there.
+        As there; and the classes have other sizes than was decided.
     """
     n_qi = len(task.records.names)
     labels = written.columns[:n_qi]
@@ -75,6 +75,8 @@ def _shape_failures(task: Task, recoding: Recoding, sizes: Array) -> list[str]:
     left_out = records.n_records - int(sizes.sum())
     if left_out != int(records.counts @ recoding.suppressed):
         failures.append("records were lost or added")
+    if not np.array_equal(np.sort(sizes), np.sort(_decided_sizes(task, recoding))):
+        failures.append("the classes are not those that were decided on")
     if left_out > task.allowed:
         failures.append(f"{left_out} records are left out, {task.allowed} were allowed")
     if sizes.min(initial=records.n_records) < task.options.k:
@@ -85,11 +87,21 @@ def _shape_failures(task: Task, recoding: Recoding, sizes: Array) -> list[str]:
     return failures
 
 
+def _codes(task: Task, recoding: Recoding) -> Array:
+    """A code for the labels of each distinct row; shape (n_distinct,), int64."""
+    return pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in task.records.hierarchies])[0]
+
+
+def _decided_sizes(task: Task, recoding: Recoding) -> Array:
+    released = ~recoding.suppressed & (task.records.counts > 0)
+    return add_up(_codes(task, recoding)[released], task.records.counts[released])[1]
+
+
 def _people(task: Task, recoding: Recoding) -> Reached:
     """k-map: people of the population whose quasi-identifiers were given the labels of each released class."""
     records = task.records
     assert records.population is not None
-    code, _ = pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in records.hierarchies])
+    code = _codes(task, recoding)
     distinct, people = add_up(code, records.population)
     released = code[~recoding.suppressed & (records.counts > 0)]
     least = int(people[np.searchsorted(distinct, released)].min())
