@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid import store as store_module
 from hybrid.errors import OutputError
 from hybrid.fingerprint import fingerprint
 from hybrid.store import Store
+from hybrid.store import local as store_module
 
 KEY = fingerprint("inputs")
 

@@ -1,4 +1,4 @@
-"""Results of stages, kept by content: same inputs, options and code are not computed twice.
+"""A store in a folder of this machine.
 
 One entry is one folder ``<stage>-<fingerprint>`` with the pickled result and a small JSON file about it. It is
 filled under a temporary name and renamed, so it exists wholly or not; a kernel lock per fingerprint lets two
@@ -18,17 +18,16 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from hybrid.errors import OutputError
-from hybrid.fingerprint import code_version, fingerprint, library_versions
 from hybrid.locks import locked, locked_if_free
-
-__all__ = ["Store", "StoreEntry", "code_version", "fingerprint", "library_versions"]
+from hybrid.store.cipher import Cipher
+from hybrid.store.entry import StoreEntry, own_seconds
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,23 +36,9 @@ RESULT = "result.pickle"
 ABOUT = "entry.json"
 LOCKS = ".locks"
 TEMPORARY = ".tmp-"
+UNFINISHED = ".unfinished-"
 _ENTRY = re.compile(r"[A-Za-z0-9_.-]+-[0-9a-f]{16,}")
 _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
-
-
-@dataclass(frozen=True)
-class StoreEntry:
-    """One kept result."""
-
-    stage: str
-    key: str
-    created: str
-    """UTC, ISO 8601."""
-    seconds: float
-    """What computing it took."""
-    n_bytes: int
-    sha256: str
-    """Of the pickled result."""
 
 
 class Store:
@@ -64,10 +49,13 @@ class Store:
     path : Path or None
         A folder of the private zone, made with mode 0700 when first needed. None: every result is computed and
         nothing is kept.
+    cipher : Cipher, optional
+        Encrypts what is kept, and the names under which it is kept.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, cipher: Cipher | None = None) -> None:
         self.path = path
+        self.cipher = cipher
 
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
         """The kept result, or that of ``compute``, which is then kept.
@@ -90,7 +78,8 @@ class Store:
         Raises
         ------
         OutputError
-            The store cannot be made, or does not belong to the user who runs this, or others may write to it.
+            The store cannot be made, or does not belong to the user who runs this, or others may write to it, or it
+            is encrypted under another key.
         """
         if self.path is None:
             return compute()
@@ -99,13 +88,31 @@ class Store:
             _sweep(self.path, folder.name)
             if folder.is_dir():
                 try:
-                    return _read(folder)  # type: ignore[no-any-return]
+                    return self._read(folder)  # type: ignore[no-any-return]
                 except _Damaged as damage:
                     logger.warning("the kept result of stage %s is damaged (%s): computing it again", stage, damage)
-            start = time.perf_counter()
-            result = compute()
-            self._keep(folder, stage, key, result, time.perf_counter() - start)
+            with own_seconds() as seconds:
+                result = compute()
+            self._keep(folder, stage, result, seconds())
             return result
+
+    def entry(self, stage: str, key: str) -> StoreEntry | None:
+        """What is known about a kept result; None if there is none."""
+        return None if self.path is None else _about(self.path / self._name(stage, key))
+
+    def unfinished(self, stage: str, key: str) -> Path | None:
+        """A private folder for what an interrupted computation wants to find when it is started again.
+
+        To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
+        result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
+        """
+        if self.path is None or self.cipher is not None:
+            return None
+        folder = self._folder(self.path, stage, key)
+        workplace = folder.with_name(f"{UNFINISHED}{folder.name}")
+        make_private(workplace)
+        _refuse_foreign(workplace.lstat(), workplace)
+        return workplace
 
     def entries(self) -> list[StoreEntry]:
         """What is kept, oldest first; damaged entries are left out."""
@@ -133,6 +140,9 @@ class Store:
                 if not free:
                     continue
                 _sweep(self.path, folder.name)
+                workplace = folder.with_name(f"{UNFINISHED}{folder.name}")
+                if workplace.is_dir() and workplace.stat().st_mtime <= oldest:
+                    shutil.rmtree(workplace)
                 if folder.is_dir() and (folder.stat().st_mtime <= oldest or _about(folder) is None):
                     _remove(folder)
                     removed += 1
@@ -143,29 +153,52 @@ class Store:
     def _folder(self, path: Path, stage: str, key: str) -> Path:
         if not _ENTRY.fullmatch(f"{stage}-{key}") or stage.startswith("."):
             raise ValueError("stage must be a plain name and key a fingerprint")
+        name = self._name(stage, key)
         try:
             make_private(path)
             _refuse_foreign(path.stat(), path)
             (path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{path}: the store cannot be made ({error.strerror})", mend="choose another") from None
-        return path / f"{stage}-{key}"
+        return path / name
 
-    def _keep(self, folder: Path, stage: str, key: str, result: object, seconds: float) -> None:
+    def _name(self, stage: str, key: str) -> str:
+        return f"{stage}-{key if self.cipher is None else self.cipher.name(key)}"
+
+    def _keep(self, folder: Path, stage: str, result: object, seconds: float) -> None:
         try:
             temporary = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}{folder.name}-", dir=folder.parent))
-            digest, n_bytes = _write_pickle(temporary / RESULT, result)
+            digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher)
             now = datetime.now(UTC).isoformat(timespec="microseconds")
-            entry = StoreEntry(stage, key, now, round(seconds, 3), n_bytes, digest)
+            name = folder.name.removeprefix(f"{stage}-")
+            entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
             with _created(temporary / ABOUT) as stream:
                 stream.write(json.dumps(asdict(entry)).encode())
             if folder.is_dir():
                 _remove(folder)
             temporary.rename(folder)
+            shutil.rmtree(folder.with_name(f"{UNFINISHED}{folder.name}"), ignore_errors=True)
         except OSError as error:
             logger.warning("the result of stage %s was computed but not kept (%s)", stage, error.strerror)
         finally:
             _sweep(folder.parent, folder.name)
+
+    def _read(self, folder: Path) -> Any:
+        entry = _about(folder)
+        if entry is None:
+            raise _Damaged(f"no readable {ABOUT}")
+        try:
+            with _opened(folder / RESULT) as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() != entry.sha256:
+                    raise _Damaged("the content has changed")
+                stream.seek(0)
+                result = pickle.load(stream) if self.cipher is None else self.cipher.load(stream.read(), self.path)
+        except FileNotFoundError:
+            raise _Damaged(f"no {RESULT}") from None
+        except _UNREADABLE as error:
+            raise _Damaged(type(error).__name__) from None
+        os.utime(folder)
+        return result
 
     def _folders(self) -> Iterator[Path]:
         if self.path is not None and self.path.is_dir():
@@ -173,10 +206,11 @@ class Store:
             yield from (path for path in self.path.iterdir() if path.name[0] != "." and _ENTRY.fullmatch(path.name))
 
     def _locks(self) -> list[Path]:
-        """The lock of every entry, leftover temporary and computation."""
+        """The lock of every entry, leftover temporary, unfinished work and computation."""
         assert self.path is not None
         names = {path.stem for path in (self.path / LOCKS).glob("*.lock")} | {path.name for path in self._folders()}
         names |= {path.name[len(TEMPORARY) :].rpartition("-")[0] for path in self.path.glob(f"{TEMPORARY}*")}
+        names |= {path.name[len(UNFINISHED) :] for path in self.path.glob(f"{UNFINISHED}*")}
         (self.path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         return [self.path / LOCKS / f"{name}.lock" for name in sorted(names) if name]
 
@@ -190,24 +224,6 @@ def make_private(folder: Path) -> None:
 
 class _Damaged(Exception):
     """An entry is not what was written."""
-
-
-def _read(folder: Path) -> Any:
-    entry = _about(folder)
-    if entry is None:
-        raise _Damaged(f"no readable {ABOUT}")
-    try:
-        with _opened(folder / RESULT) as stream:
-            if hashlib.file_digest(stream, "sha256").hexdigest() != entry.sha256:
-                raise _Damaged("the content has changed")
-            stream.seek(0)
-            result = pickle.load(stream)
-    except FileNotFoundError:
-        raise _Damaged(f"no {RESULT}") from None
-    except _UNREADABLE as error:
-        raise _Damaged(type(error).__name__) from None
-    os.utime(folder)
-    return result
 
 
 def _about(folder: Path) -> StoreEntry | None:
@@ -263,10 +279,13 @@ class _HashingWriter:
         return self.stream.write(data)
 
 
-def _write_pickle(path: Path, result: object) -> tuple[str, int]:
+def _write_pickle(path: Path, result: object, cipher: Cipher | None) -> tuple[str, int]:
     with _created(path) as stream:
         writer = _HashingWriter(stream)
-        pickle.dump(result, writer, protocol=5)
+        if cipher is None:
+            pickle.dump(result, writer, protocol=5)
+        else:
+            writer.write(cipher.dump(result))
     return writer.sha256.hexdigest(), writer.n_bytes
 
 

@@ -1,0 +1,18 @@
+"""Results of stages, kept by content: same inputs, options and code are not computed twice."""
+
+from hybrid.fingerprint import code_version, fingerprint, library_versions
+from hybrid.store.entry import StoreEntry
+from hybrid.store.local import Store, make_private
+from hybrid.store.opened import MEMORY, StorePlace, memory_store
+
+__all__ = [
+    "MEMORY",
+    "Store",
+    "StoreEntry",
+    "StorePlace",
+    "code_version",
+    "fingerprint",
+    "library_versions",
+    "make_private",
+    "memory_store",
+]

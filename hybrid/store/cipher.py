@@ -1,0 +1,89 @@
+"""Encryption of what a store keeps, under a key that is never written anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import pickle
+from typing import Any
+
+from hybrid.errors import ConfigError, MissingExtraError, OutputError
+
+KEY_VARIABLE = "HYBRID_STORE_KEY"
+"""The environment variable that holds the key."""
+
+
+class Cipher:
+    """Fernet (AES-128 in CBC mode, authenticated by HMAC-SHA256): what others wrote or changed is never unpickled.
+
+    Parameters
+    ----------
+    key : str
+        32 random bytes in URL-safe base64, as :func:`new_key` makes them.
+
+    Raises
+    ------
+    ConfigError
+        This is no such key.
+    MissingExtraError
+        The package ``cryptography`` is not installed.
+    """
+
+    def __init__(self, key: str) -> None:
+        try:
+            self._fernet = _fernet()(key)
+        except ValueError:
+            raise ConfigError(
+                "the store's key is not 32 bytes in URL-safe base64", mend=f"{KEY_VARIABLE}=$(hybrid store key)"
+            ) from None
+        self._key = key.encode()
+
+    def name(self, fingerprint: str) -> str:
+        """A name that only holders of the key can tell from a fingerprint, so that nobody can confirm a guess."""
+        return hmac.new(self._key, fingerprint.encode(), hashlib.sha256).hexdigest()
+
+    def dump(self, value: object) -> bytes:
+        """The pickled value, encrypted."""
+        token: bytes = self._fernet.encrypt(pickle.dumps(value, protocol=5))
+        return token
+
+    def load(self, token: bytes, where: object) -> Any:
+        """The value that :meth:`dump` encrypted.
+
+        Raises
+        ------
+        OutputError
+            It was encrypted under another key, or by nobody who has it.
+        """
+        from cryptography.fernet import InvalidToken
+
+        try:
+            content = self._fernet.decrypt(token)
+        except InvalidToken:
+            raise OutputError(
+                f"{where}: a kept result was not encrypted under this key",
+                mend=f"set {KEY_VARIABLE} to the key of this store, or choose another store",
+            ) from None
+        return pickle.loads(content)
+
+
+def new_key() -> str:
+    """A fresh key."""
+    key: bytes = _fernet().generate_key()
+    return key.decode()
+
+
+def key_of_environment() -> str | None:
+    """The key that the environment holds; None if there is none."""
+    return os.environ.get(KEY_VARIABLE) or None
+
+
+def _fernet() -> Any:
+    try:
+        from cryptography.fernet import Fernet
+    except ImportError:
+        raise MissingExtraError(
+            "an encrypted store needs the package cryptography", mend="pip install 'hybrid-release[store]'"
+        ) from None
+    return Fernet

@@ -1,0 +1,79 @@
+"""Open a store from what users write: a folder, an address, or the word memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hybrid.errors import ConfigError
+from hybrid.store.cipher import KEY_VARIABLE, Cipher, key_of_environment, new_key
+from hybrid.store.local import Store, make_private
+from hybrid.store.shared import SharedStore
+
+MEMORY = "memory"
+MEMORY_FOLDER = Path("/dev/shm")
+_PREFIX = "hybrid-store-"
+
+
+@dataclass(frozen=True)
+class StorePlace:
+    """Where a store is, in a form that travels to other processes."""
+
+    place: str
+    """A folder, or an address with ``://``."""
+    key: str | None = field(default=None, repr=False)
+    """What it is encrypted with; None: the key of the environment, if there is one."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is an address that other machines reach."""
+        return "://" in self.place
+
+    def open(self) -> Store:
+        """The store.
+
+        Raises
+        ------
+        ConfigError
+            An address without a key: nothing there can tell who wrote a file.
+        """
+        key = self.key or key_of_environment()
+        cipher = None if key is None else Cipher(key)
+        if not self.is_shared:
+            return Store(Path(self.place).expanduser(), cipher)
+        if cipher is None:
+            raise ConfigError(
+                f"{self.place}: a store at an address is always encrypted, and there is no key",
+                mend=f"set {KEY_VARIABLE} to the same key on every machine (hybrid store key makes one)",
+            )
+        return SharedStore(self.place, cipher)
+
+
+@contextmanager
+def memory_store() -> Iterator[StorePlace]:
+    """A store that is gone with the block.
+
+    It is in main memory where the system offers a folder there, and always encrypted under a key that exists only
+    in this process and those it starts.
+    """
+    home = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+    _sweep(home)
+    folder = home / f"{_PREFIX}{os.getuid()}-{os.getpid()}"
+    make_private(folder)
+    try:
+        yield StorePlace(str(folder), new_key())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(home: Path) -> None:
+    """Remove what killed processes left: nobody has their keys."""
+    for folder in home.glob(f"{_PREFIX}{os.getuid()}-*"):
+        process = folder.name.rpartition("-")[2]
+        if not Path(f"/proc/{process}").exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,159 @@
+"""A store that many machines share, on any file system that fsspec knows: s3://, gs://, sftp://, file:// ..."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from hybrid.errors import ConfigError, MissingExtraError, OutputError
+from hybrid.store.cipher import Cipher
+from hybrid.store.entry import StoreEntry, own_seconds
+from hybrid.store.local import Store
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+TEMPORARY = ".tmp-"
+HEADER_BYTES = 1024
+"""An entry begins with what is known about it, as JSON padded to this length."""
+ABANDONED = timedelta(days=1)
+"""After so long nobody is writing a temporary file any more."""
+_ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
+
+
+class SharedStore(Store):
+    """One file per result, written under a temporary name and moved, so that it is there whole or not.
+
+    Nothing here can tell who wrote a file, and unpickling runs code: so all is encrypted and authenticated. There
+    are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
+
+    Parameters
+    ----------
+    url : str
+        A folder of the file system.
+    cipher : Cipher
+        Encrypts what is kept, and the names.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        There is no such file system, or its package is not installed.
+    """
+
+    cipher: Cipher
+
+    def __init__(self, url: str, cipher: Cipher) -> None:
+        super().__init__(None, cipher)
+        self.url = url
+        self._fs, self._root = _file_system(url)
+
+    def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
+        """The kept result, or that of ``compute``, which is then kept; see :meth:`Store.get_or_compute`."""
+        path = self._path(stage, key)
+        found = self._payload(path)
+        if found is not None:
+            return self.cipher.load(found, self.url)  # type: ignore[no-any-return]
+        with own_seconds() as seconds:
+            result = compute()
+        self._write(path, stage, result, seconds())
+        return result
+
+    def entry(self, stage: str, key: str) -> StoreEntry | None:
+        """What is known about a kept result; None if there is none."""
+        return self._about(self._path(stage, key))
+
+    def entries(self) -> list[StoreEntry]:
+        """What is kept, oldest first."""
+        found = (self._about(path) for path in self._files() if _ENTRY.fullmatch(_name(path)))
+        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
+
+    def clean(self, max_age: timedelta) -> int:
+        """Remove what was made at least ``max_age`` ago, and temporaries that nobody works on; gives how many."""
+        now, removed = datetime.now(UTC), 0
+        for path in self._files():
+            if _name(path).startswith(TEMPORARY):
+                if now - self._fs.modified(path) > ABANDONED:
+                    self._fs.rm_file(path)
+            elif _ENTRY.fullmatch(_name(path)):
+                entry = self._about(path)
+                if entry is None or now - datetime.fromisoformat(entry.created) >= max_age:
+                    self._fs.rm_file(path)
+                    removed += 1
+        return removed
+
+    def _path(self, stage: str, key: str) -> str:
+        return f"{self._root}/{self._name(stage, key)}"
+
+    def _files(self) -> Iterator[str]:
+        self._fs.invalidate_cache()
+        try:
+            yield from self._fs.ls(self._root, detail=False)
+        except FileNotFoundError:
+            return
+
+    def _read_bytes(self, path: str, start: int, end: int | None) -> bytes | None:
+        try:
+            content: bytes = self._fs.cat_file(path, start=start, end=end)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise OutputError(f"{self.url}: cannot be read ({type(error).__name__})", mend="check the store") from None
+        return content
+
+    def _payload(self, path: str) -> bytes | None:
+        content = self._read_bytes(path, 0, None)
+        if content is None:
+            return None
+        entry, payload = _parsed(content), content[HEADER_BYTES:]
+        if entry is None or hashlib.sha256(payload).hexdigest() != entry.sha256:
+            logger.warning("a kept result is damaged: computing it again")
+            return None
+        return payload
+
+    def _about(self, path: str) -> StoreEntry | None:
+        content = self._read_bytes(path, 0, HEADER_BYTES)
+        return None if content is None else _parsed(content)
+
+    def _write(self, path: str, stage: str, result: object, seconds: float) -> None:
+        payload = self.cipher.dump(result)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        name = _name(path).removeprefix(f"{stage}-")
+        digest = hashlib.sha256(payload).hexdigest()
+        header = json.dumps(asdict(StoreEntry(stage, name, now, round(seconds, 3), len(payload), digest)))
+        temporary = f"{self._root}/{TEMPORARY}{uuid.uuid4().hex}"
+        try:
+            self._fs.makedirs(self._root, exist_ok=True)
+            self._fs.pipe_file(temporary, header.encode().ljust(HEADER_BYTES) + payload)
+            self._fs.mv(temporary, path)
+        except OSError as error:
+            logger.warning("the result of stage %s was computed but not kept (%s)", stage, type(error).__name__)
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs
+
+    try:
+        found, root = url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtraError(f"{url}: {error.name or 'a package'} is not installed", mend="install it") from None
+    except ValueError:
+        raise ConfigError(f"{url}: there is no such kind of address", mend="s3://..., gs://..., sftp://...") from None
+    return found, root.rstrip("/")
+
+
+def _parsed(content: bytes) -> StoreEntry | None:
+    try:
+        return StoreEntry(**json.loads(content[:HEADER_BYTES]))
+    except (ValueError, TypeError):
+        return None
+
+
+def _name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
