@@ -11,6 +11,7 @@ from hybrid.anonymize.task import prepare
 from hybrid.anonymize.tradeoff import tradeoff
 from hybrid.config import RunConfig
 from hybrid.errors import HybridError, Problem
+from hybrid.evaluate.privacy.retraining import trainings
 from hybrid.evaluate.run import check_options
 from hybrid.findings import Finding
 from hybrid.hierarchy import Hierarchy
@@ -53,8 +54,26 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings = [_size(table), *findings]
         findings += _stages(config, table)
         findings += _notes(table)
+        findings += _retrainings(config, table)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
+    """How often attacks with training train the generator, which is most of what such a run costs."""
+    options = config.evaluate.retrain
+    if options is None:
+        return
+    schema = table.schema.without_identifiers()
+    secrets = config.evaluate.secrets or schema.sensitive or schema.targets
+    count = trainings(options, len(secrets)) * len(options.stages)
+    limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
+    name = config.synthesize.generator
+    yield Finding(
+        "note",
+        f"evaluate.retrain trains {name} {count:,} times on up to {options.rows:,} records{limit}",
+        "fewer evaluate.retrain.canaries, shadows or tests; more canaries together; a limit in seconds",
+    )
 
 
 def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:

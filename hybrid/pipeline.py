@@ -20,6 +20,7 @@ from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
 from hybrid.config import RunConfig
 from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
+from hybrid.evaluate.context import FitAndSample
 from hybrid.evaluate.measure import Evaluation, Stage
 from hybrid.evaluate.run import check_options
 from hybrid.hierarchy import Hierarchy
@@ -298,8 +299,21 @@ class Walk:
         }
         table = tables[stage]()
         assert table is not None
-        rng = stream(self.seed, "evaluate")
-        return evaluate(self.train, self.control, {stage: table}, self.config.evaluate, rng, self.progress, self._share)
+        rng, options = stream(self.seed, "evaluate"), self.config.evaluate
+        again: dict[Stage, FitAndSample] = {"synthetic": self._walked, "baseline": self._learned}
+        return evaluate(self.train, self.control, {stage: table}, options, rng, self.progress, self._share, again)
+
+    def _walked(self, table: Table, seed: int) -> Table:
+        """What the same walk makes of other training records."""
+        walk = Walk(self.config, seed)
+        given = {"table": table, "parts": (table, None), "hierarchies": self.hierarchies, "population": self.population}
+        vars(walk).update(given)
+        return walk.generated.table
+
+    def _learned(self, table: Table, seed: int) -> Table:
+        """What the generator alone makes of other training records."""
+        learning, drawing = stream(seed, "baseline").integers(np.iinfo(np.int32).max, size=2)
+        return fit(table, self.config.synthesize, int(learning)).sample(len(table), int(drawing))
 
     def _share(self, key: str, compute: Callable[[], Any]) -> Any:
         """What the evaluations of several tables have in common, computed once."""

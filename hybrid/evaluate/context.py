@@ -14,6 +14,7 @@ from hybrid.evaluate.measure import Stage
 from hybrid.evaluate.neighbours import Columns, Space, euclidean, nearest
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.fingerprint import fingerprint
+from hybrid.progress import Progress, silent
 from hybrid.randomness import stream
 from hybrid.table import Schema, Table
 
@@ -24,6 +25,8 @@ MAX_BLOCKS = 8
 
 T = TypeVar("T")
 Share = Callable[[str, Callable[[], Any]], Any]
+FitAndSample = Callable[[Table, int], Table]
+"""(training records, seed) to a synthetic table of as many rows: how a stage's table is made, to be made again."""
 
 
 class Part(NamedTuple):
@@ -52,6 +55,10 @@ class Context:
     share : callable
         ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
         one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
+    fit_and_sample : callable, optional
+        Makes the stage's table again from other records; only attacks with training need it.
+    progress : Progress
+        Told about every training.
     """
 
     def __init__(
@@ -63,6 +70,8 @@ class Context:
         seed: int = 0,
         stage: Stage = "synthetic",
         share: Share | None = None,
+        fit_and_sample: FitAndSample | None = None,
+        progress: Progress = silent,
     ) -> None:
         self.train = train
         self.control = control
@@ -71,6 +80,8 @@ class Context:
         self.seed = seed
         self.stage = stage
         self._share = share
+        self.fit_and_sample = fit_and_sample
+        self.progress = progress
         self._own: dict[Hashable, Any] = {}
 
     @property

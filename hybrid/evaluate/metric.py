@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from hybrid.errors import HybridError
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
 from hybrid.evaluate.threads import one_thread
 
-Need = Literal["control", "quasi_identifiers"]
+Need = Literal["control", "quasi_identifiers", "retraining"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
@@ -89,6 +90,10 @@ class Metric:
             return NotComputable("needs a control set: records that the generator has not seen")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
             return NotComputable("needs columns with role: quasi_identifier")
+        if "retraining" in self.needs and context.options.retrain is None:
+            return NotComputable("trains the generator again and again: asked for by evaluate.retrain")
+        if "retraining" in self.needs and context.fit_and_sample is None:
+            return NotComputable("nothing is known about how this table was made")
         if self.per is not None and column is None:
             return NotComputable(f"no {self.per.removeprefix('declared_')} column is declared")
         tables = {"training table": context.train, "control set": context.control, "table": context.table}
@@ -104,5 +109,7 @@ class Metric:
             if isinstance(outcome, Measure) and context.encoding.excluded:
                 return replace(outcome, details=outcome.details | {"excluded_columns": context.encoding.excluded})
             return outcome
+        except HybridError as error:
+            return NotComputable(f"failed: {error.problems[0].message}", "failed")
         except Exception as error:  # noqa: BLE001  one failing metric must not stop the others
             return NotComputable(f"failed with {type(error).__name__}", "failed")

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from hybrid.evaluate.measure import Family
 from hybrid.options import Options
+
+
+class RetrainOptions(Options):
+    """Attacks that train the generator again and again, and so tell what one person changes in the release."""
+
+    stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
+    """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""
+    canaries: int = Field(default=100, ge=10, le=100_000)
+    """Records per secret whose secret is replaced before training (thesis, section 4.2: 100)."""
+    together: int = Field(default=1, ge=1, le=1000)
+    """Canaries in one training. 1 is the thesis's attack; more cost less and may disturb each other."""
+    records: int = Field(default=10, ge=1, le=1000)
+    """Most vulnerable training records whose membership is attacked by counting queries."""
+    shadows: int = Field(default=100, ge=10, le=100_000)
+    """Trainings on the attacker's own data (control), to learn the attack from."""
+    tests: int = Field(default=50, ge=10, le=100_000)
+    """Trainings on training data, to try the attack on."""
+    rows: int = Field(default=1000, ge=50)
+    """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
 
 
 class EvaluateOptions(Options):
@@ -43,5 +66,7 @@ class EvaluateOptions(Options):
     """Two numbers match in GTCAP within this share of the column's range in the training data."""
     min_cell: int = Field(default=20, ge=5)
     """Subgroups with fewer records are never reported."""
+    retrain: RetrainOptions | None = None
+    """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
     paper: bool = False
     """Whether details also carry the formulas exactly as the papers print them, where those differ."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.errors import ConfigError
-from hybrid.evaluate.context import Context, Share
+from hybrid.evaluate.context import Context, FitAndSample, Share
 from hybrid.evaluate.measure import Evaluation, Family, MetricResult, Stage
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.options import EvaluateOptions
@@ -27,6 +27,7 @@ def evaluate(
     rng: np.random.Generator,
     progress: Progress = silent,
     share: Share | None = None,
+    retrain: Mapping[Stage, FitAndSample] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -44,10 +45,13 @@ def evaluate(
     rng : numpy.random.Generator
         One number is drawn from it; every metric has its own stream derived from that.
     progress : Progress
-        Told after every metric.
+        Told after every metric, and about every training.
     share : callable, optional
         Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
         they are shared by the stages of this call.
+    retrain : mapping of stage name to callable, optional
+        How a stage's table is made from training records and a seed, for the attacks with training
+        (``options.retrain``); stages that are not in it are not attacked so.
 
     Returns
     -------
@@ -67,9 +71,12 @@ def evaluate(
     results: list[MetricResult] = []
     total = len(stages) * len(chosen)
     for s, (stage, table) in enumerate(stages.items()):
-        context = Context(train, control, table, options, seed, stage, share)
+        again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
+        context = Context(train, control, table, options, seed, stage, share, again, progress)
         spent: defaultdict[Family, float] = defaultdict(float)
         for m, metric in enumerate(chosen):
+            if "retraining" in metric.needs and again is None and stage != "synthetic":
+                continue
             for column in metric.columns(context):
                 budget = options.seconds.get(metric.family, math.inf)
                 late = spent[metric.family] >= budget
@@ -92,7 +99,11 @@ def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """The metrics that the options ask for, in the order of the registry."""
     if options.metrics is not None:
         return [metric for name, metric in REGISTRY.items() if name in options.metrics]
-    return [metric for metric in REGISTRY.values() if metric.family in options.families]
+    return [
+        metric
+        for metric in REGISTRY.values()
+        if metric.family in options.families and (options.retrain is not None or "retraining" not in metric.needs)
+    ]
 
 
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
