@@ -10,6 +10,8 @@ import warnings
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "90")
+# The log of the library also comes from outside a flow run.
+os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
 # A library under Prefect's server warns of its own annotations where anjana's pinned beartype is installed.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:::beartype._util.error.utilerrwarn")
 warnings.filterwarnings("ignore", module=r"beartype\._util\.error")

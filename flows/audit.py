@@ -10,7 +10,7 @@ from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.audit import audit_config, audit_files
 
 
-@stage_task()
+@stage_task("evaluate")
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
     """Evaluate the files; gives the report's path."""
     loaded = audit_config(None if config is None else Path(config), Path(train))

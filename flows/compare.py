@@ -11,7 +11,7 @@ from hybrid.compare import compare as run_plan
 from hybrid.compare import load_plan, write_comparison
 
 
-@stage_task()
+@stage_task("run")
 def run(plan: str, out: str, jobs: int) -> str:
     """Run every trial of the plan; gives the report's path. Trials are too many and too small to be tasks."""
     loaded = load_plan(Path(plan))

@@ -6,20 +6,23 @@ python flows/release.py configs/quickstart.yaml
 import argparse
 from pathlib import Path
 
-from flows.stages import STAGES, compute, flow, publish_artifacts, script, stage_task, walk_of
+from flows.stages import STAGES, compute, flow, script, show_run, stage_task, walk_of
+from hybrid.config import load_config
 from hybrid.errors import HybridError
+from hybrid.nightly import remember
+from hybrid.pipeline import Walk
 from hybrid.release.publish import publish as publish_folder
-from hybrid.run_folder import keep_private_details, new_folder, summary, write_candidate
+from hybrid.run_folder import keep_private_details, new_folder, write_candidate
 
 
-@stage_task()
-def conclude(config: str, work: str, runs: str, releases: str, publish: bool) -> str:
+@stage_task("conclude")
+def conclude(walk: Walk, work: Path, runs: Path, releases: Path, publish: bool) -> Path:
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
-    walk = walk_of(config, work)
-    folder = new_folder(walk.config.name, Path(runs))
-    write_candidate(walk, folder, Path(work))
-    publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
-    return str(publish_folder(folder, Path(releases), Path(work)) if publish else folder)
+    folder = new_folder(walk.config.name, runs)
+    write_candidate(walk, folder, work)
+    remember(walk, work)
+    show_run(walk, folder)
+    return publish_folder(folder, releases, work) if publish else folder
 
 
 @flow(name="release", log_prints=False)
@@ -28,9 +31,10 @@ def release(
 ) -> str:
     """Run the pipeline on a configuration; publish the result if the gate lets it out."""
     try:
+        walk = walk_of(load_config(Path(config)), Path(work))
         for stage in STAGES:
-            compute(config, work, stage)
-        return conclude(config, work, runs, releases, publish)
+            compute(walk, stage)
+        return str(conclude(walk, Path(work), Path(runs), Path(releases), publish))
     except HybridError as error:
         keep_private_details(error, Path(work))
         raise

@@ -1,49 +1,126 @@
-"""What all flows share: stages as tasks that exchange names and paths, never tables."""
+"""What all flows share: stages as tasks of one process, which pass on a walk and hand no table to Prefect."""
 
+import functools
 import logging
+import os
 import re
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
-from prefect import flow, task
-from prefect.artifacts import create_link_artifact, create_markdown_artifact
+from prefect import Task, flow, task
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
 
-from hybrid.config import load_config
-from hybrid.errors import HybridError
+from hybrid.config import RunConfig
+from hybrid.errors import ConfigError, HybridError, place_of
+from hybrid.logs import write_json_lines
 from hybrid.pipeline import Walk
+from hybrid.progress import Progress, silent
+from hybrid.run_folder import summary
 from hybrid.store import Store
 
-__all__ = ["STAGES", "compute", "flow", "publish_artifacts", "script", "stage_task", "walk_of"]
+__all__ = [
+    "STAGES",
+    "compute",
+    "flow",
+    "publish_artifacts",
+    "script",
+    "set_secrets",
+    "show_run",
+    "stage_task",
+    "walk_of",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 logging.getLogger("hybrid").setLevel("INFO")
+if os.environ.get("HYBRID_LOG_FORMAT") == "json":
+    write_json_lines()
 
 STAGES = ("anonymized", "sampled", "restored", "generated", "baseline", "evaluation")
 """The stages of a walk, in order; each is one task."""
 
-# Our store decides by content what is computed again: Prefect's caches see paths, not what is in the files,
-# and would write tables into its own storage.
-stage_task = partial(task, cache_policy=NO_CACHE, persist_result=False)
+
+def stage_task(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """A task whose errors say nothing of the data.
+
+    Our store decides by content what is computed again: Prefect's caches see paths, not what is in the files, and
+    would write tables into its own storage. The text of an error goes into Prefect's database: that of this package's
+    own errors is made for it, of any other only its type and place are passed on.
+    """
+
+    def decorate(function: Callable[P, R]) -> Task[P, R]:
+        @functools.wraps(function)
+        def careful(*arguments: P.args, **options: P.kwargs) -> R:
+            try:
+                return function(*arguments, **options)
+            except HybridError:
+                raise
+            except Exception as error:  # noqa: BLE001
+                raise HybridError(
+                    f"bug: {type(error).__name__} in {place_of(error)}",
+                    mend="run hybrid run CONFIG --debug by hand (its output may show data), and report what it prints",
+                ) from None
+
+        return task(careful, task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
+
+    return decorate
 
 
-def walk_of(config: str, work: str) -> Walk:
-    """The walk whose stages the tasks of one flow compute and find in the store."""
-    return Walk(load_config(Path(config)), store=Store(Path(work) / "store"))
+def walk_of(config: RunConfig, work: Path, progress: Progress = silent) -> Walk:
+    """The walk of one flow: the source is read once."""
+    return Walk(config, store=Store(work / "store"), progress=progress)
 
 
-@stage_task(task_run_name="{stage}")
-def compute(config: str, work: str, stage: str) -> None:
+@stage_task("{stage}")
+def compute(walk: Walk, stage: str) -> None:
     """Compute one stage, or find it in the store."""
-    getattr(walk_of(config, work), stage)
+    getattr(walk, stage)
+
+
+def artifact_key(name: str, what: str) -> str:
+    """Prefect allows small letters, digits and dashes."""
+    return f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}-{what}"
 
 
 def publish_artifacts(name: str, summary: str, report: Path) -> None:
     """Show the summary and the link to the report in Prefect."""
-    key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    create_markdown_artifact(summary, key=f"{key}-summary")
-    create_link_artifact(report.resolve().as_uri(), link_text="report", key=f"{key}-report")
+    create_markdown_artifact(summary, key=artifact_key(name, "summary"))
+    create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
+
+
+def show_run(walk: Walk, folder: Path) -> None:
+    """Show the verdict, the figures and the link to the report of a finished run in Prefect."""
+    publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
+    columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")
+    rows = [{key: metric.to_json()[key] for key in columns} for metric in walk.evaluation.metrics]
+    create_table_artifact(rows, key=artifact_key(walk.config.name, "figures"))
+
+
+def set_secrets(credentials: Mapping[str, str]) -> None:
+    """Fill environment variables of this process from Secret blocks.
+
+    Parameters
+    ----------
+    credentials : mapping of str to str
+        Name of the block by name of the variable, such as ``{"HYBRID_DB_URL": "hybrid-db-url"}``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such block.
+    """
+    for variable, block in credentials.items():
+        try:
+            os.environ[variable] = str(Secret.load(block).get())
+        except ValueError:
+            raise ConfigError(
+                f"Prefect has no Secret block {block!r} (for {variable})", mend="make it: see docs/nightly.md"
+            ) from None
 
 
 def script(run: Callable[..., str], *arguments: object, **options: object) -> None:

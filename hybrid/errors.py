@@ -7,6 +7,7 @@ unparsable date) go into :attr:`Problem.values`, which only the interactive comm
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -122,3 +123,12 @@ class GateRefused(HybridError):
 
     exit_code = 3
     title = "refused"
+
+
+def place_of(error: BaseException) -> str:
+    """Module and line of this package where an error came from: all that may be said of one whose text is unknown."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "hybrid" in frame.filename]
+    if not frames:
+        return "a library"
+    parts = frames[-1].filename.replace("\\", "/").rpartition("/hybrid/")[2]
+    return f"hybrid/{parts}:{frames[-1].lineno}"

@@ -9,7 +9,7 @@ data, and would give more of the same people away.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -59,6 +59,11 @@ class Decision:
     release: str | None = None
     """Name of the latest release, where it stays."""
 
+    @property
+    def walks(self) -> bool:
+        """Whether the stages are to be computed."""
+        return self.release is None
+
     def __str__(self) -> str:
         return f"{self.action}: {self.reason}"
 
@@ -84,6 +89,8 @@ class Night:
         self.places = places
         self.listener = listener
         self.name = walk.config.name
+        self.run_folder: Path | None = None
+        """Where the run behind a new release is, once it was written."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
@@ -114,10 +121,11 @@ class Night:
         with locked(self.places.work / f".night-{self.name}.lock"):
             try:
                 yield
-            except GateRefused as error:
+            except GateRefused:
                 # Publishing has entered in the ledger whether it is refused or waits for an approval.
-                outcome: Outcome = "waiting" if self.ledger.events(self.name, 1)[-1].outcome == "waiting" else "refused"
-                self._tell(Notice(self.name, outcome, _first(error)))
+                event = self.ledger.events(self.name, last=1)[-1]
+                outcome: Outcome = "waiting" if event.outcome == "waiting" else "refused"
+                self._tell(Notice(self.name, outcome, event.message))
                 raise
             except HybridError as error:
                 keep_private_details(error, self.places.work)
@@ -180,15 +188,22 @@ class Night:
             release = self.places.releases / decision.release
             self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
         else:
-            folder = new_folder(self.name, self.places.runs)
-            write_candidate(self.walk, folder, self.places.work)
+            self.run_folder = new_folder(self.name, self.places.runs)
+            write_candidate(self.walk, self.run_folder, self.places.work)
             remember(self.walk, self.places.work)
             before = self._latest()
-            release = publish(folder, self.places.releases, self.places.work)
+            release = publish(self.run_folder, self.places.releases, self.places.work)
             outcome = "kept" if before is not None and before.path.name == release.name else "released"
         deliver(release, options.deliver, self.walk.config.data, self.walk.config.folder, self.places.work)
         self.places.store.clean(timedelta(days=options.keep_days))
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
+
+    def seconds_before(self) -> Mapping[str, float]:
+        """What each stage took for the latest release; empty if nobody knows."""
+        latest = self._latest()
+        tag = "" if latest is None else latest.certificate["source"]["tag"]
+        baseline = find_baseline(self.places.work, self.name, tag) if tag else None
+        return {} if baseline is None else baseline.seconds
 
     def _latest(self) -> Release | None:
         """The latest release, if it is of this data set and as it was published."""
@@ -227,7 +242,8 @@ class Night:
         self._tell(Notice(self.name, outcome, message))
 
     def _tell(self, notice: Notice) -> Notice:
-        logger.log(logging.INFO if notice.outcome in ("released", "kept") else logging.ERROR, "%s", notice)
+        about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release}
+        logger.info("%s", notice, extra=about)
         if self.walk.config.nightly.webhook_env is not None:
             post(notice, self.walk.config.nightly.webhook_env)
         if self.listener is not None:

@@ -6,13 +6,14 @@ import atexit
 import os
 import sys
 import traceback
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
-from hybrid.cli import generators, govern, inspect, prepare, run
+from hybrid.cli import generators, govern, inspect, operate, prepare, run
 from hybrid.cli.console import err, print_error
-from hybrid.errors import HybridError
+from hybrid.errors import HybridError, place_of
+from hybrid.logs import write_json_lines
 
 INTERRUPTED = 130
 """What Typer makes of Ctrl-C."""
@@ -34,13 +35,24 @@ run.register(app)
 inspect.register(app)
 generators.register(app)
 govern.register(app)
+operate.register(app)
 
 
 @app.callback()
 def _options(
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error (anywhere on the line)."),
+    debug: bool = typer.Option(  # noqa: ARG001 - looked for before Typer is called
+        False, "--debug", help="Show the traceback of an error (anywhere on the line)."
+    ),
+    log_format: Literal["text", "json"] = typer.Option(
+        "text",
+        "--log-format",
+        envvar="HYBRID_LOG_FORMAT",
+        help="json: errors, warnings and steps as lines for programs.",
+    ),
 ) -> None:
     """Options of every command."""
+    if log_format == "json":
+        write_json_lines()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -82,7 +94,7 @@ def _run(arguments: list[str]) -> int:
         if debug:
             traceback.print_exc()
         else:
-            err.print(f"[bold red]bug[/]  {type(error).__name__} in {_place(error)}")
+            err.print(f"[bold red]bug[/]  {type(error).__name__} in {place_of(error)}")
             err.print("   mend: run again with --debug (its output may show data), and report what it prints")
         return 1
     if result == INTERRUPTED:
@@ -93,12 +105,3 @@ def _run(arguments: list[str]) -> int:
 def _interrupted() -> int:
     err.print("interrupted: nothing half-written was left; run the same command again")
     return 1
-
-
-def _place(error: BaseException) -> str:
-    """Module and line of this package where an error came from."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "hybrid" in frame.filename]
-    if not frames:
-        return "a library"
-    parts = frames[-1].filename.replace("\\", "/").rpartition("/hybrid/")[2]
-    return f"hybrid/{parts}:{frames[-1].lineno}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -20,9 +21,11 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 
 from hybrid.errors import HybridError
+from hybrid.logs import writes_json_lines
 from hybrid.progress import Progress
 from hybrid.release.verdict import Verdict
 
+logger = logging.getLogger(__name__)
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -39,7 +42,11 @@ def shows_values() -> bool:
 
 
 def print_error(error: HybridError) -> None:
-    """Every problem with its mend, and on a terminal the values that help."""
+    """Every problem with its mend, and on a terminal the values that help; or as lines for programs."""
+    if writes_json_lines():
+        for problem in error.problems:
+            logger.error("%s", problem)
+        return
     hidden = False
     for problem in error.problems:
         err.print(f"[bold red]{error.title}[/]  {escape(problem.message)}")
@@ -69,9 +76,12 @@ def print_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Live bars on a terminal; one line per step elsewhere."""
+    """Live bars on a terminal; one line per step elsewhere; as lines for programs where those are wanted."""
+    if writes_json_lines():
+        yield _once(lambda step: logger.info("%s ...", step))
+        return
     if not err.is_terminal:
-        yield _lines()
+        yield _once(lambda step: err.print(f"{step} ..."))
         return
     columns = (
         SpinnerColumn(),
@@ -86,13 +96,13 @@ def progress() -> Iterator[Progress]:
         yield _bars(bars)
 
 
-def _lines() -> Progress:
+def _once(show: Callable[[str], None]) -> Progress:
     seen: set[str] = set()
 
     def report(step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG001
         if step not in seen:
             seen.add(step)
-            err.print(f"{step} ...")
+            show(step)
 
     return report
 

@@ -1,0 +1,94 @@
+"""One night: data, drift, decision, the stages of the walk, gate, release, delivery, notices.
+
+python flows/nightly.py configs/nightly.yaml
+"""
+
+import argparse
+import logging
+from dataclasses import asdict
+from pathlib import Path
+
+from prefect.artifacts import create_markdown_artifact
+from prefect.blocks.core import Block
+from prefect.events import emit_event
+
+from flows.progress import ShownProgress
+from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
+from hybrid.config import load_config
+from hybrid.nightly import Decision, Listener, Night, Places
+from hybrid.notify import Notice
+
+logger = logging.getLogger("hybrid.flows")
+
+
+@stage_task("read, compare, decide")
+def look(night: Night, accept_drift: bool) -> Decision:
+    """Read the source, compare it with the latest release's, say what to do."""
+    decision = night.decide(accept_drift)
+    lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
+    lines += [f"| {finding.status} | {finding.message} |" for finding in decision.findings]
+    create_markdown_artifact("\n".join(lines), key=artifact_key(night.name, "decision"))
+    return decision
+
+
+@stage_task("gate, release, deliver")
+def close(night: Night, decision: Decision) -> Notice:
+    """Do what was decided."""
+    try:
+        return night.close(decision)
+    finally:
+        if night.run_folder is not None and night.run_folder.is_dir():
+            show_run(night.walk, night.run_folder)
+
+
+@flow(name="nightly", log_prints=False)
+def nightly(
+    config: str,
+    work: str = "work",
+    runs: str = "runs",
+    releases: str = "releases",
+    accept_drift: bool = False,
+    credentials: dict[str, str] | None = None,
+    notify: str | None = None,
+) -> str:
+    """One night of a data set; gives the name of the release that is out.
+
+    ``credentials``: Secret blocks by the environment variable they fill; ``notify``: a notification block, TYPE/NAME.
+    """
+    set_secrets(credentials or {})
+    loaded = load_config(Path(config))
+    places = Places(Path(work), Path(runs), Path(releases))
+    progress = ShownProgress(artifact_key(loaded.name, "progress"))
+    night = Night(walk_of(loaded, places.work, progress), places, _listener(notify))
+    progress.seconds = night.seconds_before()
+    with night.watched():
+        decision = look(night, accept_drift)
+        for stage in STAGES if decision.walks else ():
+            compute(night.walk, stage)
+        notice = close(night, decision)
+    progress.finish()
+    return str(notice.release)
+
+
+def _listener(notify: str | None) -> Listener:
+    """Emit an event, and send a notification if there is a block for it; a failure to do so is logged."""
+
+    def hear(notice: Notice) -> None:
+        resource = {"prefect.resource.id": f"hybrid.data-set.{notice.data_set}"}
+        emit_event(f"hybrid.night.{notice.outcome}", resource=resource, payload=asdict(notice))
+        if notify is None:
+            return
+        try:
+            Block.load(notify).notify(str(notice), subject=f"{notice.data_set}: {notice.outcome}")
+        except Exception as error:  # noqa: BLE001 - its text may hold an address or a token
+            logger.warning("the notification block %s failed (%s)", notify, type(error).__name__)
+
+    return hear
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("config")
+    parser.add_argument("--accept-drift", action="store_true", help="go on although the data changed beyond the limits")
+    arguments = parser.parse_args()
+    script(nightly, arguments.config, accept_drift=arguments.accept_drift)

@@ -1,0 +1,67 @@
+"""How far a night is and how long it still takes, as a progress artifact."""
+
+import time
+from collections.abc import Mapping
+from uuid import UUID
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+
+STEPS = ("read", "anonymize", "sample", "transition", "synthesize", "baseline", "evaluate")
+"""The stages of a walk, as it reports them."""
+_EVERY_SECONDS = 2.0
+_LEAST_SECONDS = 0.1
+
+
+class ShownProgress:
+    """A :class:`hybrid.progress.Progress` that Prefect shows.
+
+    Parameters
+    ----------
+    key : str
+        Of the artifact.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.seconds: Mapping[str, float] = {}
+        """What each stage took last time; empty if nobody knows: then all count alike."""
+        self.artifact: UUID | None = None
+        self.key = key
+        self.current = STEPS[0]
+        self._last = 0.0
+
+    def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG002
+        """Show where the work is; at most every two seconds, except when a stage begins."""
+        stage = step.partition("-")[0]
+        begins = stage in STEPS
+        if begins:
+            self.current = stage
+        elif time.monotonic() - self._last < _EVERY_SECONDS:
+            return
+        self._last = time.monotonic()
+        self._show(step, 0.0 if begins or not total else min(done / total, 1.0))
+
+    def finish(self) -> None:
+        """Everything is done."""
+        self._write(100.0, "done")
+
+    def _show(self, step: str, share: float) -> None:
+        at = STEPS.index(self.current)
+        weights = [_LEAST_SECONDS + sum(self._of(name)) for name in STEPS]
+        whole = sum(weights)
+        done = sum(weights[:at]) + share * weights[at]
+        left = f", about {_duration(whole - done)} left by what the last release took" if self.seconds else ""
+        self._write(100 * done / whole, f"{step}{left}")
+
+    def _of(self, name: str) -> list[float]:
+        """Seconds of a stage, or of its parts: evaluate-original, evaluate-synthetic, ..."""
+        return [seconds for stage, seconds in self.seconds.items() if stage.partition("-")[0] == name]
+
+    def _write(self, percent: float, description: str) -> None:
+        if self.artifact is None:
+            self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
+        else:
+            update_progress_artifact(self.artifact, progress=percent, description=description)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

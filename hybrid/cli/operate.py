@@ -1,0 +1,68 @@
+"""Commands for nights: nightly (one, now), serve (every one, by a schedule)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid.cli import console
+from hybrid.cli.govern import Releases, Work
+from hybrid.cli.run import ConfigPath
+
+Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (nightly, serve):
+        app.command()(command)
+
+
+def nightly(
+    config: ConfigPath,
+    work: Work = Path("work"),
+    runs: Runs = Path("runs"),
+    releases: Releases = Path("releases"),
+    accept_drift: Annotated[
+        bool, typer.Option("--accept-drift", help="Go on although the data changed beyond the limits.")
+    ] = False,
+) -> None:
+    """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
+    from hybrid.config import load_config
+    from hybrid.nightly import Night, Places
+    from hybrid.pipeline import Walk
+
+    loaded = load_config(config)
+    places = Places(work, runs, releases)
+    with console.progress() as progress:
+        night = Night(Walk(loaded, store=places.store, progress=progress), places)
+        notice = night.run(accept_drift)
+    console.line("ok", str(notice))
+    console.out.print(f"release  {releases / str(notice.release)}")
+
+
+def serve(
+    config: ConfigPath,
+    cron: Annotated[str, typer.Option("--cron", help='When: minute hour day month weekday, such as "0 2 * * *".')],
+    timezone: Annotated[str, typer.Option("--timezone", help="Whose clock, such as Europe/Berlin.")] = "UTC",
+    work: Work = Path("work"),
+    runs: Runs = Path("runs"),
+    releases: Releases = Path("releases"),
+    notify: Annotated[
+        str | None, typer.Option("--notify", metavar="TYPE/NAME", help="A notification block of Prefect.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", help="Of the Prefect server on this machine.")] = 4200,
+) -> None:
+    """Run nights by a schedule until stopped, with Prefect's server and its pages on this machine."""
+    from hybrid.config import load_config
+
+    load_config(config)
+    schedule = ["--cron", cron, "--timezone", timezone, "--port", str(port)]
+    places = ["--work", str(work), "--runs", str(runs), "--releases", str(releases)]
+    block = [] if notify is None else ["--notify", notify]
+    # Another program takes the place of this one: the library never imports Prefect.
+    os.execv(sys.executable, [sys.executable, "-m", "flows.serve", str(config), *schedule, *places, *block])

@@ -1,0 +1,43 @@
+"""Logs for programs: one JSON object a line, without personal data."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+FIELDS = ("data_set", "outcome", "release")
+"""What the line about a night's end holds besides."""
+
+
+class JsonLines(logging.Formatter):
+    """Time (UTC, ISO 8601), level, logger and message; of an exception its type alone, since its text may hold more."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {field: getattr(record, field) for field in FIELDS if hasattr(record, field)}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__name__
+        return json.dumps(line, ensure_ascii=False)
+
+
+def write_json_lines() -> None:
+    """Let this package's log go to standard error as JSON, from level INFO."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("hybrid")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def writes_json_lines() -> bool:
+    """Whether :func:`write_json_lines` was called."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("hybrid").handlers)
