@@ -38,6 +38,7 @@ from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize import fit
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
+from hybrid.table.csv_write import Layout, layout_of
 from hybrid.table.identifiers import with_surrogates
 from hybrid.table.read import PARQUET_SUFFIXES, read_table
 from hybrid.table.split import split
@@ -94,7 +95,15 @@ class Walk:
         """The whole input table."""
         self.progress("read", 0, 1)
         with self.recorder.stage("read"):
-            return self.config.load_table()
+            table = self.config.load_table()
+            _ = self.layout
+            return table
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How the input file is laid out; looked at while it is read, since it may be gone at the end."""
+        file, data = self.config.data_file, self.config.data
+        return Layout() if file is None else layout_of(file, data.separator, data.encoding)
 
     def check(self) -> None:
         """Find what is wrong with the later stages before the first one works.

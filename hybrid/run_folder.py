@@ -131,7 +131,7 @@ def write_run(walk: Walk, folder: Path, earlier: Sequence[Entry] = ()) -> None:
     with staged(folder) as temporary:
         data = walk.config.data
         target = temporary / walk.synthetic_name
-        write_table(walk.synthetic, target, data.separator, data.encoding, like=walk.config.data_file)
+        write_table(walk.synthetic, target, data.separator, data.encoding, walk.layout)
         _write_labels(walk, temporary)
         write_json(temporary / EVALUATION, _results(walk))
         write_text(temporary / REPORT, render_report(inputs))

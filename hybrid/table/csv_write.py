@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hybrid.arrays import Array
 from hybrid.table.files import File
-from hybrid.table.schema import Column, Table
+from hybrid.table.schema import PARQUET_SUFFIXES, Column, Table
 from hybrid.table.text import encode_texts
 
 _CHUNK = 250_000
@@ -38,7 +38,9 @@ class Layout:
 
 
 def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
-    """How a CSV file is laid out, seen from its first thousand rows."""
+    """How a CSV file is laid out, seen from its first thousand rows; nothing special for Parquet."""
+    if file.suffix in PARQUET_SUFFIXES:
+        return Layout()
     with file.open() as stream:
         text = stream.read(_SAMPLE_BYTES).decode(encoding, errors="replace")
     bare = text.removeprefix("\ufeff")

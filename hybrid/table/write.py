@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from hybrid.errors import OutputError
 from hybrid.table.arrow import to_arrow
-from hybrid.table.csv_write import Layout, layout_of, write_csv
-from hybrid.table.files import File
+from hybrid.table.csv_write import Layout, write_csv
 from hybrid.table.schema import PARQUET_SUFFIXES, Table
 
 
@@ -59,7 +58,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_table(
-    table: Table, path: Path, separator: str = ",", encoding: str = "utf-8", like: File | None = None
+    table: Table, path: Path, separator: str = ",", encoding: str = "utf-8", layout: Layout | None = None
 ) -> None:
     """Write ``table`` as CSV or Parquet (by the path's suffix), in its source's conventions.
 
@@ -71,9 +70,9 @@ def write_table(
         ``*.parquet`` or ``*.pq`` for Parquet, anything else for CSV.
     separator, encoding : str
         For CSV.
-    like : File, optional
-        A CSV file whose line ends (LF or CRLF), byte order mark and needless quotes are taken over; LF and none
-        of these if not given or not CSV.
+    layout : Layout, optional
+        Line ends, byte order mark and needless quotes of a CSV file (:func:`layout_of`); LF and none of these if
+        not given.
 
     Raises
     ------
@@ -84,7 +83,4 @@ def write_table(
         if path.suffix.lower() in PARQUET_SUFFIXES:
             pq.write_table(to_arrow(table), temporary)
         else:
-            layout = Layout()
-            if like is not None and like.suffix not in PARQUET_SUFFIXES:
-                layout = layout_of(like, separator, encoding)
-            write_csv(table, temporary, separator, encoding, layout)
+            write_csv(table, temporary, separator, encoding, layout or Layout())

@@ -88,23 +88,23 @@ def plant(fault: str, point: str, when: str, source: str) -> None:
 
 
 def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source: str) -> None:
+    """Before: once the stage's inputs are there; after: once its result is kept."""
     original = Walk._stage
 
-    def struck(walk: Walk, name: str, compute: Callable[[], Any], *more: Any) -> Any:
-        if name != stage:
-            return original(walk, name, compute, *more)
-        if when == "after":
-            result = original(walk, name, compute, *more)
-            strike(source)
-            return result
+    def struck(walk: Walk, name: str, *parts: Any) -> Any:
+        *others, compute = parts
 
         def computed() -> Any:
-            strike(source)
+            if name == stage and when == "before":
+                strike(source)
             return compute()
 
-        return original(walk, name, computed, *more)
+        result = original(walk, name, *others, computed)
+        if name == stage and when == "after":
+            strike(source)
+        return result
 
-    Walk._stage = struck  # type: ignore[method-assign, assignment]
+    Walk._stage = struck  # type: ignore[method-assign]
 
 
 def night(request: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from hybrid.store import Store
 
 STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evaluate-synthetic")
 WRITING = (
-    ("read", "hybrid.pipeline:read_table"),
+    ("read", "hybrid.config:load_table"),
     ("hierarchies", "hybrid.pipeline:load_hierarchies"),
     ("synthetic table", "hybrid.run_folder:write_table"),
     ("report", "hybrid.run_folder:render_report"),
@@ -180,7 +180,8 @@ def test_the_next_night_works(fault: Fault, first_night: Path, server: Any, tmp_
     assert sorted(entry.release for entry in Ledger(folder / "work").entries()) == names
     hidden = [path.name for zone in ("releases", "runs") for path in (folder / zone).iterdir() if path.name[0] == "."]
     assert hidden == [".publish.lock"]
-    assert list((folder / "work" / "memberships").iterdir()) == []
+    # That of a run which was killed before it was published goes after some weeks.
+    assert len(list((folder / "work" / "memberships").iterdir())) <= (struck["code"] != 0)
 
 
 def test_the_matrix_is_large_enough() -> None:

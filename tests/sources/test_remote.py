@@ -17,6 +17,7 @@ from hybrid.config import parse_config
 from hybrid.errors import ConfigError, DataError, MissingExtraError
 from hybrid.sources import load_table
 from hybrid.table import Table
+from hybrid.table.csv_write import layout_of
 from hybrid.table.files import File, file_at
 from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
@@ -61,7 +62,7 @@ def test_csv_and_parquet_from_s3(bucket: object, tmp_path: Path) -> None:
     table = read("s3://clinic/in/people.csv", separator=";")
     assert table.frame["town"].tolist() == ["Rome", "Nice; FR"]
     copy = tmp_path / "copy.csv"
-    write_table(table, copy, ";", like=file_at("s3://clinic/in/people.csv", Path()))
+    write_table(table, copy, ";", layout=layout_of(file_at("s3://clinic/in/people.csv", Path()), ";"))
     assert copy.read_bytes() == CSV
     arrow = pa.table({"age": pa.array([34, None], pa.int16()), "smoker": [True, None]})
     pq.write_table(arrow, tmp_path / "people.parquet")

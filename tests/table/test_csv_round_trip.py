@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.table import Kind, Table
+from hybrid.table.csv_write import layout_of
 from hybrid.table.files import File
 from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
@@ -30,7 +31,9 @@ def back(folder: Path, content: bytes, **given: object) -> tuple[Table, bytes]:
     source.write_bytes(content)
     chosen = options(**given)
     table = read_table(source, chosen)
-    write_table(table, copy, chosen.separator, chosen.encoding, like=File.local(source))
+    write_table(
+        table, copy, chosen.separator, chosen.encoding, layout_of(File.local(source), chosen.separator, chosen.encoding)
+    )
     return table, copy.read_bytes()
 
 
