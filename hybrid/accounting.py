@@ -279,6 +279,59 @@ def explain_run(
     )
 
 
+def explain_generator(
+    name: str, epsilon: float, delta: float, *, looked_at_before: bool, from_records: Sequence[str]
+) -> Explanation:
+    """Check whether a generator that is differentially private by itself makes the synthetic table so.
+
+    Parameters
+    ----------
+    name : str
+        The generator.
+    epsilon, delta : float
+        What one training spends; neighbouring tables differ in the presence of one record.
+    looked_at_before : bool
+        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization does, and
+        with it one record more or less can change many others.
+    from_records : sequence of str
+        Columns whose domain (values, or bounds of intervals) was taken from the records.
+    """
+    listed = ", ".join(map(repr, from_records))
+    checks = {
+        f"the generator {name} adds noise for a stated epsilon": True,
+        "no stage before the generator looks at the records": not looked_at_before,
+        "the values that a column can have are listed beforehand in a hierarchy file"
+        + (f" (not so: {listed})" if listed else ""): not from_records,
+    }
+    conditions = tuple(Condition(text, met) for text, met in checks.items())
+    unmet = [condition.text for condition in conditions if not condition.met]
+    spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
+    if unmet:
+        text = (
+            f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
+            f"{'; that '.join(unmet)}. What is left: given those columns' domains, the noise bounds what the generator "
+            "itself gives away of one record of the table it learned from."
+        )
+        return Explanation(False, conditions, (), text)
+    text = (
+        f"{spent}: the synthetic table is (epsilon, delta)-differentially private for one training record more or "
+        "less. The columns' kinds and whether they have missing values, the number of records and the split "
+        "count as public, and the seed must stay secret. This holds for the synthetic table alone: the figures of the "
+        "evaluation are computed from the records without noise. Every further training on the same records adds its own epsilon."
+    )
+    return Explanation(True, conditions, (), text)
+
+
+def together(explanations: Sequence[Explanation]) -> Explanation:
+    """What several mechanisms of one run promise: one of them may hold although another does not."""
+    return Explanation(
+        any(one.holds for one in explanations),
+        tuple(condition for one in explanations for condition in one.conditions),
+        tuple(point for one in explanations for point in one.guarantees),
+        " ".join(one.text for one in explanations),
+    )
+
+
 def _what_is_left(k: int, beta: float, unmet: Sequence[str]) -> str:
     uncertain = (
         f" Sampling adds that nobody outside knows whether a given person is among the records at all: with "

@@ -49,7 +49,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     table = _attempt(findings, config.load_table)
     _attempt(findings, lambda: load_policy(config.policy_path))
     if not config.synthesize.is_off:
-        _attempt(findings, lambda: require(config.synthesize.plugin))
+        _attempt(findings, lambda: require(config.synthesize.engine))
     if table is not None:
         findings = [_size(table), *findings]
         findings += _stages(config, table)

@@ -6,17 +6,19 @@ command line walks to the end, while a flow asks for one stage per task; both co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from hybrid import sampling, transition
-from hybrid.accounting import Explanation, explain_run
+from hybrid.accounting import Explanation, explain_generator, explain_run, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
+from hybrid.arrays import Array
 from hybrid.config import RunConfig
 from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
@@ -24,6 +26,7 @@ from hybrid.evaluate.context import FitAndSample
 from hybrid.evaluate.measure import Evaluation, Stage
 from hybrid.evaluate.run import check_options
 from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.manifest import LIBRARIES, Recorder
 from hybrid.progress import Progress, silent
@@ -35,8 +38,9 @@ from hybrid.release.verdict import Verdict
 from hybrid.sampling import Sampled
 from hybrid.stage_keys import EVALUATE, stage_keys, suppression_limits
 from hybrid.store import Store, code_version, fingerprint, library_versions
-from hybrid.synthesize import fit
+from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.registry import require
+from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
 from hybrid.table.csv_write import Layout, layout_of
 from hybrid.table.identifiers import with_surrogates
@@ -46,6 +50,13 @@ from hybrid.transition.base import FittedTransition, Restored
 from hybrid.transition.giveaway import GiveAway, give_away
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Generated(Restored):
+    """The synthetic records, and the loss curve of the generator that drew them."""
+
+    losses: tuple[LossPoint, ...] = ()
 
 
 class Walk:
@@ -88,7 +99,7 @@ class Walk:
     @cached_property
     def data_fingerprint(self) -> str:
         """Content hash of what was read: the table and its hierarchies."""
-        return fingerprint(self.table, self.hierarchies)
+        return fingerprint(self.table, self.hierarchies, *([self.domains] if self.domains else []))
 
     @cached_property
     def table(self) -> Table:
@@ -115,7 +126,7 @@ class Walk:
         """
         _ = self.policy
         if not self.config.synthesize.is_off:
-            require(self.config.synthesize.plugin)
+            require(self.config.synthesize.engine)
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
 
     @cached_property
@@ -124,6 +135,14 @@ class Walk:
         if self.config.anonymize is None:
             return {}
         return load_hierarchies(self.table, self.config.hierarchy_paths)
+
+    @cached_property
+    def domains(self) -> dict[str, Array]:
+        """Values that hierarchy files list, for generators that must not take them from the records; else none."""
+        options = self.config.synthesize
+        if options.is_off or not options.engine.encoding(options.resolve()).listed_domains:
+            return {}
+        return listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_paths)
 
     @cached_property
     def parts(self) -> tuple[Table, Table | None]:
@@ -208,7 +227,7 @@ class Walk:
         return self._stage("transition", self._restore)
 
     @cached_property
-    def generated(self) -> Restored:
+    def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""
         return self._stage("synthesize", self._generate)
 
@@ -232,7 +251,7 @@ class Walk:
         """The same generator trained on the original records: what anonymizing first is compared with."""
         if "baseline" not in self.keys:
             return None
-        return self._stage("baseline", lambda: self._synthesize(self.train, "baseline"))
+        return self._stage("baseline", lambda: self._synthesize(self.train, "baseline", self.domains)[0])
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -251,14 +270,39 @@ class Walk:
         Raises
         ------
         ConfigError
-            Nothing is anonymized.
+            Nothing is anonymized, and the generator has no privacy budget.
         """
-        if self.config.anonymize is None or self.config.transition is None:
+        if not self.explanations:
             raise ConfigError("without anonymization there is no guarantee to explain", mend="add an anonymize section")
+        return together(self.explanations)
+
+    @cached_property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """What every mechanism of this configuration promises: sampling before k-anonymity, a private generator."""
+        return tuple(one for one in (self._sampling_explained(), self._generator_explained()) if one is not None)
+
+    def _sampling_explained(self) -> Explanation | None:
+        if self.config.anonymize is None or self.config.transition is None:
+            return None
         options = self.config.transition
         reads = transition.REGISTRY[options.method].reads_originals(options)
         schema = self.table.schema.without_identifiers()
         return explain_run(self.config.anonymize, self.config.sample, schema, reads_originals=reads)
+
+    def _generator_explained(self) -> Explanation | None:
+        """What a generator with a privacy budget promises; None for all others."""
+        if self.config.synthesize.is_off:
+            return None
+        options = self.config.synthesize.resolve()
+        epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
+        if epsilon is None or delta is None:
+            return None
+        anonymized = self.config.anonymize is not None
+        names = self.table.schema.without_identifiers().names
+        post = self.config.transition is not None and self.config.transition.order == "post"
+        found = [name for name in names if post or name not in self.domains]
+        name = self.config.synthesize.generator
+        return explain_generator(name, epsilon, delta, looked_at_before=anonymized, from_records=found)
 
     @cached_property
     def give_away(self) -> GiveAway | None:
@@ -331,16 +375,18 @@ class Walk:
             self._shared[key] = self.store.get_or_compute("evaluate-shared", kept, compute)
         return self._shared[key]
 
-    def _generate(self) -> Restored:
+    def _generate(self) -> Generated:
         options = self.config.synthesize
         post = self.config.transition is not None and self.config.transition.order == "post"
         if self.sampled is not None and post:
             labels = self.sampled.anonymized.labels
             drawn = labels
+            losses: tuple[LossPoint, ...] = ()
             if not options.is_off:
-                drawn = labels.from_table(self._synthesize(labels.to_table(), "synthesize"))
+                table, losses = self._synthesize(labels.to_table(), "synthesize")
+                drawn = labels.from_table(table)
             restored = self._fitted_transition.restore(drawn, stream(self.seed, "transition", "post"))
-            return self._shuffled(restored.table, restored)
+            return self._shuffled(restored.table, restored, losses)
         if self.restored is not None:
             learned, restored = self.restored.table, self.restored
         else:
@@ -348,19 +394,23 @@ class Walk:
             learned, restored = chosen, Restored(chosen)
         if options.is_off:
             return self._shuffled(learned, restored)
-        return self._shuffled(self._synthesize(learned, "synthesize"), restored)
+        table, losses = self._synthesize(learned, "synthesize", self.domains)
+        return self._shuffled(table, restored, losses)
 
-    def _shuffled(self, table: Table, restored: Restored) -> Restored:
+    def _shuffled(self, table: Table, restored: Restored, losses: tuple[LossPoint, ...] = ()) -> Generated:
         """The table in an order that says nothing about the source's."""
         order = stream(self.seed, "order").permutation(len(table))
-        return Restored(table.take(order), restored.fallbacks)
+        return Generated(table.take(order), restored.fallbacks, losses)
 
-    def _synthesize(self, learned: Table, stage: str) -> Table:
+    def _synthesize(
+        self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None
+    ) -> tuple[Table, tuple[LossPoint, ...]]:
         """Train the generator and draw as many rows as there are training records, or as the config says."""
         options = self.config.synthesize
         n_rows = len(self.train) if options.rows == "same" else options.rows
         learning, drawing = stream(self.seed, stage).integers(np.iinfo(np.int32).max, size=2)
-        return fit(learned, options, int(learning), self.progress).sample(n_rows, int(drawing))
+        fitted = fit_or_reuse(learned, options, int(learning), self.store, self.progress, domains)
+        return fitted.sample(n_rows, int(drawing)), fitted.losses
 
     def _split(self) -> tuple[Table, Table | None]:
         return split(self.table, self.config.split, stream(self._split_seed, "split"))

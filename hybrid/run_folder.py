@@ -240,5 +240,8 @@ def _write_manifest(walk: Walk, folder: Path, created: datetime) -> None:
         stages=walk.recorder.stages,
         created=created,
     )
-    explanation = None if walk.config.anonymize is None else walk.explanation.text
-    write_json(folder / MANIFEST, manifest | {"explanation": explanation})
+    said = {
+        "explanation": walk.explanation.text if walk.explanations else None,
+        "differential_privacy": any(one.holds for one in walk.explanations),
+    }
+    write_json(folder / MANIFEST, manifest | said)

@@ -18,7 +18,7 @@ from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.ledger import Entry
 from hybrid.release.redact import public_config
 from hybrid.release.verdict import Verdict
-from hybrid.report import ReportInputs, TradeOff, WalkStep, compare_tables, describe
+from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
 from hybrid.run_history import changes_since, tracks
 from hybrid.synthesize import availability
 from hybrid.table import Table
@@ -43,7 +43,12 @@ def run_report(walk: Walk, created: datetime, earlier: Sequence[Entry] = ()) -> 
     return ReportInputs(
         name=config.name,
         created=created,
-        guarantee=guarantee_sentence(result, method.model_dump(mode="json"), walk.evaluation),
+        guarantee=guarantee_sentence(
+            result,
+            method.model_dump(mode="json"),
+            walk.evaluation,
+            private=any(one.holds for one in walk.explanations),
+        ),
         verdict=walk.verdict,
         walk=tuple(_steps(walk)),
         anonymization=None if result is None else result.to_json(),
@@ -51,6 +56,7 @@ def run_report(walk: Walk, created: datetime, earlier: Sequence[Entry] = ()) -> 
         class_sizes_before=None if anonymized is None else _class_sizes(train),
         class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
         trade_off=tuple(_trade_off(walk)),
+        losses=tuple(Loss(name, tuple(points)) for name, points in _losses(walk).items()),
         fallbacks=dict(walk.generated.fallbacks),
         give_away=None if walk.give_away is None else walk.give_away.to_json(),
         comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
@@ -107,6 +113,15 @@ def _steps(walk: Walk) -> Iterator[WalkStep]:
         yield WalkStep("transition", len(walk.restored.table), seconds.get("transition"), note)
     note = config.synthesize.generator
     yield WalkStep("synthesize", len(walk.generated.table), seconds.get("synthesize"), note)
+
+
+def _losses(walk: Walk) -> dict[str, list[tuple[int, float]]]:
+    """The curve of every loss that the generator told: step or epoch, value."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for point in walk.generated.losses:
+        for name, value in point.losses.items():
+            curves.setdefault(name, []).append((point.done, value))
+    return curves
 
 
 def _trade_off(walk: Walk) -> Iterator[TradeOff]:

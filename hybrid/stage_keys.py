@@ -8,6 +8,8 @@ from typing import Any
 from hybrid.config import RunConfig
 from hybrid.fingerprint import code_version, fingerprint, library_versions
 from hybrid.manifest import LIBRARIES
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize.fitted import versions_of
 
 SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Where the trade-off curve is computed, beside the config's own limit."""
@@ -58,9 +60,9 @@ def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, populat
         learned = keys["sample"] = _key("sample", sample, keys["anonymize"], seed)
         if transition is not None:
             keys["transition"] = _key("transition", transition.model_dump(exclude={"order"}), learned, seed)
-    keys["synthesize"] = _key("synthesize", synthesize, transition, learned, seed)
+    keys["synthesize"] = _key("synthesize", synthesize, _trainer(synthesize), transition, learned, seed)
     if anonymize is not None and not synthesize.is_off and config.evaluate.baseline:
-        keys["baseline"] = _key("baseline", synthesize, parts, seed)
+        keys["baseline"] = _key("baseline", synthesize, _trainer(synthesize), parts, seed)
     judged = {
         "original": parts,
         "anonymized": keys.get("transition"),
@@ -81,6 +83,11 @@ def suppression_limits(config: RunConfig) -> list[float]:
 
 def _key(stage: str, *depends_on: Any) -> str:
     return fingerprint(stage, code_version(*MODULES[stage]), _versions(), depends_on)
+
+
+def _trainer(synthesize: SynthesizeOptions) -> dict[str, str]:
+    """The versions of what trains, which may be in an environment of its own."""
+    return {} if synthesize.is_off else versions_of(synthesize.engine)
 
 
 @cache

@@ -75,7 +75,12 @@ def build_certificate(
             "approvals": policy.approvals,
         },
         "acceptances": [asdict(acceptance) for acceptance in acceptances],
-        "guarantee": guarantee_sentence(run.anonymization, run.manifest["config"], run.evaluation),
+        "guarantee": guarantee_sentence(
+            run.anonymization,
+            run.manifest["config"],
+            run.evaluation,
+            private=run.manifest.get("differential_privacy", False),
+        ),
         "explanation": run.manifest.get("explanation"),
         "anonymization": None if run.anonymization is None else run.anonymization.to_json(),
         "metrics": metrics_of(run.evaluation),

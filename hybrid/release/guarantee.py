@@ -8,9 +8,15 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluate.measure import Evaluation, Measure
 
+NO_CLAIM = "No differential privacy is claimed."
+
 
 def guarantee_sentence(
-    anonymization: AnonymizationResult | None, config: Mapping[str, Any], evaluation: Evaluation
+    anonymization: AnonymizationResult | None,
+    config: Mapping[str, Any],
+    evaluation: Evaluation,
+    *,
+    private: bool = False,
 ) -> str:
     """What a reader of a release may rely on, in a few plain sentences.
 
@@ -22,6 +28,8 @@ def guarantee_sentence(
         The run's config as resolved (JSON types); its sections ``sample``, ``transition`` and ``synthesize`` count.
     evaluation : Evaluation
         Which privacy metrics were measured on the synthetic table.
+    private : bool
+        Whether the run's explanation claims differential privacy.
 
     Returns
     -------
@@ -33,7 +41,8 @@ def guarantee_sentence(
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
     records = "training records" if anonymization is None else "records of the intermediate table"
-    end = [_sampled(config, records), "No differential privacy is claimed.", *_measured(evaluation)]
+    claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
+    end = [_sampled(config, records), claim, *_measured(evaluation)]
     return " ".join([*start, *end])
 
 

@@ -2,11 +2,12 @@
 
 from hybrid.report.compare import TableComparison, compare_tables
 from hybrid.report.comparison import render_comparison
-from hybrid.report.inputs import Change, MetricText, ReportInputs, TradeOff, WalkStep, describe
+from hybrid.report.inputs import Change, Loss, MetricText, ReportInputs, TradeOff, WalkStep, describe
 from hybrid.report.render import render_report
 
 __all__ = [
     "Change",
+    "Loss",
     "MetricText",
     "ReportInputs",
     "TableComparison",

@@ -18,7 +18,7 @@ from hybrid.evaluate.measure import Stage
 from hybrid.report import svg
 from hybrid.report.cells import OTHER
 from hybrid.report.compare import ColumnView
-from hybrid.report.inputs import TradeOff
+from hybrid.report.inputs import Loss, TradeOff
 
 WIDTH = 360.0
 """Natural width of a figure in a card."""
@@ -169,6 +169,25 @@ def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
         parts.append(svg.text(x, y(point.loss) - 9, f"{100 * point.loss:.0f}", "tick", text_anchor="middle"))
         parts.append(svg.text(x, height + 15, f"{100 * point.limit:g} %", "tick", text_anchor="middle"))
     return Markup(svg.figure(width, height + 20, parts, "Information loss against the suppression limit"))
+
+
+def loss_chart(losses: Sequence[Loss]) -> Markup:
+    """The generator's losses over its steps or epochs, one line each."""
+    width, height, left = 480.0, 170.0, 50.0
+    points = np.array([point for loss in losses for point in loss.points], dtype=float)
+    to_x, x_ticks = _scale(points[:, 0], left, width - 10)
+    to_y, y_ticks = _scale(points[:, 1], height, 14)
+    parts = [svg.line(left, height, width, height, "axis")]
+    parts += [svg.text(to_x(at), height + 15, f"{at:g}", "tick", text_anchor="middle") for at in x_ticks]
+    for tick in y_ticks:
+        parts.append(svg.line(left, to_y(tick), width, to_y(tick), "grid"))
+        parts.append(svg.text(left - 6, to_y(tick) + 4, f"{tick:.3g}", "tick", text_anchor="end"))
+    for at, loss in enumerate(losses):
+        steps = "M" + "L".join(f"{to_x(done):.1f} {to_y(value):.1f}" for done, value in loss.points)
+        last = loss.points[-1][1]
+        style = "synthetic-line" if at == 0 else "second-line"
+        parts.append(svg.path(steps, style, f"{loss.name}: {last:.4g} at the end"))
+    return Markup(svg.figure(width, height + 20, parts, "Loss while training"))
 
 
 INTERVAL_WIDTH = 150.0

@@ -39,6 +39,15 @@ class TradeOff:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """A loss of the generator while it was trained."""
+
+    name: str
+    points: tuple[tuple[int, float], ...]
+    """Step or epoch, and value, in order."""
+
+
+@dataclass(frozen=True)
 class MetricText:
     """How a metric is explained to somebody who did not write it."""
 
@@ -139,6 +148,8 @@ class ReportInputs:
         Records in each class of equal quasi-identifiers: of the values as they came, and of the labels.
     trade_off : tuple of TradeOff
         Suppression against information loss.
+    losses : tuple of Loss
+        The generator's loss curves; empty if it has none.
     fallbacks : mapping of str to int
         Cells the transition filled on each rung of its fallback chain.
     give_away : mapping, optional
@@ -171,6 +182,7 @@ class ReportInputs:
     class_sizes_before: Array | None = None
     class_sizes_after: Array | None = None
     trade_off: tuple[TradeOff, ...] = ()
+    losses: tuple[Loss, ...] = ()
     fallbacks: Mapping[str, int] = field(default_factory=dict)
     give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None

@@ -9,7 +9,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hybrid.report.compare import Associations, TableComparison
-from hybrid.report.figures import STAGES, class_size_chart, column_chart, heat_map, percent, trade_off_chart
+from hybrid.report.figures import (
+    STAGES,
+    class_size_chart,
+    column_chart,
+    heat_map,
+    loss_chart,
+    percent,
+    trade_off_chart,
+)
 from hybrid.report.history import history_chart
 from hybrid.report.inputs import ReportInputs
 from hybrid.report.metrics import metric_groups, number, stage_rows
@@ -60,6 +68,7 @@ def render_report(inputs: ReportInputs) -> str:
             sections=_sections(inputs),
             verdict=VERDICTS[inputs.verdict.status] if inputs.verdict else None,
             figures=_headline(inputs),
+            losses=loss_chart(inputs.losses) if inputs.losses else None,
             most_rows=max((step.rows for step in inputs.walk), default=0) or 1,
             anonymity=_anonymity(inputs),
             columns=_columns(comparison) if comparison else [],

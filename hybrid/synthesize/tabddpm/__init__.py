@@ -43,6 +43,7 @@ class Tabddpm:
             "max_levels": 0,
             "prior": "uniform",
             "likelihood": False,
+            "balanced": False,
             "sampling_steps": 1000,
             "batch_size": 4096,
             "lr": 1e-3,

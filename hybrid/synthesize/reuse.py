@@ -1,0 +1,51 @@
+"""Train a generator once for the same table, options, seed and versions; go on where training was interrupted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from hybrid.arrays import Array
+from hybrid.fingerprint import code_version, fingerprint
+from hybrid.progress import Progress, silent
+from hybrid.store import Store
+from hybrid.synthesize.fitted import FittedGenerator, fit, versions_of
+from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.registry import require
+from hybrid.table import Table
+
+logger = logging.getLogger(__name__)
+STAGE = "model"
+
+
+def fit_or_reuse(
+    table: Table,
+    options: SynthesizeOptions,
+    seed: int,
+    store: Store,
+    progress: Progress = silent,
+    domains: Mapping[str, Array] | None = None,
+) -> FittedGenerator:
+    """As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
+
+    A model is known by the table's content, the generator's options, the seed, this package's code and the versions
+    of what trained it; how many rows are drawn and the limits of its process do not count. Generators without extra
+    packages take seconds and are not kept.
+    """
+    generator, own = options.engine, options.resolve()
+    if not generator.requires:
+        return fit(table, options, seed, progress, domains=domains)
+    require(generator)
+    versions = versions_of(generator)
+    key = fingerprint(STAGE, generator.name, own, table, domains, seed, versions, code_version("hybrid.synthesize"))
+    trained = False
+
+    def train() -> FittedGenerator:
+        nonlocal trained
+        trained = True
+        return fit(table, options, seed, progress, store.unfinished(STAGE, key), domains)
+
+    fitted = store.get_or_compute(STAGE, key, train)
+    if not trained:
+        logger.info("%s: trained before on the same table with the same options: the kept model is used", fitted.name)
+    return fitted.limited(options.limits)
