@@ -7,6 +7,7 @@ message. ``hybrid check CONFIG --show`` prints a configuration with all its defa
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
@@ -35,6 +36,11 @@ Order = Literal["pre", "post"]
 StageName = Literal["anonymize", "sample", "transition", "synthesize"]
 DEFAULT_TRANSITION = "tree"
 """What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
+_CHOICES = {
+    "transition.method": {"order"},
+    "synthesize.generator": {"rows", "isolate", "time_limit", "memory_limit"},
+}
+"""Keys that decide which options a section has, and the options that it has anyway."""
 
 
 if TYPE_CHECKING:
@@ -223,10 +229,19 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
         The file is missing or no YAML, has a key twice, an unknown key or a wrong value, or stages that make
         no sense together; all problems at once.
     """
-    content = read_yaml(path)
-    for key, value in (overrides or {}).items():
-        _override(content, key, value)
-    config = parse_config(content, source=str(path))
+    return configured(read_yaml(path), overrides or {}, path)
+
+
+def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig:
+    """The content of a configuration file with other values for some keys; as :func:`load_config`.
+
+    Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong
+    to the file's.
+    """
+    changed = copy.deepcopy(dict(content))
+    for key in sorted(overrides, key=lambda key: key not in _CHOICES):
+        _override(changed, key, overrides[key])
+    config = parse_config(changed, source=str(path))
     config._folder = path.parent
     return config
 
@@ -301,4 +316,7 @@ def _override(content: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(at.get(parent), dict):
             at[parent] = {}
         at = at[parent]
+    if key in _CHOICES and at.get(last, value) != value:
+        for option in set(at) - _CHOICES[key]:
+            del at[option]
     at[last] = value

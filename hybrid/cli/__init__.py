@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import typer
 
-from hybrid.cli import generators, govern, inspect, operate, prepare, run
+from hybrid.cli import compare, generators, govern, inspect, operate, prepare, run
 from hybrid.cli.console import err, print_error
 from hybrid.errors import HybridError, place_of
 from hybrid.logs import write_json_lines
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 prepare.register(app)
 run.register(app)
+compare.register(app)
 inspect.register(app)
 generators.register(app)
 govern.register(app)

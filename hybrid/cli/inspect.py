@@ -1,30 +1,24 @@
-"""Commands that look at what is there: metrics, verify, store."""
+"""Commands that look at what is there: metrics, verify."""
 
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table as Grid
 
 from hybrid.cli import console
 from hybrid.cli.run import ConfigPath, Settings, overrides
 from hybrid.errors import VerificationError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     for command in (explain, metrics, verify):
         app.command()(command)
-    store_app.command(name="list")(store_list)
-    store_app.command(name="clean")(store_clean)
-    app.add_typer(store_app, name="store")
 
 
 def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
@@ -46,29 +40,6 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}", markup=False)
-
-
-def store_list(path: Annotated[Path, typer.Argument(metavar="DIR", help="The store.")]) -> None:
-    """What a store keeps."""
-    from hybrid.store import Store
-
-    grid = Grid("stage", "fingerprint", "created", "seconds", "MB")
-    for entry in Store(path).entries():
-        grid.add_row(
-            entry.stage, entry.key[:12], entry.created[:19], f"{entry.seconds:.1f}", f"{entry.n_bytes / 1e6:.1f}"
-        )
-    console.out.print(grid)
-
-
-def store_clean(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="The store.")],
-    days: Annotated[float, typer.Option("--days", min=0, help="Remove what was not used for so long.")] = 0,
-) -> None:
-    """Remove kept stage results."""
-    from hybrid.store import Store
-
-    removed = Store(path).clean(timedelta(days=days))
-    console.line("ok", f"{removed} results removed")
 
 
 def metrics(as_json: AsJson = False) -> None:

@@ -1,4 +1,4 @@
-"""Commands that run the pipeline: run, anonymize, audit, compare, release."""
+"""Commands that run the pipeline: run, anonymize, audit, release."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),
 ]
 StorePath = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="DIR", help="Keep stage results here (private!) and reuse them."),
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="Keep stage results in this folder or at this address."),
 ]
 
 Names = list[str] | None
@@ -29,7 +29,7 @@ Names = list[str] | None
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (run, anonymize, audit, compare, release):
+    for command in (run, anonymize, audit, release):
         app.command()(command)
 
 
@@ -58,13 +58,14 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
     from hybrid.config import load_config
     from hybrid.pipeline import Walk
     from hybrid.run_folder import check_writable, new_folder, write_run
-    from hybrid.store import Store
+    from hybrid.store import Store, StorePlace
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(loaded.name)
     check_writable(folder)
+    kept = Store(None) if store is None else StorePlace(store).open()
     with console.progress() as progress:
-        walk = Walk(loaded, seed, Store(store), progress)
+        walk = Walk(loaded, seed, kept, progress)
         write_run(walk, folder)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nsynthetic table  {folder / walk.synthetic_name}  ({len(walk.synthetic):,} rows)")
@@ -132,27 +133,6 @@ def audit(
         verdict = audit_tables(audited, loaded, folder, seed, progress)
     console.print_verdict(verdict)
     console.out.print(f"\nreport  {folder / 'report.html'}")
-
-
-def compare(
-    config: Annotated[Path, typer.Argument(metavar="PLAN", help="The comparison plan (YAML).")],
-    out: Out = None,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time.")] = 1,
-) -> None:
-    """Run a factorial plan of configurations side by side."""
-    from hybrid.compare import compare as run_plan
-    from hybrid.compare import load_plan, write_comparison
-    from hybrid.run_folder import check_writable
-
-    plan = load_plan(config)
-    folder = out or Path("runs") / plan.name
-    check_writable(folder, resumable=True)
-    with console.progress() as progress:
-        table = run_plan(plan, config.parent, folder, jobs, progress)
-    write_comparison(plan, table, folder)
-    failed = int((table["status"] == "failed").sum())
-    console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
-    console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")
 
 
 def release(

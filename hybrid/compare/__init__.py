@@ -1,14 +1,18 @@
-"""Compare strategies: a factorial plan, one run per configuration and seed, stages shared between runs."""
+"""Compare strategies: a plan of configurations, one run per configuration and seed, stages shared between runs."""
 
-from hybrid.compare.plan import ComparePlan, Trial, load_plan, trials
+from hybrid.compare.forecast import Forecast, forecast
+from hybrid.compare.plan import ComparePlan, load_plan
 from hybrid.compare.run import compare
+from hybrid.compare.schedule import trials
 from hybrid.compare.table import metric_names, write_comparison
-from hybrid.compare.trial import run_trial
+from hybrid.compare.trial import Trial, run_trial
 
 __all__ = [
     "ComparePlan",
+    "Forecast",
     "Trial",
     "compare",
+    "forecast",
     "load_plan",
     "metric_names",
     "run_trial",

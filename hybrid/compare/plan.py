@@ -1,18 +1,53 @@
-"""The plan of a comparison: which configurations, with which seeds."""
+"""The plan of a comparison: what is varied, what is left out, how much is spent."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hybrid.errors import ConfigError
 from hybrid.options import Options
 from hybrid.yaml_files import read_yaml, validated
+
+Levels = list[Any] | dict[str, dict[str, Any]]
+"""Values of one key; or names, each for the keys that it sets."""
+
+
+class Constraint(Options):
+    """Combinations that make no sense."""
+
+    drop: dict[str, Any] = Field(min_length=1)
+    """Conditions that all hold for the combinations to leave out: a factor or any key of the run configuration, and
+    its value, a list of values, or one of {at_least: x}, {at_most: x}, {not: value or list}."""
+    because: str = Field(min_length=1)
+    """The reason, as it is shown."""
+
+
+class Subset(Options):
+    """Some of all combinations."""
+
+    n: int = Field(ge=1)
+    """How many."""
+    method: Literal["latin_hypercube", "random"] = "latin_hypercube"
+    """latin_hypercube: every value of every factor equally often, as far as constraints allow; random: all
+    combinations equally likely."""
+    seed: int = Field(default=0, ge=0)
+    """Decides which."""
+
+
+class Scale(Options):
+    """What one budget changes in the plan."""
+
+    set: dict[str, Any] = Field(default_factory=dict)
+    """Dotted keys of the run configuration, added to the plan's own ``set``."""
+    factors: dict[str, Levels] = Field(default_factory=dict)
+    """Factors with other values."""
+    seeds: tuple[int, ...] | None = Field(default=None, min_length=1)
+    """Other seeds."""
+    subset: Subset | None = None
+    """Another subset."""
 
 
 class ComparePlan(Options):
@@ -24,53 +59,79 @@ class ComparePlan(Options):
     """Title of the report."""
     base: str
     """The run configuration that everything else is taken from, relative to this file."""
-    factors: dict[str, list[Any]] = Field(min_length=1)
-    """Dotted keys of the run configuration, each with the values to try; every combination is one configuration."""
+    set: dict[str, Any] = Field(default_factory=dict)
+    """Dotted keys of the run configuration with the value they have throughout."""
+    factors: dict[str, Levels] = Field(default_factory=dict)
+    """What is varied; every combination is one configuration. A dotted key with a list of values, or a name of your
+    own with named levels, each a mapping of dotted keys to values."""
+    configurations: list[dict[str, Any]] = Field(default_factory=list)
+    """Instead of factors: the configurations one by one, each a mapping of dotted keys to values."""
+    subset: Subset | None = None
+    """Not all combinations, but so many of them."""
+    constraints: tuple[Constraint, ...] = ()
+    """Combinations that are left out, with the reason."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3), min_length=1)
     """Every configuration runs once with each seed."""
+    scale: str | None = None
+    """Which of the scales applies; none: the plan as it stands."""
+    scales: dict[str, Scale] = Field(default_factory=dict)
+    """Budgets by name."""
+    runs: Literal["all", "none"] = "all"
+    """Whether every run leaves its folder with the synthetic table and its report."""
+    store: str | None = None
+    """Where stage results are kept: a folder, an address such as s3://bucket/folder, or memory. Not given: a private
+    folder beside the results, removed at the end."""
 
-
-@dataclass(frozen=True)
-class Trial:
-    """One configuration with one seed: one row of the comparison."""
-
-    configuration: str
-    factors: Mapping[str, Any]
-    seed: int
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if bool(self.factors) == bool(self.configurations):
+            raise ValueError("set factors or configurations, and not both")
+        if self.configurations and self.subset is not None:
+            raise ValueError("a subset is one of all combinations of factors: leave out subset, or configurations")
+        empty = [name for name, levels in self.factors.items() if not levels]
+        if empty:
+            raise ValueError(f"factors without a value: {', '.join(empty)}")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("a seed stands twice")
+        return self
 
     @property
-    def folder(self) -> str:
-        """Name of the trial's run folder."""
-        return f"{self.configuration}-seed{self.seed}"
-
-    def shown_factors(self) -> dict[str, Any]:
-        """Factor values as they stand in a table: mappings and lists as one line of YAML."""
-        return {name: _shown(value) for name, value in self.factors.items()}
+    def factor_names(self) -> list[str]:
+        """The columns of the results that say what was varied."""
+        return list(self.factors) or list(dict.fromkeys(key for settings in self.configurations for key in settings))
 
 
-def load_plan(path: Path) -> ComparePlan:
+def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
     """Read a comparison plan.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file.
+    scale : str, optional
+        The budget, instead of the plan's own choice.
 
     Raises
     ------
     ConfigError
-        The file is missing, malformed, or has unknown keys; all problems at once.
+        The file is missing, malformed, or has unknown keys; all problems at once. Or there is no such scale.
     """
-    return validated(ComparePlan, read_yaml(path), str(path))
+    plan = validated(ComparePlan, read_yaml(path), str(path))
+    name = plan.scale if scale is None else scale
+    if name is None:
+        return plan
+    if name not in plan.scales:
+        known = ", ".join(plan.scales) or "none is defined"
+        raise ConfigError(f"{path}: there is no scale {name!r}", mend=f"one of: {known}")
+    return _scaled(plan, plan.scales[name]).model_copy(update={"scale": name})
 
 
-def trials(plan: ComparePlan) -> list[Trial]:
-    """Every combination of the factors' values with every seed, in the order of the plan."""
-    combinations = list(itertools.product(*plan.factors.values()))
-    width = len(str(len(combinations)))
-    return [
-        Trial(f"c{i:0{width}d}", dict(zip(plan.factors, values, strict=True)), seed)
-        for i, values in enumerate(combinations, start=1)
-        for seed in plan.seeds
-    ]
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
+def _scaled(plan: ComparePlan, scale: Scale) -> ComparePlan:
+    return plan.model_copy(
+        update={
+            "set": plan.set | scale.set,
+            "factors": plan.factors | scale.factors,
+            "seeds": scale.seeds or plan.seeds,
+            "subset": scale.subset or plan.subset,
+        }
+    )

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from hybrid.compare.plan import ComparePlan, Trial, trials
-from hybrid.compare.trial import STORE, run_trial
-from hybrid.config import load_config
+from hybrid.compare.cluster import run_on_cluster
+from hybrid.compare.local import Result, run_here, run_processes
+from hybrid.compare.plan import ComparePlan
+from hybrid.compare.rows import ROWS, Rows
+from hybrid.compare.schedule import Planned, Schedule, schedule
+from hybrid.compare.table import LEFT_OUT, TABLE, left_out_table, results_table
+from hybrid.compare.trial import Ended, Workplace, failed, unpack
+from hybrid.errors import ConfigError
+from hybrid.locks import locked_if_free
 from hybrid.progress import Progress, silent
+from hybrid.store import MEMORY, StorePlace, memory_store
 from hybrid.table.write import atomic
 
+STORE = ".store"
 
-def compare(plan: ComparePlan, folder: Path, out: Path, jobs: int = 1, progress: Progress = silent) -> pd.DataFrame:
+
+def compare(
+    plan: ComparePlan,
+    folder: Path,
+    out: Path,
+    jobs: int = 1,
+    progress: Progress = silent,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+) -> pd.DataFrame:
     """Run every trial and collect one row each.
 
     Parameters
@@ -28,55 +45,79 @@ def compare(plan: ComparePlan, folder: Path, out: Path, jobs: int = 1, progress:
     folder : Path
         Where ``plan.base`` is relative to.
     out : Path
-        Gets one run folder per trial, and ``comparison.csv`` once all have ended. Stage results are shared
-        through a private store in it, which is removed when all is done; interrupted, the same call goes on
-        where it was.
+        Gets one run folder per trial, ``rows.jsonl`` with every row as soon as it is there, and ``comparison.csv``
+        and ``left_out.csv`` once all have ended. Interrupted, the same call goes on where it was.
     jobs : int
         Trials at a time, each in its own process.
     progress : Progress
         Told about every trial that ends.
+    scheduler : str, optional
+        Address of a Dask scheduler on whose workers the trials run instead.
+    retry_failed : bool
+        Whether rows that failed earlier are run again.
 
     Returns
     -------
     pandas.DataFrame
-        One row per trial: ``configuration``, a column per factor, ``seed``, ``status`` (``ok`` or ``failed``),
-        ``reason``, ``verdict``, and ``<stage>.<metric>[.<column>]`` for every metric; a metric that could not be
-        computed is missing.
+        One row per trial; for the columns see :mod:`hybrid.compare.table`.
 
     Raises
     ------
     ConfigError
-        The base configuration is wrong by itself; a combination that makes no sense is a failed row instead.
+        The base configuration is wrong by itself; a combination that makes no sense is a failed row instead. Or
+        another process fills ``out``.
     """
-    base = folder / plan.base
-    load_config(base)
-    todo = trials(plan)
-    rows: dict[int, dict[str, Any]] = {}
-    progress("compare", 0, len(todo))
-    for position, row in _run_all(base, todo, out, jobs):
-        rows[position] = row
-        progress("compare", len(rows), len(todo))
-    result = pd.DataFrame([rows[i] for i in range(len(todo))])
-    with atomic(out / "comparison.csv") as temporary:
-        result.to_csv(temporary, index=False)
-    shutil.rmtree(out / STORE, ignore_errors=True)
-    return result
+    out.mkdir(parents=True, exist_ok=True)
+    with locked_if_free(out / ".lock") as free:
+        if not free:
+            raise ConfigError(f"{out}: another comparison is writing here", mend="wait for it, or choose another --out")
+        planned = schedule(plan, folder)
+        rows = Rows(out / ROWS)
+        done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
+        todo = [each for each in planned.planned if each.key not in done]
+        progress("compare", len(planned.planned) - len(todo), len(planned.planned))
+        with _store(plan, out) as store:
+            place = Workplace((folder / plan.base).resolve(), store, out.resolve() if plan.runs == "all" else None)
+            for each, ended in _results(place, todo, jobs, scheduler):
+                if ended.packed is not None:
+                    unpack(ended.packed, out)
+                rows.append(each.key, ended.row)
+                done[each.key] = ended.row
+                progress("compare", sum(one.key in done for one in planned.planned), len(planned.planned))
+        return _written(planned, [done[each.key] for each in planned.planned], out)
 
 
-def _run_all(base: Path, todo: list[Trial], out: Path, jobs: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    if jobs == 1:
-        for position, trial in enumerate(todo):
-            yield position, run_trial(base, trial, out)
+def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
+    yield from ((each, Ended(failed(each.trial, each.problem))) for each in todo if each.problem)
+    sound = [each for each in todo if not each.problem]
+    if not sound:
         return
-    # Fresh processes: a forked one would inherit the threads of the numerical libraries in any state.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        pending: dict[Future[dict[str, Any]], int] = {
-            pool.submit(run_trial, base, trial, out): position for position, trial in enumerate(todo)
-        }
-        try:
-            while pending:
-                for done in wait(pending, return_when=FIRST_COMPLETED).done:
-                    yield pending.pop(done), done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    if scheduler is not None:
+        yield from run_on_cluster(replace(place, pack=place.out is not None), sound, scheduler)
+    elif jobs == 1:
+        yield from run_here(place, sound)
+    else:
+        yield from run_processes(place, sound, jobs)
+
+
+@contextmanager
+def _store(plan: ComparePlan, out: Path) -> Iterator[StorePlace]:
+    """The plan's store; one of our own is removed when all is done, and stays when the block fails."""
+    if plan.store == MEMORY:
+        with memory_store() as place:
+            yield place
+    elif plan.store is not None:
+        yield StorePlace(plan.store if "://" in plan.store else str(Path(plan.store).expanduser().resolve()))
+    else:
+        own = (out / STORE).resolve()
+        yield StorePlace(str(own))
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _written(planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
+    result = results_table(rows)
+    with atomic(out / TABLE) as temporary:
+        result.to_csv(temporary, index=False)
+    with atomic(out / LEFT_OUT) as temporary:
+        left_out_table(planned.expansion).to_csv(temporary, index=False)
+    return result

@@ -11,18 +11,39 @@ Columns, in this order:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from hybrid.compare.configurations import Expansion, shown
 from hybrid.compare.plan import ComparePlan
 from hybrid.evaluate import REGISTRY
 from hybrid.report import describe, render_comparison
 from hybrid.table.write import write_text
 
+TABLE = "comparison.csv"
+LEFT_OUT = "left_out.csv"
 STAGES = ("anonymized", "synthetic", "baseline")
 BESIDE = ("low", "high", "reference")
 """What stands beside a metric's value, in columns of their own."""
+
+
+def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a table: what every row has, then the metrics, then the seconds."""
+    columns = dict.fromkeys(name for row in rows for name in row)
+    last = [name for name in columns if name.startswith("seconds.")]
+    return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
+
+
+def left_out_table(expansion: Expansion) -> pd.DataFrame:
+    """Combinations that were not run: a column per factor, and ``reason``."""
+    rows = [
+        {name: shown(value) for name, value in each.factors.items()} | {"reason": each.reason}
+        for each in expansion.left_out
+    ]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["reason"])
 
 
 def metric_names(comparison: pd.DataFrame) -> list[str]:
@@ -38,7 +59,7 @@ def write_comparison(plan: ComparePlan, comparison: pd.DataFrame, out: Path) -> 
     write_text(
         report,
         render_comparison(
-            plan.name, comparison, list(plan.factors), metric_names(comparison), describe(REGISTRY.values())
+            plan.name, comparison, plan.factor_names, metric_names(comparison), describe(REGISTRY.values())
         ),
     )
     return report

@@ -2,44 +2,120 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.compare.plan import Trial
 from hybrid.compare.table import BESIDE, STAGES
-from hybrid.config import RunConfig, load_config
+from hybrid.config import load_config
 from hybrid.errors import HybridError
 from hybrid.evaluate.measure import Evaluation, Measure
 from hybrid.pipeline import Walk
 from hybrid.run_folder import write_run
-from hybrid.store import Store
-
-STORE = ".store"
+from hybrid.store import StorePlace
 
 
-def run_trial(base: Path, trial: Trial, out: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Trial:
+    """One configuration with one seed: one row of the comparison."""
+
+    configuration: str
+    factors: Mapping[str, Any]
+    """As shown: no mapping, no list."""
+    seed: int
+    settings: Mapping[str, Any]
+    """Dotted keys of the run configuration."""
+
+    @property
+    def folder(self) -> str:
+        """Name of the trial's run folder."""
+        return f"{self.configuration}-seed{self.seed}"
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The first columns of its row."""
+        return {"configuration": self.configuration, **self.factors, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What a process needs to know to run trials."""
+
+    base: Path
+    """The run configuration."""
+    store: StorePlace
+    out: Path | None
+    """Gets the run folders; None: they are not kept."""
+    pack: bool = False
+    """Give the run folder back as bytes instead: this machine need not see ``out``."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that ended, well or not."""
+
+    row: dict[str, Any]
+    peak_bytes: int = 0
+    """Most memory while it ran."""
+    packed: bytes | None = None
+    """The run folder as a tar file."""
+
+
+def run_trial(place: Workplace, trial: Trial) -> Ended:
     """Run one configuration with one seed; a failure is a row with its reason."""
-    row = {"configuration": trial.configuration, **trial.shown_factors(), "seed": trial.seed}
+    store = place.store.open()
     try:
-        walk = Walk(_configured(base, trial), seed=trial.seed, store=Store(out / STORE))
-        metrics = _metrics(walk.evaluation)
+        walk = Walk(load_config(place.base, trial.settings), seed=trial.seed, store=store)
+        walk.check()
+        metrics = metric_columns(walk.evaluation)
         verdict = walk.verdict.status
-        write_run(walk, out / trial.folder)
+        packed = _write(walk, place, trial)
     except HybridError as error:
-        return row | {"status": "failed", "reason": str(error), "verdict": None}
-    return row | {"status": "ok", "reason": "", "verdict": verdict} | metrics
+        return Ended(failed(trial, str(error)))
+    except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
+        return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
+    entries = {stage: store.entry(stage, key) for stage, key in walk.keys.items()}
+    seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
+    row = trial.head | {"status": "ok", "reason": "", "verdict": verdict} | metrics | seconds
+    return Ended(row, max(stage.peak_memory_bytes for stage in walk.recorder.stages), packed)
 
 
-def _configured(base: Path, trial: Trial) -> RunConfig:
-    return load_config(base, trial.factors)
+def failed(trial: Trial, reason: str) -> dict[str, Any]:
+    """The row of a trial that failed."""
+    return trial.head | {"status": "failed", "reason": reason, "verdict": None}
 
 
-def _metrics(evaluation: Evaluation) -> dict[str, float]:
-    row = {}
+def metric_columns(evaluation: Evaluation) -> dict[str, float]:
+    """The metrics of an evaluation as columns of the results."""
+    row: dict[str, float] = {}
     for metric in evaluation.metrics:
         if isinstance(metric.outcome, Measure) and metric.stage in STAGES:
             name = ".".join(filter(None, (metric.stage, metric.name, metric.column)))
-            row[name] = metric.outcome.value
+            row[name] = float(metric.outcome.value)
             beside = {f"{name}_{what}": getattr(metric.outcome, what) for what in BESIDE}
-            row |= {key: value for key, value in beside.items() if value is not None}
+            row |= {key: float(value) for key, value in beside.items() if value is not None}
     return row
+
+
+def unpack(packed: bytes, out: Path) -> None:
+    """Put a packed run folder into the results."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(out, filter="data")
+
+
+def _write(walk: Walk, place: Workplace, trial: Trial) -> bytes | None:
+    if place.out is None:
+        return None
+    if not place.pack:
+        write_run(walk, place.out / trial.folder)
+        return None
+    with tempfile.TemporaryDirectory() as temporary:
+        write_run(walk, Path(temporary) / trial.folder)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(Path(temporary) / trial.folder, trial.folder)
+    return packed.getvalue()

@@ -1,0 +1,127 @@
+"""The command compare, and those about the store it shares."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from hybrid.cli import console
+from hybrid.compare.forecast import Forecast
+from hybrid.errors import ConfigError
+
+StoreAt = Annotated[str, typer.Argument(metavar="DIR", help="The store: a folder or an address (s3://...).")]
+store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(compare)
+    for name, command in (("list", store_list), ("clean", store_clean), ("key", store_key)):
+        store_app.command(name=name)(command)
+    app.add_typer(store_app, name="store")
+
+
+def compare(
+    config: Annotated[Path, typer.Argument(metavar="PLAN", help="The comparison plan (YAML).")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time on this machine.")] = 1,
+    scale: Annotated[str | None, typer.Option("--scale", metavar="NAME", help="One of the plan's budgets.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count: configurations, stages to compute, expected time.")
+    ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="PLACE", help="Keep stage results in a folder, at an address, or in memory."),
+    ] = None,
+    engine: Annotated[str, typer.Option("--engine", metavar="local|dask", help="Where the runs are.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
+) -> None:
+    """Run a plan of configurations side by side. Interrupted, the same command goes on where it was."""
+    from hybrid.compare import compare as run_plan
+    from hybrid.compare import forecast, load_plan, write_comparison
+    from hybrid.run_folder import check_writable
+
+    if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
+        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", mend="--engine dask --scheduler ...")
+    plan = load_plan(config, scale)
+    if store is not None:
+        plan = plan.model_copy(update={"store": store})
+    folder = out or Path("runs") / plan.name
+    if dry_run:
+        _print_forecast(forecast(plan, config.parent, folder), jobs)
+        return
+    check_writable(folder, resumable=True)
+    with console.progress() as progress:
+        table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+    write_comparison(plan, table, folder)
+    failed = int((table["status"] == "failed").sum())
+    console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
+    console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")
+
+
+def _print_forecast(expected: Forecast, jobs: int) -> None:
+    seeds = expected.trials // max(expected.configurations, 1)
+    console.line("ok", f"{expected.configurations:,} configurations x {seeds} seeds = {expected.trials:,} runs")
+    if expected.invalid:
+        console.line("note", f"{expected.invalid:,} runs are no valid configuration and will be rows with the reason")
+    if expected.done:
+        console.line("ok", f"{expected.done:,} runs are done already")
+    reasons: dict[str, int] = {}
+    for each in expected.left_out:
+        reasons[each.reason] = reasons.get(each.reason, 0) + 1
+    for reason, count in reasons.items():
+        console.line("note", f"{count:,} left out: {reason}")
+    grid = Grid("stage", "needed by runs", "different", "kept already", "seconds left")
+    for stage in expected.stages:
+        seconds = "not measured yet" if stage.seconds is None else f"{stage.seconds:,.0f}"
+        grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
+    console.out.print(grid)
+    asked = sum(stage.asked for stage in expected.stages)
+    console.out.print(f"{expected.executions:,} stage executions; {asked:,} if every run stood alone")
+    if expected.seconds is None:
+        console.out.print("expected time: unknown until a run with each generator has ended (start, then ask again)")
+    else:
+        console.out.print(f"expected time: about {_duration(expected.seconds / jobs)} with --jobs {jobs}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def store_list(place: StoreAt) -> None:
+    """What a store keeps."""
+    from hybrid.store import StorePlace
+
+    grid = Grid("stage", "fingerprint", "created", "seconds", "MB")
+    for entry in StorePlace(place).open().entries():
+        grid.add_row(
+            entry.stage, entry.key[:12], entry.created[:19], f"{entry.seconds:.1f}", f"{entry.n_bytes / 1e6:.1f}"
+        )
+    console.out.print(grid)
+
+
+def store_clean(
+    place: StoreAt,
+    days: Annotated[float, typer.Option("--days", min=0, help="Remove what was not used for so long.")] = 0,
+) -> None:
+    """Remove kept stage results."""
+    from hybrid.store import StorePlace
+
+    removed = StorePlace(place).open().clean(timedelta(days=days))
+    console.line("ok", f"{removed} results removed")
+
+
+def store_key() -> None:
+    """A fresh key for an encrypted store: put it into HYBRID_STORE_KEY, and keep it where you keep passwords."""
+    from hybrid.store.cipher import new_key
+
+    console.out.print(new_key(), markup=False, highlight=False)

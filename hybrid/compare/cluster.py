@@ -1,0 +1,150 @@
+"""Run trials on an existing Dask cluster, with results of stages in a store that every worker reaches."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from hybrid.compare.local import Result
+from hybrid.compare.schedule import Planned
+from hybrid.compare.trial import Ended, Trial, Workplace, failed, run_trial
+from hybrid.config import load_config
+from hybrid.errors import ConfigError, HybridError, MissingExtraError
+from hybrid.evaluate.measure import Stage
+from hybrid.fingerprint import code_version
+from hybrid.pipeline import Walk
+from hybrid.stage_keys import EVALUATE
+
+RETRIES = 3
+"""How often a task may lose its worker before it counts as failed."""
+CONNECT_SECONDS = 20
+NEEDS = {
+    "sample": ("anonymize",),
+    "transition": ("sample",),
+    "synthesize": ("transition", "sample"),
+    "evaluate-anonymized": ("transition",),
+    "evaluate-synthetic": ("synthesize",),
+    "evaluate-baseline": ("baseline",),
+}
+"""Which stages a stage is computed from."""
+RESULTS = {
+    "anonymize": "anonymized",
+    "tradeoff": "trade_off",
+    "sample": "sampled",
+    "transition": "restored",
+    "synthesize": "generated",
+    "baseline": "baseline",
+}
+"""Where a walk has a stage's result."""
+
+
+def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> Iterator[Result]:
+    """Run the trials on the workers of a Dask scheduler.
+
+    Stages that several trials share are tasks of their own, so that each is computed once although there are no
+    locks between machines. A task whose worker dies runs again on another; what it had finished is in the store.
+
+    Parameters
+    ----------
+    place : Workplace
+        With paths as the workers see them.
+    todo : sequence of Planned
+        What to run.
+    address : str
+        Of the scheduler, such as ``tcp://127.0.0.1:8786``.
+
+    Raises
+    ------
+    MissingExtraError
+        dask.distributed is not installed.
+    ConfigError
+        There is no scheduler at the address, or workers run another version of this package.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise MissingExtraError(
+            "the engine dask needs the package distributed", mend="pip install 'hybrid-release[dask]'"
+        ) from None
+    try:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            address, timeout=CONNECT_SECONDS, set_as_default=False
+        )
+    except (OSError, ValueError):
+        raise ConfigError(f"{address}: no Dask scheduler answers there", mend="start dask scheduler") from None
+    with client:
+        _check_versions(client)
+        futures = _submitted(client, place, todo)
+        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]
+            planned = futures.pop(future)
+            yield planned, _outcome(planned, future)
+
+
+def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
+    """Put one stage's result into the store; its failure is told by the trials that need it."""
+    try:
+        walk = Walk(load_config(place.base, trial.settings), seed=trial.seed, store=place.store.open())
+        if stage.startswith(EVALUATE):
+            walk.evaluated(cast(Stage, stage.removeprefix(EVALUATE)))
+        else:
+            getattr(walk, RESULTS[stage])
+    except Exception:  # noqa: BLE001 - the trial itself fails in the same way, and says so
+        pass
+
+
+def run_after(place: Workplace, trial: Trial, *_: Any) -> Ended:
+    """Run a trial once the shared stages (further arguments) are there."""
+    return run_trial(place, trial)
+
+
+def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[Any, Planned]:
+    """One future per trial; shared stages come first."""
+    run = secrets.token_hex(4)
+    uses = Counter(key for planned in todo for key in planned.stages.values())
+    stages: dict[str, Any] = {}
+    futures = {}
+    for planned in todo:
+        for stage, key in planned.stages.items():
+            if uses[key] < 2 or key in stages:
+                continue
+            before = [stages[planned.stages[need]] for need in NEEDS.get(stage, ()) if _shared(planned, need, stages)]
+            # Task names stand in the cluster's logs: a number says nothing of the data, a fingerprint would.
+            name = f"hybrid-{run}-{stage}-{len(stages)}"
+            stages[key] = client.submit(
+                compute_stage, place, planned.trial, stage, *before, key=name, retries=RETRIES, pure=False
+            )
+        ready = [stages[key] for key in planned.stages.values() if key in stages]
+        name = f"hybrid-{run}-{planned.trial.folder}"
+        future = client.submit(run_after, place, planned.trial, *ready, key=name, retries=RETRIES, pure=False)
+        futures[future] = planned
+    return futures
+
+
+def _shared(planned: Planned, stage: str, stages: dict[str, Any]) -> bool:
+    return planned.stages.get(stage) in stages
+
+
+def _outcome(planned: Planned, future: Any) -> Ended:
+    try:
+        ended: Ended = future.result()
+    except HybridError as error:
+        return Ended(failed(planned.trial, str(error)))
+    except Exception as error:  # noqa: BLE001 - such as KilledWorker; the text may hold anything
+        return Ended(failed(planned.trial, f"{type(error).__name__}: its workers died"))
+    return ended
+
+
+def _check_versions(client: Any) -> None:
+    mine = code_version()
+    try:
+        others = client.run(code_version)
+    except Exception as error:  # noqa: BLE001 - whatever a foreign worker answers
+        raise ConfigError(
+            f"the workers cannot run this package ({type(error).__name__})", mend="install it on every worker"
+        ) from None
+    if not others:
+        raise ConfigError("the Dask scheduler has no workers", mend="start dask worker on the machines")
+    if any(version != mine for version in others.values()):
+        raise ConfigError("workers run another version of this package", mend="install the same version everywhere")

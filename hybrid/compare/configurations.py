@@ -1,0 +1,229 @@
+"""From a plan to its configurations: combinations, subsets, constraints, duplicates."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from hybrid.compare.plan import ComparePlan, Constraint, Subset
+from hybrid.config import RunConfig, configured
+from hybrid.errors import ConfigError
+from hybrid.fingerprint import fingerprint
+from hybrid.yaml_files import read_yaml
+
+MOST = 100_000
+"""More combinations than this are refused without a subset."""
+ROUNDS = 50
+"""A subset is given up as complete after so many rounds of draws without a new combination."""
+COMPARISONS = {"at_least", "at_most", "not"}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One combination.
+
+    Parameters
+    ----------
+    name : str
+        c1, c2, ...
+    factors : mapping
+        What was varied, with the value or the level's name.
+    settings : mapping
+        Dotted keys of the run configuration, with their values.
+    config : RunConfig or None
+        The outcome; None where the combination is no valid configuration.
+    problem : str
+        Then, why.
+    """
+
+    name: str
+    factors: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    config: RunConfig | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A combination that is not run, and why."""
+
+    factors: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """All configurations of a plan, and what was left out."""
+
+    configurations: tuple[Configuration, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class _Combination:
+    order: tuple[int, ...]
+    factors: dict[str, Any]
+    settings: dict[str, Any]
+
+
+def expand(plan: ComparePlan, folder: Path) -> Expansion:
+    """The configurations of a plan.
+
+    Parameters
+    ----------
+    plan : ComparePlan
+        What to combine.
+    folder : Path
+        Where ``plan.base`` is relative to.
+
+    Returns
+    -------
+    Expansion
+        In the order of the plan. Combinations that a constraint drops, and those that are the same run as an
+        earlier one because what differs has no effect, are left out with the reason.
+
+    Raises
+    ------
+    ConfigError
+        The base configuration is wrong by itself, or there are more than :data:`MOST` combinations.
+    """
+    base = folder / plan.base
+    content = read_yaml(base)
+    configured(content, plan.set, base)
+    kept: list[tuple[_Combination, RunConfig | None, str]] = []
+    left_out: list[LeftOut] = []
+    seen: dict[str, _Combination] = {}
+    for combination in _combinations(plan):
+        config, problem = _configured(content, combination.settings, base)
+        reason = _dropped(plan.constraints, combination, config, content)
+        key = fingerprint(combination.settings) if config is None else _identity(config)
+        if not reason and key in seen:
+            reason = _same(combination, seen[key])
+        if reason:
+            left_out.append(LeftOut(combination.factors, reason))
+            continue
+        seen[key] = combination
+        kept.append((combination, config, problem))
+        if plan.subset is not None and len(kept) == plan.subset.n:
+            break
+    kept.sort(key=lambda item: item[0].order)
+    width = len(str(len(kept)))
+    return Expansion(
+        tuple(
+            Configuration(f"c{i:0{width}d}", each.factors, each.settings, config, problem)
+            for i, (each, config, problem) in enumerate(kept, start=1)
+        ),
+        tuple(left_out),
+    )
+
+
+def shown(value: Any) -> Any:
+    """A value as it stands in a table: mappings and lists as one line of YAML."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
+
+
+def _combinations(plan: ComparePlan) -> Iterator[_Combination]:
+    if plan.configurations:
+        for i, settings in enumerate(plan.configurations):
+            factors = {name: settings.get(name) for name in plan.factor_names}
+            yield _Combination((i,), factors, plan.set | settings)
+        return
+    levels = {
+        factor: list(values.items()) if isinstance(values, dict) else [(value, {factor: value}) for value in values]
+        for factor, values in plan.factors.items()
+    }
+    sizes = [len(values) for values in levels.values()]
+    if plan.subset is None and math.prod(sizes) > MOST:
+        raise ConfigError(
+            f"the factors have {math.prod(sizes):,} combinations", mend="subset: {n: 200} runs some of them"
+        )
+    orders = itertools.product(*map(range, sizes)) if plan.subset is None else _drawn(sizes, plan.subset)
+    for order in orders:
+        chosen = [values[i] for values, i in zip(levels.values(), order, strict=True)]
+        settings = dict(plan.set)
+        for _, changes in chosen:
+            settings |= changes
+        yield _Combination(order, dict(zip(levels, (name for name, _ in chosen), strict=True)), settings)
+
+
+def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
+    """Distinct combinations in random order: balanced designs one after the other, or independent draws.
+
+    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
+    factor stands in n / (number of values) points, up to rounding.
+    """
+    rng = np.random.default_rng(subset.seed)
+    seen: set[tuple[int, ...]] = set()
+    idle = 0
+    while len(seen) < math.prod(sizes) and idle < ROUNDS:
+        if subset.method == "latin_hypercube":
+            columns = [rng.permutation(subset.n) * size // subset.n for size in sizes]
+            columns = [(column + rng.integers(size)) % size for column, size in zip(columns, sizes, strict=True)]
+        else:
+            columns = [rng.integers(size, size=subset.n) for size in sizes]
+        new = [point for point in dict.fromkeys(zip(*(c.tolist() for c in columns), strict=True)) if point not in seen]
+        idle = 0 if new else idle + 1
+        seen.update(new)
+        yield from new
+
+
+def _configured(content: Mapping[str, Any], settings: Mapping[str, Any], base: Path) -> tuple[RunConfig | None, str]:
+    try:
+        return configured(content, settings, base), ""
+    except ConfigError as error:
+        return None, str(error)
+
+
+def _dropped(
+    constraints: Sequence[Constraint], combination: _Combination, config: RunConfig | None, content: Mapping[str, Any]
+) -> str:
+    """The reason of the first constraint whose conditions all hold; empty if there is none."""
+    resolved = content if config is None else config.model_dump(mode="json")
+
+    def value(key: str) -> Any:
+        for known in (combination.factors, combination.settings):
+            if key in known:
+                return known[key]
+        return _at(resolved, key)
+
+    for constraint in constraints:
+        if all(_holds(value(key), wanted) for key, wanted in constraint.drop.items()):
+            return constraint.because
+    return ""
+
+
+def _at(content: Any, key: str) -> Any:
+    for part in key.split("."):
+        content = content.get(part) if isinstance(content, Mapping) else None
+    return content
+
+
+def _holds(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and wanted and set(wanted) <= COMPARISONS:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return (
+            ("at_least" not in wanted or (number and value >= wanted["at_least"]))
+            and ("at_most" not in wanted or (number and value <= wanted["at_most"]))
+            and ("not" not in wanted or not _holds(value, wanted["not"]))
+        )
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)
+
+
+def _identity(config: RunConfig) -> str:
+    """The same for configurations that run the same."""
+    return fingerprint(config.model_copy(update={"sample": config.sample.effective}))
+
+
+def _same(combination: _Combination, earlier: _Combination) -> str:
+    differing = [name for name, value in combination.factors.items() if value != earlier.factors[name]]
+    like = ", ".join(f"{name} = {shown(earlier.factors[name])}" for name in differing)
+    return f"the same run as with {like}: the difference has no effect" if differing else "stands twice"

@@ -1,0 +1,126 @@
+"""What a comparison will take, before it runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from hybrid.compare.configurations import LeftOut
+from hybrid.compare.plan import ComparePlan
+from hybrid.compare.rows import ROWS, Rows
+from hybrid.compare.run import STORE
+from hybrid.compare.schedule import Planned, schedule
+from hybrid.store import MEMORY, StorePlace
+
+BY_GENERATOR = ("synthesize", "baseline")
+"""Stages whose time depends on the generator most of all."""
+
+
+@dataclass(frozen=True)
+class StageForecast:
+    """One stage over all trials."""
+
+    stage: str
+    asked: int
+    """Trials that need it."""
+    distinct: int
+    """Different results among these: how often it is computed."""
+    kept: int
+    """Those of them that the store has already."""
+    seconds: float | None
+    """Expected for what is left to compute; None where nothing like it was measured."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a plan will take."""
+
+    configurations: int
+    left_out: tuple[LeftOut, ...]
+    trials: int
+    done: int
+    """Trials whose row is there already."""
+    invalid: int
+    """Trials that are no valid configuration, and will be failed rows."""
+    stages: tuple[StageForecast, ...]
+
+    @property
+    def executions(self) -> int:
+        """Distinct stage executions in all."""
+        return sum(stage.distinct for stage in self.stages)
+
+    @property
+    def seconds(self) -> float | None:
+        """Expected seconds one after the other; None if a stage was never measured."""
+        parts = [stage.seconds for stage in self.stages]
+        return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
+    """Count what a plan computes, without computing anything.
+
+    Seconds are those measured for the same stage (and generator) by finished rows of ``out`` and by the store.
+
+    Parameters
+    ----------
+    plan, folder, out
+        As for :func:`hybrid.compare.compare`.
+
+    Raises
+    ------
+    HybridError
+        The base configuration is wrong by itself, or its data cannot be read.
+    """
+    planned = schedule(plan, folder)
+    rows = Rows(out / ROWS).read()
+    open_ = [each for each in planned.planned if each.key not in rows]
+    measured = _measured(planned.planned, rows)
+    own = str(out / STORE)
+    place = None if plan.store == MEMORY else StorePlace(plan.store or own)
+    store = None if place is None else place.open()
+
+    def is_kept(stage: str, key: str) -> bool:
+        return store is not None and store.entry(stage, key) is not None
+
+    stages = []
+    for stage in dict.fromkeys(name for each in planned.planned for name in each.stages):
+        asked = [each.stages[stage] for each in planned.planned if stage in each.stages]
+        todo = {each.stages[stage]: each.generator for each in open_ if stage in each.stages}
+        left = {key: generator for key, generator in todo.items() if not is_kept(stage, key)}
+        seconds = [measured.get(_like(stage, generator)) for generator in left.values()]
+        known = [value for value in seconds if value is not None]
+        stages.append(
+            StageForecast(
+                stage,
+                len(asked),
+                len(set(asked)),
+                sum(is_kept(stage, key) for key in set(asked)),
+                sum(known) if len(known) == len(seconds) else None,
+            )
+        )
+    return Forecast(
+        configurations=len(planned.expansion.configurations),
+        left_out=planned.expansion.left_out,
+        trials=len(planned.planned),
+        done=len(planned.planned) - len(open_),
+        invalid=sum(bool(each.problem) for each in planned.planned),
+        stages=tuple(stages),
+    )
+
+
+def _like(stage: str, generator: str) -> tuple[str, str]:
+    return stage, generator if stage in BY_GENERATOR else ""
+
+
+def _measured(planned: tuple[Planned, ...], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+    """Mean seconds of each stage, by generator where it matters."""
+    found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for each in planned:
+        for name, value in rows.get(each.key, {}).items():
+            if name.startswith("seconds."):
+                found[_like(name.removeprefix("seconds."), each.generator)].append(value)
+    return {like: mean(values) for like, values in found.items()}
