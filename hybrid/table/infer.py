@@ -6,17 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from hybrid.arrays import Array
 from hybrid.table.schema import ColumnFormat, Kind
 from hybrid.table.text import decimal_text
 
-_INTEGER = re.compile(r"(0|-?[1-9][0-9]*)\Z")
+_INTEGER = r"\A(0|-?[1-9][0-9]*)\z"
 """Numbers that are written again as they were read: no plus sign (a telephone number), no leading zero (a code)."""
-_DECIMAL = re.compile(r"[+-]?(0|[1-9][0-9]*)?([.,][0-9]*)?([eE][+-]?[0-9]+)?\Z")
+_DECIMAL = r"\A[+-]?((0|[1-9][0-9]*)(MARK[0-9]*)?|MARK[0-9]+)([eE][+-]?[0-9]+)?\z"
 _MOST_DECIMALS = 12
 """Digits after the point beyond which numbers are written as Python's ``repr`` writes them."""
 _SAMPLE = 10_000
@@ -88,9 +91,9 @@ def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
         return Kind.CATEGORICAL
     if _boolean_spelling(texts) is not None:
         return Kind.BOOLEAN
-    if all(_INTEGER.match(text) for text in texts):
-        return Kind.INTEGER if all(_fits(text) for text in texts) else Kind.CATEGORICAL
-    if all(_is_decimal(text, mark) and not text.startswith("+") for text in texts):
+    if _written(texts, _INTEGER).all():
+        return Kind.INTEGER if _fit(texts).all() else Kind.CATEGORICAL
+    if _are_decimal(texts, mark).all() and not any(text.startswith("+") for text in texts):
         return Kind.DECIMAL
     if date_format is not None:
         return Kind.DATETIME if "%H" in date_format else Kind.DATE
@@ -101,19 +104,28 @@ def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
     return Kind.CATEGORICAL
 
 
-def _fits(text: str) -> bool:
-    return len(text) < 19 or _INT64.min <= int(text) <= _INT64.max
+def _written(texts: list[str], pattern: str) -> Array:
+    """Which texts match a pattern (of RE2); shape (n_texts,), bool."""
+    matches = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
+    result: Array = matches.to_numpy(zero_copy_only=False)
+    return result
 
 
-def _is_decimal(text: str, mark: str) -> bool:
-    other = "," if mark == "." else "."
-    if other in text or not any(c.isdigit() for c in text):
-        return False
-    return _DECIMAL.match(text) is not None
+def _fit(texts: list[str]) -> Array:
+    """Which whole numbers fit into 64 bits; shape (n_texts,), bool."""
+    fits = np.ones(len(texts), dtype=bool)
+    long = np.flatnonzero(pc.binary_length(pa.array(texts, pa.large_string())).to_numpy() >= len(str(_INT64.max)))
+    fits[long] = [_INT64.min <= int(texts[at]) <= _INT64.max for at in long]
+    return fits
+
+
+def _are_decimal(texts: list[str], mark: str) -> Array:
+    return _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
 
 
 def _categories(texts: list[str]) -> Parsed:
-    if all(a < b for a, b in pairwise(texts)):
+    written = pa.array(texts, pa.large_string())
+    if pc.all(pc.less(written[:-1], written[1:])).as_py() is not False:
         values = pd.Categorical.from_codes(np.arange(len(texts)), categories=pd.Index(texts, dtype=object))
     else:
         values = pd.Categorical(texts, categories=sorted(set(texts)))
@@ -121,14 +133,15 @@ def _categories(texts: list[str]) -> Parsed:
 
 
 def _integers(texts: list[str]) -> Parsed:
-    good = [bool(_INTEGER.match(text)) and _fits(text) for text in texts]
-    numbers = np.array([int(text) if ok else 0 for text, ok in zip(texts, good, strict=True)], dtype=np.int64)
-    values = pd.arrays.IntegerArray(numbers, ~np.array(good, dtype=bool))
-    return Parsed(Kind.INTEGER, pd.Series(values), ColumnFormat(), _bad(good))
+    good = _written(texts, _INTEGER)
+    good[good] = _fit([text for text, ok in zip(texts, good, strict=True) if ok])
+    numbers = np.zeros(len(texts), dtype=np.int64)
+    numbers[good] = pa.array(texts, pa.large_string()).filter(pa.array(good)).cast(pa.int64()).to_numpy()
+    return Parsed(Kind.INTEGER, pd.Series(pd.arrays.IntegerArray(numbers, ~good)), ColumnFormat(), _bad(good))
 
 
 def _decimals(texts: list[str], mark: str) -> Parsed:
-    good = [_is_decimal(text, mark) for text in texts]
+    good = _are_decimal(texts, mark)
     plain = [text.replace(mark, ".") if ok else "nan" for text, ok in zip(texts, good, strict=True)]
     values = pd.Series(plain, dtype="float64")
     known = [(text, value) for text, value, ok in zip(plain, values, good, strict=True) if ok]
@@ -235,5 +248,5 @@ def ambiguous_dates(texts: Sequence[str], date_format: str) -> bool:
     return bool(_to_datetime(list(texts), swapped).notna().all())
 
 
-def _bad(good: list[bool]) -> tuple[int, ...]:
-    return tuple(i for i, ok in enumerate(good) if not ok)
+def _bad(good: Sequence[bool] | Array) -> tuple[int, ...]:
+    return tuple(int(at) for at in np.flatnonzero(~np.asarray(good, dtype=bool)))
