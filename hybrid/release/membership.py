@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hybrid.errors import OutputError
 from hybrid.release.folder import releases_in
 from hybrid.release.history import Exposure, JointClasses, Membership
 from hybrid.release.ledger import Ledger
@@ -31,12 +33,18 @@ class JoinedHistory:
 
 def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
     """Keep a run's membership (mode 0600) for when the run is published."""
+    content = io.BytesIO()
+    np.savez_compressed(content, records=found.records, classes=found.classes)
     path = _path(private_dir, run_id)
-    make_private(path.parent)
     temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        np.savez_compressed(file, records=found.records, classes=found.classes)
-    temporary.replace(path)
+    try:
+        make_private(path.parent)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content.getvalue())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(f"{path.parent}: writing failed ({error.strerror})", mend="free some space") from None
     oldest = time.time() - KEPT_DAYS * 86_400
     for other in path.parent.iterdir():
         if other.stat().st_mtime < oldest:

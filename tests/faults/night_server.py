@@ -14,10 +14,9 @@ import resource
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 # Whatever a run imports is imported before the first fork.
 import hybrid.cli.run
@@ -108,26 +107,33 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
 
 
 def night(request: dict[str, Any]) -> dict[str, Any]:
-    with tempfile.TemporaryFile() as printed:
-        child = os.fork()
-        if not child:
-            os.dup2(printed.fileno(), 1)
-            os.dup2(printed.fileno(), 2)
-            os.chdir(request["folder"])
-            if request.get("fault"):
-                plant(request["fault"], request["point"], request["when"], request["source"])
-            from hybrid.cli import command
+    printed, end = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(end, 1)
+        os.dup2(end, 2)
+        os.chdir(request["folder"])
+        if request.get("fault"):
+            plant(request["fault"], request["point"], request["when"], request["source"])
+        run(request["arguments"])
+    os.close(end)
+    with os.fdopen(printed) as output:
+        text = output.read()
+    _, status = os.waitpid(child, 0)
+    return {"code": os.waitstatus_to_exitcode(status), "printed": text}
 
-            sys.argv = ["hybrid", *request["arguments"]]
-            try:
-                command()
-            except SystemExit as end:
-                os._exit(int(end.code or 0))
-            finally:
-                os._exit(99)
-        _, status = os.waitpid(child, 0)
-        printed.seek(0)
-        return {"code": os.waitstatus_to_exitcode(status), "printed": printed.read().decode()}
+
+def run(arguments: list[str]) -> NoReturn:
+    from hybrid.cli import command
+
+    sys.argv = ["hybrid", *arguments]
+    try:
+        command()
+    except SystemExit as end:
+        sys.stdout.flush()
+        os._exit(int(end.code or 0))
+    finally:
+        os._exit(99)
 
 
 if __name__ == "__main__":
