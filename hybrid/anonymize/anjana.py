@@ -111,4 +111,4 @@ def _found(task: Task, node: Node, kept: Array) -> Found:
     bases = task.checker(task.lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
     sizes = np.bincount(class_of, bases.whole.counts * kept, bound)
-    return Found(Groups(bases.whole, class_of, sizes), ~kept, ~kept)
+    return Found(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)

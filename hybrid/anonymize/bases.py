@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import math
+import sys
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -21,6 +25,8 @@ _KEPT = 1 << 22
 """Rows of all kept tables together, counted as distinct rows of the whole table each."""
 _BOUND = 1 << 62
 """Codes stay below this."""
+_LONG = 1 << 24
+"""Reading so many rows takes about as long as loading the compiled loops."""
 _SPARSE = 16
 """Class numbers may have holes: counting in a table of so many places per row is faster than numbering them anew."""
 
@@ -71,11 +77,6 @@ class Base:
         """Row here of each distinct row; shape (n_distinct,), int64."""
         return self.row_of if self.parent is None else self.row_of[self.parent.of_distinct]
 
-    @property
-    def whole(self) -> Base:
-        """The distinct rows that this base was made from."""
-        return self if self.parent is None else self.parent.whole
-
     def column(self, at: int, position: int, number_of: Array) -> Array:
         """Number of each row's node in one column and position, given that of each leaf; kept."""
         if (at, position) not in self._columns:
@@ -104,6 +105,7 @@ class Bases:
         self.records, self.lattice = records, lattice
         self._kept: OrderedDict[Node, Base] = OrderedDict()
         self._numbers: dict[tuple[int, int], tuple[Array, int]] = {}
+        self._rows_read = 0
 
     def _number_of(self, column: int, position: int) -> tuple[Array, int]:
         """Number of each leaf's node in one column and position, without holes in this table, and how many."""
@@ -116,9 +118,66 @@ class Bases:
             self._numbers[column, position] = numbers[node_of], int(numbers[-1]) + 1
         return self._numbers[column, position]
 
+    @property
+    def kernels(self) -> ModuleType | None:
+        """The compiled loops, once so much was read that loading them pays, or if they are loaded anyway."""
+        name = "hybrid.anonymize.kernels"
+        return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Numbers of all columns and positions one after the other, where each starts, and how many there are."""
+        shape = len(self.lattice.axes), max(self.lattice.shape)
+        starts, sizes = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
+        parts, at = [], 0
+        for column, axis in enumerate(self.lattice.axes):
+            for position in range(len(axis)):
+                number_of, sizes[column, position] = self._number_of(column, position)
+                starts[column, position] = at
+                parts.append(number_of)
+                at += len(number_of)
+        return np.concatenate(parts), starts, sizes
+
+    @cached_property
+    def _small(self) -> bool:
+        """Whether all columns together have one code below 2^62."""
+        return math.prod(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes))) < _BOUND
+
+    def leaf_counts(self, base: Base, rows: Array) -> Array:
+        """Records of some rows of a base per leaf of all columns, one column after the other.
+
+        Parameters
+        ----------
+        base : Base
+            Any base of this table.
+        rows : numpy.ndarray, shape (len(base),), bool
+            The rows to count.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_leaves of all columns,), float64
+        """
+        leaves, counts = self.whole.leaves, self.whole.counts
+        if self.kernels is not None:
+            result: Array = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
+            return result
+        chosen = np.flatnonzero(rows[base.of_distinct])
+        weights = counts[chosen]
+        sizes = np.diff(self.leaf_starts)
+        return np.concatenate(
+            [np.bincount(leaf[chosen], weights, size) for leaf, size in zip(leaves, sizes, strict=True)]
+        )
+
+    @cached_property
+    def leaf_starts(self) -> Array:
+        """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
+        return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
+
     @cached_property
     def occurring(self) -> list[Array]:
         """Which leaves of each column occur in the table or its population."""
+        if self.records.population is None:
+            return [counts > 0 for counts in self.records.leaf_counts]
         occurring = []
         for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True):
             occurs = np.zeros(hierarchy.n_leaves, dtype=bool)
@@ -157,6 +216,10 @@ class Bases:
                 base = self._coarser(base, tuple(low))
         return base
 
+    def at(self, node: Node) -> Base:
+        """The base that is grouped at a node."""
+        return self._coarser(self.below(node), node)
+
     def _coarser(self, base: Base, low: Node) -> Base:
         """The base at ``low``, made from a finer one unless it is kept."""
         if low in self._kept:
@@ -192,6 +255,10 @@ class Bases:
         bound : int
             Numbers are smaller than this; at most :data:`_SPARSE` times the number of rows, or 1024.
         """
+        self._rows_read += len(base)
+        if self.kernels is not None and self._small:
+            class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self._tables)
+            return class_of, n_classes
         code = np.zeros(len(base), dtype=np.int64)
         bound = 1
         for column, position in enumerate(node):

@@ -17,6 +17,9 @@ from hybrid.anonymize.models import Model
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
 
+_FEW = 32
+"""So many different values of a class are compared one with the other."""
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -24,6 +27,8 @@ class Groups:
 
     Parameters
     ----------
+    bases : Bases
+        Bases of the table.
     base : Base
         What was grouped.
     class_of : numpy.ndarray, shape (len(base),), int64
@@ -32,6 +37,7 @@ class Groups:
         Records per class number; 0 for numbers that are not taken and classes that only the population has.
     """
 
+    bases: Bases
     base: Base
     class_of: Array
     sizes: Array
@@ -91,6 +97,10 @@ class Found:
         """Number of classes that hold."""
         return round(float(self.class_share @ ~self.suppressed))
 
+    def leaf_counts(self, rows: Array) -> Array:
+        """Records of some rows of the base per leaf of all columns, one column after the other; float64."""
+        return self.groups.bases.leaf_counts(self.groups.base, rows)
+
     def distinct(self, rows: Array) -> Array:
         """Which distinct rows some rows of the base stand for; shape (n_distinct,), bool."""
         result: Array = rows[self.groups.base.of_distinct]
@@ -128,15 +138,15 @@ class Checker:
         """Nodes are positions in it."""
         return self.bases.lattice
 
-    def check(self, node: Node) -> Found:
-        """Group the records at a node and find the violating classes."""
-        return self.judge(self.group(node))
+    def check(self, node: Node, base: Base | None = None) -> Found:
+        """Group the records at a node, from a base at or below it, and find the violating classes."""
+        return self.judge(self.group(node, base))
 
-    def group(self, node: Node) -> Groups:
-        """Group the records at a node."""
-        base = self.bases.below(node)
+    def group(self, node: Node, base: Base | None = None) -> Groups:
+        """Group the records at a node, from a base at or below it."""
+        base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
-        return Groups(base, class_of, np.bincount(class_of, base.counts, bound))
+        return Groups(self.bases, base, class_of, np.bincount(class_of, base.counts, bound))
 
     def judge(self, groups: Groups) -> Found:
         """Find the violating classes."""
@@ -157,6 +167,10 @@ class Checker:
         A class that holds one row with enough values has enough; only the others are counted.
         """
         pairs, class_of = groups.base.sensitive[attribute], groups.class_of
+        kernels = self.bases.kernels
+        if kernels is not None and least <= _FEW:
+            lacking: Array = kernels.lacking(class_of, pairs.rows, pairs.values, len(groups.sizes), least)
+            return np.asarray(rows & lacking[class_of])
         enough = np.zeros(len(groups.sizes), dtype=bool)
         enough[class_of[groups.base.richness(attribute) >= least]] = True
         asked = rows & ~enough[class_of]

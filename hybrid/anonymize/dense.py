@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hybrid.anonymize.bases import Base
 from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Loss, Score
@@ -75,6 +76,11 @@ class Search:
         """Loss of the best node so far."""
         return np.inf if self.best is None else self.best[1].value
 
+    @property
+    def reach(self) -> float:
+        """Bounds above this need not be raised."""
+        return self.value
+
     def finish(self, progress: Progress = silent) -> None:
         """Look at nodes until none can be better than the best."""
         size = self.checker.lattice.size
@@ -108,9 +114,9 @@ class Search:
             node[chosen] += 1
             flat += self.strides[chosen]
 
-    def visit(self, node: Node) -> None:
-        """Group the records at a node and draw all conclusions."""
-        found = self.checker.check(node)
+    def visit(self, node: Node, base: Base | None = None) -> None:
+        """Group the records at a node, from a base at or below it, and draw all conclusions."""
+        found = self.checker.check(node, base)
         self.checked += 1
         n_records = self.checker.records.n_records
         if self.fewest < 0 or found.n_suppressed < self.fewest:
@@ -139,7 +145,7 @@ class Search:
         if found.n_suppressed == 0:
             self.bounds[at_or_above] = np.inf
         if found.n_certain > 0 or self.loss.above(found) > -np.inf:
-            self.loss.below(found).lift(self.bounds, node, self.value)
+            self.loss.below(found).lift(self.bounds, node, self.reach)
             region = self.bounds[at_or_above]
             np.maximum(region, self.loss.above(found), out=region)
         self.bounds[node] = np.inf
@@ -147,15 +153,12 @@ class Search:
     def probe_pairs(self) -> None:
         """Rule out all nodes below a violating generalization of one or two columns (the others at their top)."""
         top = self.checker.lattice.top
-        for n in (1, 2):
-            for columns in itertools.combinations(range(len(top)), n):
-                choices = itertools.product(*[range(top[column]) for column in columns])
-                for positions in sorted(choices, key=sum, reverse=True):
-                    node = list(top)
-                    for column, position in zip(columns, positions, strict=True):
-                        node[column] = position
-                    if self.bounds[tuple(node)] < np.inf:
-                        self.visit(tuple(node))
+        for pair in itertools.combinations(range(len(top)), 2):
+            low = tuple(0 if at in pair else position for at, position in enumerate(top))
+            choices = itertools.product(*[range(low[at], top[at] + 1) for at in range(len(top))])
+            for node in sorted(choices, key=sum, reverse=True):
+                if self.bounds[node] < np.inf:
+                    self.visit(node, self.checker.bases.at(low))
 
     def outcome(self) -> Solution | Nothing:
         """The best node, or how near any node came."""

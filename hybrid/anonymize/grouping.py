@@ -10,6 +10,8 @@ from hybrid.arrays import Array
 
 DENSE = 1 << 21
 """Codes below this index a table directly; larger ones are first renumbered by sorting."""
+_MOST = 1 << 62
+"""Codes stay below this while they are made."""
 
 
 def mixed_code(columns: Iterable[tuple[Array, int]], n_rows: int) -> tuple[Array, int]:
@@ -34,15 +36,12 @@ def mixed_code(columns: Iterable[tuple[Array, int]], n_rows: int) -> tuple[Array
     for codes, cardinality in columns:
         if cardinality <= 1:
             continue
-        if size > 1:
-            if size * cardinality > DENSE:
-                code, size = renumber(code)
-            code *= cardinality
+        if size * cardinality > _MOST:
+            code, size = renumber(code)
+        code *= cardinality
         code += codes
         size *= cardinality
-        if size > max(DENSE, n_rows):
-            code, size = renumber(code)
-    return code, size
+    return renumber(code) if size > max(DENSE, n_rows) else (code, size)
 
 
 def renumber(code: Array) -> tuple[Array, int]:

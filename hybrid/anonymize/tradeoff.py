@@ -1,8 +1,9 @@
 """The price of privacy: the least loss for many k and suppression limits at little more than the cost of one.
 
-All searches share the distinct rows and the groups of columns. For one k, the limits are taken from the largest to the
-smallest, and a smaller one goes on where the larger one stopped. From one k to the next larger one, the bounds are
-kept: what is certainly suppressed under the smaller k is so under the larger.
+All searches share the distinct rows and the tables that they are grouped from. For one k, the limits are taken from the
+largest to the smallest, and a smaller one goes on where the larger one stopped. From one k to the next larger one, the
+bounds are kept: what is certainly suppressed under the smaller k is so under the larger. And the class sizes of a node
+say how many records every larger k suppresses there at least, which rules out everything below it for small limits.
 """
 
 from __future__ import annotations
@@ -82,14 +83,15 @@ def tradeoff(
     allowed = {limit: _at_limit(options, limit).allowed(len(train)) for limit in sorted(set(limits))}
     points: list[TradeoffPoint] = []
     family: _Family | None = None
+    known = _Known(sorted(set(ks)), task.lattice.shape) if task.lattice.size <= dense.LARGEST else None
     for done, k in enumerate(sorted(set(ks))):
         progress("trade-off", done, len(set(ks)))
         at_k = replace(checker, k=k)
         loss = replace(task, options=options.model_copy(update={"k": k})).loss(task.lattice)
-        if task.lattice.size > dense.LARGEST:
+        if known is None:
             found = [bestfirst.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
         else:
-            family = _Family(at_k, loss, max(allowed.values()), family)
+            family = _Family(at_k, loss, max(allowed.values()), known, family)
             found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
         points += [_point(task, k, limit, one) for limit, one in zip(allowed, found, strict=True)]
     return points
@@ -100,39 +102,53 @@ def _at_limit(options: AnonymizeOptions, limit: float) -> AnonymizeOptions:
     return options.model_copy(update={"suppression_limit": limit})
 
 
-@dataclass(frozen=True)
-class _Visit:
-    """What grouping one node showed: how many records are suppressed at it, and surely at all nodes below."""
+class _Known:
+    """What the nodes grouped so far show of all ks: how many records each suppresses there at least."""
 
-    node: Node
-    n_suppressed: int
-    n_certain: int
+    def __init__(self, ks: Sequence[int], shape: Node) -> None:
+        self.certain = {k: np.zeros(shape, dtype=np.int64) for k in ks}
+        self.violated = np.zeros(shape, dtype=bool)
 
-    def rules_out_below(self, allowed: int) -> bool:
-        """Whether no node at or below is feasible."""
-        return self.n_certain > allowed or (allowed == 0 and self.n_suppressed > 0)
+    def note(self, k: int, node: Node, found: Found) -> None:
+        """A node was grouped for one k; the next k is no smaller."""
+        self.certain[k][node] = found.n_certain
+        self.violated[node] |= found.n_suppressed > 0
+        for larger in self.certain:
+            if larger > k:
+                self.certain[larger][node] = int(found.counts @ (found.size_of_row < larger))
+
+    def hopeless(self, k: int, allowed: int) -> Array:
+        """Nodes at or below one that suppresses too much; shape of the lattice, bool."""
+        hopeless = self.certain[k] > allowed
+        if allowed == 0:
+            hopeless = hopeless | self.violated
+        for axis in range(hopeless.ndim):
+            hopeless = np.flip(np.logical_or.accumulate(np.flip(hopeless, axis), axis=axis), axis)
+        return hopeless
 
 
 class _Family(dense.Search):
     """Searches of one k for falling suppression limits, with conclusions that hold for every larger k too."""
 
-    def __init__(self, checker: Checker, loss: Loss, allowed: int, smaller: _Family | None) -> None:
+    def __init__(self, checker: Checker, loss: Loss, allowed: int, known: _Known, smaller: _Family | None) -> None:
         super().__init__(checker, loss, allowed)
-        self.visits: list[_Visit] = []
         if smaller is not None:
             np.maximum(self.bounds, smaller.kept, out=self.bounds)
-            self.visits = list(smaller.visits)
+        self.known = known
         self.kept: Array = self.bounds.copy()
         self.most = allowed
         self.candidates: list[tuple[float, tuple[int, Node], int, Node]] = []
+
+    @property
+    def reach(self) -> float:
+        """All bounds are raised: the best of a smaller limit is worse."""
+        return np.inf
 
     def outcomes(self, falling: Sequence[int]) -> Iterator[Solution | Nothing]:
         """One outcome per limit, given from the largest to the smallest number of records."""
         for allowed in falling:
             self.allowed, self.best = allowed, None
-            for visit in self.visits:
-                if visit.rules_out_below(allowed):
-                    self.bounds[tuple(slice(0, position + 1) for position in visit.node)] = np.inf
+            self.bounds[self.known.hopeless(self.checker.k, allowed)] = np.inf
             feasible = [candidate for candidate in self.candidates if candidate[2] <= allowed]
             if feasible:
                 node = min(feasible)[3]
@@ -150,7 +166,7 @@ class _Family(dense.Search):
     def conclude(self, node: Node, found: Found) -> None:
         """What a node says about the others, and what of it stays true for every larger k and all limits."""
         super().conclude(node, found)
-        self.visits.append(_Visit(node, found.n_suppressed, found.n_certain))
+        self.known.note(self.checker.k, node, found)
         below = self.kept[tuple(slice(0, position + 1) for position in node)]
         if found.n_certain > self.most or found.n_certain == self.checker.records.n_records:
             below[...] = np.inf

@@ -7,26 +7,15 @@ Memory is a block per thread. Arrays are column-major: ``numbers[c, i]``, ``code
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import numba  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 
 from hybrid.arrays import Array
+from hybrid.compiled import compiled
 from hybrid.evaluate.neighbours import TIE
 
 BLOCK = 1024
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile without the interpreter lock; keep the machine code on disk where the folder allows it."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError:
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 @compiled

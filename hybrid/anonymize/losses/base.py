@@ -79,14 +79,16 @@ class Terms:
 
     def _joined(self, node: Sequence[int]) -> Array:
         """Products of (1 + term), or sums of terms, of all nodes at or below a node."""
-        joined = np.ones(1) if self.root else np.zeros(1)
+        joined: Array = np.ones(1) if self.root else np.zeros(1)
         for axis, last in enumerate(node):
             terms = self.values[self.starts[axis] : self.starts[axis] + last + 1]
             joined = joined[..., None] * (1 + terms) if self.root else joined[..., None] + terms
-        return joined[0]
+        result: Array = joined[0]
+        return result
 
     def _rooted(self, joined: Array) -> Array:
-        return np.asarray(joined**self.root - 1) if self.root else joined
+        rooted: Array = joined**self.root - 1 if self.root else joined
+        return rooted
 
     def between(self, low: Node, high: Node) -> float:
         """See :class:`Bound`."""

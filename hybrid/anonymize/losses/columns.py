@@ -147,20 +147,9 @@ class _ByRow(Mean):
     def _remembered(self, found: Found, suppressed: Array) -> Array:
         """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
-            hidden = self._per_leaf(found, suppressed) if suppressed.any() else None
+            hidden = found.leaf_counts(suppressed) if suppressed.any() else None
             self._last[0] = suppressed, self.terms(hidden)
         return self._last[0][1]
-
-    def _per_leaf(self, found: Found, suppressed: Array) -> Array:
-        """Records of the suppressed rows per leaf of all columns, one column after the other."""
-        chosen = np.flatnonzero(found.distinct(suppressed))
-        counts = found.groups.base.whole.counts[chosen]
-        return np.concatenate(
-            [
-                np.bincount(leaves[chosen], weights=counts, minlength=hierarchy.n_leaves)
-                for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True)
-            ]
-        )
 
     @cached_property
     def leaf_starts(self) -> Array:

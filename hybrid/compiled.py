@@ -1,0 +1,19 @@
+"""Compiling loops that numpy has no operation for. Import it only where it is needed: numba is slow to import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba  # type: ignore[import-untyped, unused-ignore]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """Compile without the interpreter lock; keep the machine code on disk where the folder allows it."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
