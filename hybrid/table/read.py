@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,21 @@ from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
 from hybrid.table.text_column import convert_texts
+
+_HEAD = 4096
+_FEW = 64
+_MUCH = 0.05
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
+    b"\x1f\x8b": "compressed by gzip",
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"SQLite": "an SQLite database",
+}
+"""How files that are taken for CSV by mistake begin."""
+_MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
 
 def read_table(path: Path | File, options: DataOptions) -> Table:
@@ -137,11 +153,15 @@ def column_problems(source: str, names: list[str], options: DataOptions) -> list
 
 
 def _read_csv(file: File, options: DataOptions) -> pa.Table:
+    _refuse_binary(file, options.encoding)
     header = _csv_header(file, options)
-    wrong_length: list[tuple[int, int]] = []
+    wrong_length: list[int] = []
+    odd_quotes = False
 
     def keep_reading(row: Any) -> str:
-        wrong_length.append((row.actual_columns, row.number or 0))
+        nonlocal odd_quotes
+        wrong_length.append(row.actual_columns)
+        odd_quotes = odd_quotes or row.text.count('"') % 2 == 1
         return "skip"
 
     # Columns are read under their positions, so that duplicate names can be reported instead of crashing.
@@ -164,17 +184,60 @@ def _read_csv(file: File, options: DataOptions) -> pa.Table:
         # Arrow's own message may quote a row.
         raise DataError(
             f"{file}: the file could not be read as CSV (encoding {options.encoding}, separator {options.separator!r})",
-            mend="check data.encoding and data.separator, and that the file is text",
+            mend="check data.encoding and data.separator, that the file is text, and that every quote is closed",
         ) from None
     except OSError as error:
         unreachable(str(file), error)
     if wrong_length:
-        found = ", ".join(str(n) for n in sorted({columns for columns, _ in wrong_length})[:5])
+        found = ", ".join(map(str, sorted(set(wrong_length))[:5]))
         raise DataError(
             f"{file}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
-            mend="quote fields that contain the separator, or correct data.separator",
+            mend="close the quotes: one is left open" if odd_quotes else _MEND_LENGTH,
+        )
+    if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
+        raise DataError(
+            f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
+            mend="write it again in full, or double the quotes inside of fields",
         )
     return raw.slice(1).rename_columns(header)
+
+
+def _ends_in_quotes(file: File, last: str, options: DataOptions) -> bool:
+    """Whether the file ends inside of quotes, given its last value as it was read."""
+    opened = '"' + last.replace('"', '""')
+    longest = 4 * (len(opened) + 4)
+    with file.filesystem.open_input_file(file.path) as data:
+        data.seek(max(data.size() - longest, 0))
+        tail = data.read().decode(options.encoding, errors="ignore")
+    without_newline = tail.removesuffix("\n").removesuffix("\r")
+    return _ends_in_field(tail, opened, options) and not _ends_in_field(without_newline, opened + '"', options)
+
+
+def _ends_in_field(text: str, field: str, options: DataOptions) -> bool:
+    return text.endswith(field) and text[: -len(field)][-1:] in ("", "\n", "\r", options.separator)
+
+
+def _refuse_binary(file: File, encoding: str) -> None:
+    """Raise if the file begins as no text does.
+
+    Raises
+    ------
+    DataError
+        It is an archive, a spreadsheet or the like, or full of control characters.
+    """
+    try:
+        with file.open() as data:
+            head = data.read(_HEAD)
+    except OSError:
+        return
+    known = next((what for magic, what in _BINARY.items() if head.startswith(magic)), None)
+    wide = "16" in encoding or "32" in encoding
+    if known is None and (wide or len(head) < _FEW or len(_CONTROL.findall(head)) < _MUCH * len(head)):
+        return
+    raise DataError(
+        f"{file}: the file is not text, as CSV is{f', but {known}' if known else ''}",
+        mend="export the table as CSV or Parquet (with the matching suffix), and set data.path to that file",
+    )
 
 
 def _csv_header(file: File, options: DataOptions) -> list[str]:
