@@ -1,0 +1,233 @@
+"""Three nights as an operator has them: PostgreSQL, Prefect's server, the deployment of prefect.yaml, a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+import yaml
+from postgres_server import PASSWORD, Server, postgres
+
+from hybrid.config import load_config
+from hybrid.demo import write_demo
+from hybrid.release.verify import verify
+from hybrid.sources.sql import replace_sql_table
+
+pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+REPOSITORY = Path(__file__).resolve().parents[2]
+RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
+SECONDS = 120
+
+
+class Prefect:
+    """A server of Prefect in a folder of its own, and the programs that talk to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self.api = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api", timeout=30)
+        self.environment = {
+            **os.environ,
+            "PREFECT_HOME": str(folder / "home"),
+            "PREFECT_LOGGING_LEVEL": "INFO",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "HYBRID_LOG_FORMAT": "json",
+        }
+        self.environment.pop("PREFECT_API_URL", None)
+
+    @contextmanager
+    def program(self, name: str, *arguments: str) -> Iterator[None]:
+        log = self.folder / f"{name}.log"
+        with log.open("wb") as stream:
+            running = subprocess.Popen(
+                [sys.executable, "-m", "prefect", *arguments],
+                cwd=REPOSITORY,
+                env=self.environment,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                yield
+            finally:
+                running.send_signal(signal.SIGINT)
+                try:
+                    running.wait(20)
+                except subprocess.TimeoutExpired:
+                    running.kill()
+                    running.wait()
+
+    @contextmanager
+    def server(self) -> Iterator[None]:
+        with self.program("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)):
+            self.until(self._is_healthy)
+            self.environment["PREFECT_API_URL"] = str(self.api.base_url).rstrip("/")
+            yield
+
+    def call(self, *arguments: str) -> None:
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=REPOSITORY, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def night(self, **parameters: Any) -> str:
+        """Run the deployment; gives the state it ends in."""
+        deployment = self.ask("GET", "/deployments/name/nightly/nightly")
+        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
+        run = self.ask("POST", f"/deployments/{deployment['id']}/create_flow_run", json=asked)
+        ended: list[str] = []
+
+        def has_ended() -> bool:
+            state = self.ask("GET", f"/flow_runs/{run['id']}")["state_type"]
+            ended.append(state)
+            return state in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+        self.until(has_ended)
+        return ended[-1]
+
+    def artifacts(self) -> dict[str, str]:
+        found = self.ask("POST", "/artifacts/latest/filter", json={})
+        return {artifact["key"]: str(artifact["data"]) for artifact in found}
+
+    def ask(self, method: str, path: str, **content: Any) -> Any:
+        """What the server answers; asked again while it is too busy, as Prefect's own client does."""
+        answers: list[httpx.Response] = []
+
+        def has_answered() -> bool:
+            answers.append(self.api.request(method, path, **content))
+            return answers[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
+
+        self.until(has_answered)
+        return answers[-1].raise_for_status().json()
+
+    def until(self, true: Callable[[], bool]) -> None:
+        end = time.monotonic() + SECONDS
+        while not true():
+            assert time.monotonic() < end, "it took too long"
+            time.sleep(0.3)
+
+    def _is_healthy(self) -> bool:
+        try:
+            return self.api.get("/health").text == "true"
+        except httpx.TransportError:
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def database() -> Iterator[Server]:
+    with postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def clinic(database: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table in the database, and a config that reads it and delivers into it."""
+    path = write_demo(tmp_path / "job", rows=500, seed=5)
+    config = load_config(path)
+    monkeypatch.setenv("CLINIC_URL", database.url)
+    replace_sql_table(config.load_table(), "CLINIC_URL", "admissions")
+    monkeypatch.delenv("CLINIC_URL")
+    content = yaml.safe_load(path.read_text())
+    columns = content["data"]["columns"]
+    content["data"] = {"sql": {"url_env": "CLINIC_URL", "table": "admissions"}, "columns": columns, "unlisted": "error"}
+    content["evaluate"] |= {"metrics": ["identical_match"], "baseline": False}
+    content |= {"name": "clinic", "policy": "policy.yaml"}
+    content["nightly"] = {"deliver": {"folder": "elsewhere", "sql": {"url_env": "CLINIC_URL", "table": "released"}}}
+    path.write_text(yaml.safe_dump(content))
+    policy = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
+    (path.parent / "policy.yaml").write_text(yaml.safe_dump(policy))
+    return path
+
+
+def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
+    engine = sa.create_engine(database.url, poolclass=sa.NullPool)
+    source = pd.read_sql("select * from admissions", engine).astype(str)
+    prefect = Prefect(tmp_path)
+    places = {place: str(tmp_path / place) for place in ("work", "runs", "releases")}
+    latest = tmp_path / "releases" / "latest"
+    with prefect.server():
+        prefect.call(
+            "-c", f"from prefect.blocks.system import Secret; Secret(value={database.url!r}).save('clinic-url')"
+        )
+        given = {"config": str(clinic), "credentials": {"CLINIC_URL": "clinic-url"}, **places}
+        with prefect.program("worker", "worker", "start", "--pool", "local", "--type", "process"):
+            prefect.until(lambda: prefect.api.get("/work_pools/local").status_code == 200)
+            prefect.call("-m", "prefect", "--no-prompt", "deploy", "--all")
+            deployment = prefect.ask("GET", "/deployments/name/nightly/nightly")
+            assert deployment["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
+            assert deployment["global_concurrency_limit"]["limit"] == 1
+            assert prefect.night(**given) == "COMPLETED"
+            first = latest.resolve()
+            assert verify(first) == []
+            assert "there is no release" in prefect.artifacts()["clinic-decision"]
+            assert "PASS" in prefect.artifacts()["clinic-summary"]
+            assert "identical_match" in prefect.artifacts()["clinic-figures"]
+            assert prefect.artifacts()["clinic-progress"] == "100"
+            assert "report.html" in prefect.artifacts()["clinic-report"]
+
+            assert prefect.night(**given) == "COMPLETED"
+            assert latest.resolve() == first
+            assert "skip" in prefect.artifacts()["clinic-decision"]
+
+            _grow(engine, source)
+            assert prefect.night(**given) == "COMPLETED"
+            second = latest.resolve()
+            assert second != first and verify(second) == []
+            assert "+1.0%" in prefect.artifacts()["clinic-decision"]
+            assert (clinic.parent / "elsewhere" / "latest").read_text().strip() == second.name
+
+            with engine.begin() as connection:
+                connection.execute(sa.text("alter table admissions alter column bmi type text using 'canary-bmi'"))
+            assert prefect.night(**given) == "FAILED"
+            assert latest.resolve() == second
+    released = pd.read_sql("select * from released", engine).astype(str)
+    assert list(released.columns) == list(source.columns)
+    assert len(released) == len(pd.read_parquet(second / "synthetic.parquet"))
+    assert "canary-bmi" in "".join(path.read_text() for path in (tmp_path / "work").glob("error-*.txt"))
+    _scan(tmp_path, source, released)
+
+
+def _grow(engine: sa.Engine, source: pd.DataFrame) -> None:
+    names = [name for name in source.columns if name != "patient_id"]
+    others = ", ".join(names)
+    with engine.begin() as connection:
+        grown = (
+            f"insert into admissions (patient_id, {others}) select 'G' || patient_id, {others} from admissions limit 5"
+        )
+        connection.execute(sa.text(grown))
+
+
+def _scan(folder: Path, source: pd.DataFrame, released: pd.DataFrame) -> None:
+    """No identifier, credential, uncovered value or record outside the private zone."""
+    private = (folder / "work", folder / "job")
+    files = [path for path in folder.rglob("*") if path.is_file() and not any(root in path.parents for root in private)]
+    files += [path for path in (folder / "job" / "elsewhere").rglob("*") if path.is_file()]
+    assert {"prefect.db", "worker.log", "server.log", "report.html", "certificate.json"} <= {
+        path.name for path in files
+    }
+    identifiers = [name.encode() for name in source["patient_id"]]
+    for path in files:
+        content = path.read_bytes()
+        for secret in (PASSWORD.encode(), b"canary-bmi"):
+            assert secret not in content, path
+        assert not [name for name in identifiers if name in content], path
+        if path.suffix in (".db", ".log", ".db-wal"):
+            assert not [cost for cost in source["cost"] if len(cost) > 6 and cost.encode() in content], path
+    assert not set(released["patient_id"]) & set(source["patient_id"])
