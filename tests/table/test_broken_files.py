@@ -82,3 +82,11 @@ def parquet() -> bytes:
 def test_no_text(content: bytes, what: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=what):
         read_table(write(tmp_path, content), OPTIONS)
+
+
+def test_parquet_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, parquet(), "people.parquet")
+    assert len(read_table(path, OPTIONS)) == 1
+    monkeypatch.setattr("hybrid.table.read.available_bytes", lambda: 10)
+    with pytest.raises(DataError, match=r"1 rows x 1 columns.*hybrid anonymize streams"):
+        read_table(path, OPTIONS)
