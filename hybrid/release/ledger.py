@@ -90,10 +90,10 @@ class Ledger:
         self.path = private_dir / LEDGER
 
     def entries(self, data_set: str | None = None) -> list[Entry]:
-        """All confirmed releases, oldest first; of one data set, if named."""
+        """All confirmed releases, of one data set if named, in the order in which they came whatever the clock said."""
         with self._connected() as database:
             rows = database.execute(
-                "SELECT * FROM releases WHERE confirmed AND (data_set = ? OR ? IS NULL) ORDER BY created",
+                "SELECT * FROM releases WHERE confirmed AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
                 (data_set, data_set),
             ).fetchall()
         return [_entry(row) for row in rows]
@@ -102,7 +102,7 @@ class Ledger:
         """What the confirmed releases of a data set have joined so far; None where one is not known by its records."""
         with self._connected() as database:
             last = database.execute(
-                "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY created DESC LIMIT 1",
+                "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY rowid DESC LIMIT 1",
                 (data_set,),
             ).fetchone()
         if last is None:
@@ -130,16 +130,17 @@ class Ledger:
         with self._connected() as database:
             where = str(folder.resolve())
             entered = database.execute(
-                "SELECT release, data_set, created FROM releases WHERE NOT confirmed AND folder = ?", (where,)
+                "SELECT rowid, release, data_set FROM releases WHERE NOT confirmed AND folder = ? ORDER BY rowid",
+                (where,),
             ).fetchall()
-            for release, data_set, created in entered:
+            for row, release, data_set in entered:
                 if not (folder / release).is_dir():
-                    database.execute("DELETE FROM releases WHERE folder = ? AND release = ?", (where, release))
+                    database.execute("DELETE FROM releases WHERE rowid = ?", (row,))
                     continue
-                database.execute("UPDATE releases SET confirmed = 1 WHERE folder = ? AND release = ?", (where, release))
+                database.execute("UPDATE releases SET confirmed = 1 WHERE rowid = ?", (row,))
                 # The newest state holds all earlier ones.
                 database.execute(
-                    "UPDATE releases SET joint_classes = NULL WHERE data_set = ? AND created < ?", (data_set, created)
+                    "UPDATE releases SET joint_classes = NULL WHERE data_set = ? AND rowid < ?", (data_set, row)
                 )
 
     def approve(self, run: str, acceptance: Acceptance) -> tuple[Acceptance, ...]:
@@ -163,7 +164,7 @@ class Ledger:
         """The newest events, oldest of them first."""
         with self._connected() as database:
             rows = database.execute(
-                "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY at DESC LIMIT ?",
+                "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY rowid DESC LIMIT ?",
                 (data_set, data_set, last),
             ).fetchall()
         return [Event(**row) for row in reversed(rows)]

@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -56,9 +57,21 @@ def store_gone(source: str) -> None:
     shutil.rmtree(Path(source).parent / "work" / "store", ignore_errors=True)
 
 
+def clock_back(_: Any) -> None:
+    """The clock of the machine is set back by three days."""
+
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) - timedelta(days=3)
+
+    hybrid.release.publish.datetime = Earlier  # type: ignore[misc, attr-defined]
+    hybrid.run_folder.datetime = Earlier  # type: ignore[misc, attr-defined]
+
+
 FAULTS: dict[str, Callable[[str], None]] = {
     function.__name__: function  # type: ignore[attr-defined]
-    for function in (kill, interrupt, disk_full, out_of_memory, source_gone, policy_gone, store_gone)
+    for function in (kill, interrupt, disk_full, out_of_memory, source_gone, policy_gone, store_gone, clock_back)
 }
 
 

@@ -1,6 +1,6 @@
 """The fault matrix: after any fault at any stage the earlier release is whole and `latest`, and the next night works.
 
-Run alone: ``python -m pytest tests/faults``. The table in docs/nightly.md is this file's parameters.
+Run alone: ``python -m pytest tests/faults``. The table in docs/releases.md is this file's parameters.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def _faults() -> Iterator[Fault]:
         yield Fault("out_of_memory", stage, stage, "before", failed)
     yield Fault("source_gone", "read", WRITING[0][1], "before", (2,))
     yield Fault("policy_gone", "read", WRITING[0][1], "before", (0,))
+    for stage in ("anonymize", "evaluate-synthetic"):
+        yield Fault("clock_back", stage, stage, "before", (0,))
     yield Fault("store_gone", "transition", "transition", "after", (0,))
     for stage in ("anonymize", "evaluate-synthetic"):
         yield Fault("source_gone", stage, stage, "before", (0, 2))
@@ -182,6 +184,23 @@ def test_the_next_night_works(fault: Fault, first_night: Path, server: Any, tmp_
     assert hidden == [".publish.lock"]
     # That of a run which was killed before it was published goes after some weeks.
     assert len(list((folder / "work" / "memberships").iterdir())) <= (struck["code"] != 0)
+
+
+def test_two_nights_at_once_make_one_release(first_night: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "nights"
+    shutil.copytree(first_night, folder, symlinks=True)
+    (before,) = released(folder)
+    command = [sys.executable, "-m", "hybrid", "release", "config.yaml"]
+    both = [
+        subprocess.Popen(
+            [*command, "--runs", f"runs{at}"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for at in range(2)
+    ]
+    assert [night.communicate()[0] and night.returncode for night in both] == [0, 0]
+    assert len(released(folder)) == 2
+    assert (folder / "releases" / "latest").resolve().name != before
+    assert sorted(entry.release for entry in Ledger(folder / "work").entries()) == released(folder)
 
 
 def test_the_matrix_is_large_enough() -> None:

@@ -98,6 +98,17 @@ def test_only_the_newest_joint_classes_are_kept(ledger: Ledger, releases: Path) 
     assert kept == [(LATER.release,)]
 
 
+def test_a_clock_that_was_set_back_changes_nothing(ledger: Ledger, releases: Path) -> None:
+    for entry, size in ((LATER, 10), (ENTRY, 20)):
+        ledger.enter(entry, releases, joint(size))
+        appears(releases, entry)
+        ledger.settle(releases)
+    assert ledger.entries() == [LATER, ENTRY]
+    found = ledger.joint_classes("patients")
+    assert found is not None
+    assert len(found.records) == 20
+
+
 def test_a_release_not_known_by_its_records_makes_the_rest_unknown(ledger: Ledger, releases: Path) -> None:
     assert ledger.joint_classes("patients") is not None
     ledger.enter(replace(ENTRY, exposure=None), releases, None)
