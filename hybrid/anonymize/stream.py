@@ -236,11 +236,12 @@ def _typed(task: FileTask, source: _Source) -> dict[str, tuple[Column, pd.Series
 def _load(task: FileTask, source: _Source, typed: Mapping[str, tuple[Column, pd.Series]]) -> dict[str, Hierarchy]:
     sensitive = [name for name in source.attributes if _role(task.data, name) is Role.SENSITIVE]
     wanted = [name for name in (*source.names, *sensitive) if name in task.hierarchies]
+    counts = {numbers.name: numbers.counts[numbers.counts > 0] for numbers in source.numbers}
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []
     for name in wanted:
         try:
-            loaded[name] = load_hierarchy(task.hierarchies[name], *typed[name])
+            loaded[name] = load_hierarchy(task.hierarchies[name], *typed[name], counts[name])
         except HierarchyError as error:
             problems.extend(error.problems)
     if problems:

@@ -138,13 +138,15 @@ class Hierarchy:
             result[self.node_of[:, at], rows] = True
         return result
 
-    def encode(self, values: pd.Series) -> Array:
+    def encode(self, values: pd.Series, counts: Array | None = None) -> Array:
         """The leaf of each value.
 
         Parameters
         ----------
         values : pandas.Series, shape (n,)
             In the dtype of the column's kind (see ``hybrid.table.DTYPES``).
+        counts : numpy.ndarray, shape (n,), int, optional
+            Records that each value stands for, for messages; 1 if not given.
 
         Returns
         -------
@@ -161,11 +163,12 @@ class Hierarchy:
         at = self._find(_plain(distinct, self.kind))
         problems = []
         if (at < 0).any():
-            problems.append(self._uncovered(codes, distinct, at < 0))
+            problems.append(self._uncovered(codes, distinct, at < 0, counts))
         if (codes < 0).any() and self.missing_leaf is None:
+            n_missing = int((codes < 0).sum() if counts is None else counts[codes < 0].sum())
             problems.append(
                 Problem(
-                    f"column {self.column!r}: {int((codes < 0).sum())} missing values, and a hierarchy that was "
+                    f"column {self.column!r}: {n_missing} missing values, and a hierarchy that was "
                     "built for a column without any",
                     "build the hierarchy from the table that has them",
                 )
@@ -237,14 +240,16 @@ class Hierarchy:
             nodes[unseen[inside]] = present[place[inside]]
         return nodes
 
-    def _uncovered(self, codes: Array, distinct: object, uncovered: Array) -> Problem:
-        counts = np.bincount(codes[codes >= 0], minlength=len(uncovered))[uncovered]
+    def _uncovered(self, codes: Array, distinct: object, uncovered: Array, counts: Array | None) -> Problem:
+        known = codes >= 0
+        weights = None if counts is None else counts[known]
+        rows = np.bincount(codes[known], weights, len(uncovered))[uncovered].astype(np.int64)
         names = [str(value) for value in np.asarray(distinct, dtype=object)[uncovered]]
-        commonest = sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+        commonest = sorted(zip(names, rows, strict=True), key=lambda pair: (-pair[1], pair[0]))
         listed = ", ".join(f"{name} ({n} rows)" for name, n in commonest[:MOST_LISTED])
         more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
         return Problem(
-            f"column {self.column!r}: {len(names)} distinct values ({int(counts.sum())} rows) are not in its hierarchy",
+            f"column {self.column!r}: {len(names)} distinct values ({int(rows.sum())} rows) are not in its hierarchy",
             "add them to the hierarchy file (hybrid hierarchy extend), or list them under data.missing",
             values=listed + more,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from hybrid.arrays import Array
 from hybrid.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
 from hybrid.hierarchy.hierarchy import MISSING, Hierarchy
@@ -60,7 +61,7 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
     return loaded
 
 
-def load_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
+def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array | None = None) -> Hierarchy:
     """Load one hierarchy and check that it covers a column.
 
     Parameters
@@ -71,6 +72,8 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
         Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
+    counts : numpy.ndarray, shape (n,), int, optional
+        Records that each value stands for, for messages; 1 if not given.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
     """
     hierarchy = read_hierarchy(path, column, values)
     try:
-        hierarchy.encode(values)
+        hierarchy.encode(values, counts)
     except HierarchyError as error:
         raise HierarchyError(
             Problem(f"{path}: {problem.message}", problem.mend, problem.values) for problem in error.problems

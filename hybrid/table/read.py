@@ -17,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
+from hybrid.arrays import Array
 from hybrid.errors import DataError, Problem
 from hybrid.memory import available_bytes
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values
@@ -79,7 +80,9 @@ def read_table(path: Path | File, options: DataOptions) -> Table:
     return typed_table(str(file), raw, options, keep_types=is_parquet)
 
 
-def typed_table(source: str, raw: pa.Table, options: DataOptions, *, keep_types: bool) -> Table:
+def typed_table(
+    source: str, raw: pa.Table, options: DataOptions, *, keep_types: bool, counts: Array | None = None
+) -> Table:
     """Give every column of an Arrow table its role and kind.
 
     Parameters
@@ -92,6 +95,8 @@ def typed_table(source: str, raw: pa.Table, options: DataOptions, *, keep_types:
         As for :func:`read_table`.
     keep_types : bool
         Whether what is written later has these Arrow types.
+    counts : numpy.ndarray, shape (n_rows,), int, optional
+        Records that each row stands for, for messages; 1 if not given.
 
     Raises
     ------
@@ -107,7 +112,7 @@ def typed_table(source: str, raw: pa.Table, options: DataOptions, *, keep_types:
     data: dict[str, pd.Series] = {}
     for name in raw.column_names:
         wanted = options.columns.get(name, ColumnOptions())
-        column, values = _convert(source, name, raw[name], wanted, options, problems)
+        column, values = _convert(source, name, raw[name], wanted, options, problems, counts)
         if keep_types:
             column = replace(column, format=replace(column.format, arrow_type=str(raw[name].type)))
         columns.append(column)
@@ -297,9 +302,10 @@ def _convert(
     wanted: ColumnOptions,
     options: DataOptions,
     problems: list[Problem],
+    counts: Array | None,
 ) -> tuple[Column, pd.Series]:
     if is_text(raw.type):
-        column, values, problem = convert_texts(name, raw, wanted, options.missing, options.decimal)
+        column, values, problem = convert_texts(name, raw, wanted, options.missing, options.decimal, counts)
         if problem is not None:
             problems.append(replace(problem, message=f"{source}: {problem.message}"))
     else:

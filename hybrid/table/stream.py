@@ -252,5 +252,5 @@ class ValueNumbers:
         seen = np.flatnonzero(self.counts)
         own = options.model_copy(update={"columns": {self.name: options.columns.get(self.name, ColumnOptions())}})
         raw = pa.table({self.name: self._known.take(pa.array(seen))})
-        table = typed_table(source, raw, own, keep_types=False)
+        table = typed_table(source, raw, own, keep_types=False, counts=self.counts[seen])
         return table.schema[self.name], table.frame[self.name].set_axis(seen)

@@ -36,7 +36,12 @@ class _Texts:
 
 
 def convert_texts(
-    name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, markers: Collection[str], mark: str
+    name: str,
+    raw: pa.ChunkedArray,
+    wanted: ColumnOptions,
+    markers: Collection[str],
+    mark: str,
+    counts: Array | None = None,
 ) -> tuple[Column, pd.Series, Problem | None]:
     """Parse one column.
 
@@ -52,6 +57,8 @@ def convert_texts(
         Texts that mean "missing".
     mark : str
         The decimal mark.
+    counts : numpy.ndarray, shape (n_rows,), int, optional
+        Records that each row stands for; 1 if not given.
 
     Returns
     -------
@@ -62,7 +69,7 @@ def convert_texts(
     problem : Problem or None
         Texts that are not of the wanted kind; their values are missing.
     """
-    texts = _distinct(raw, {marker.strip() for marker in markers})
+    texts = _distinct(raw, {marker.strip() for marker in markers}, counts)
     known = texts.bare.filter(pa.array(~texts.is_marker)).unique()
     known = known.take(pc.sort_indices(known))
     parsed = parse(known.to_pylist(), wanted.kind, wanted.format, mark)
@@ -76,13 +83,14 @@ def convert_texts(
     return Column(name, wanted.role, parsed.kind, wanted.target, shape), values, problem
 
 
-def _distinct(raw: pa.ChunkedArray, markers: set[str]) -> _Texts:
+def _distinct(raw: pa.ChunkedArray, markers: set[str], counts: Array | None) -> _Texts:
     encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()
     spelled = encoded.dictionary
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     bare = pc.utf8_trim_whitespace(spelled)
     is_marker = pc.is_in(bare, value_set=pa.array(sorted(markers), pa.large_string()))
-    rows = np.bincount(codes[codes >= 0], minlength=len(spelled))
+    known = codes >= 0
+    rows = np.bincount(codes[known], None if counts is None else counts[known], len(spelled)).astype(np.int64)
     return _Texts(spelled, bare, is_marker.to_numpy(zero_copy_only=False), codes, rows)
 
 

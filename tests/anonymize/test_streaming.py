@@ -227,10 +227,21 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
         write_streamed(load_config(path, {"anonymize.levels": {"born": 0}}), tmp_path / "out", seed=None)
     (tmp_path / "sex.csv").write_text("f;*\n")
     (tmp_path / "smoker.csv").write_text("true;*\n")
-    with pytest.raises(HierarchyError, match="'sex'") as caught:
+    with pytest.raises(HierarchyError, match="'sex'") as streamed:
         write_streamed(load_config(path), tmp_path / "out", seed=None)
-    assert {"'sex'" in p.message or "'smoker'" in p.message for p in caught.value.problems} == {True}
-    assert len(caught.value.problems) == 2
+    with pytest.raises(HierarchyError, match="'smoker'") as whole:
+        write_anonymized(Walk(load_config(path)), tmp_path / "out")
+    assert [(p.message, p.values) for p in streamed.value.problems] == [
+        (p.message, p.values) for p in whole.value.problems
+    ]
+    assert len(streamed.value.problems) == 2
+    columns = {"data.columns.zip.kind": "integer", "data.columns.diagnosis.kind": "decimal"}
+    wrong = load_config(path, columns | {"anonymize.models": [L_DIVERSITY]})
+    with pytest.raises(DataError, match="'diagnosis' is declared decimal") as streamed:
+        write_streamed(wrong, tmp_path / "out", seed=None)
+    with pytest.raises(DataError, match="'zip' is declared integer") as whole:
+        write_anonymized(Walk(wrong), tmp_path / "out")
+    assert [p.message for p in streamed.value.problems] == [p.message for p in whole.value.problems]
     assert not (tmp_path / "out").exists()
 
 
