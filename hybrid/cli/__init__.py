@@ -91,6 +91,10 @@ def _run(arguments: list[str]) -> int:
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
+    except MemoryError as error:
+        err.print(f"[bold red]memory[/]  this machine has too little memory for the run ({place_of(error)})")
+        err.print("   mend: a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)")
+        return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
             traceback.print_exc()
