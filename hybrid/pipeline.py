@@ -191,12 +191,7 @@ class Walk:
     @cached_property
     def population(self) -> Table | None:
         """The population table of k-map; None where the config names none."""
-        options = self.config.anonymize
-        if options is None or options.population is None:
-            return None
-        known = {name: self.config.data.columns[name] for name in self.train.schema.quasi_identifiers}
-        columns = self.config.data.model_copy(update={"columns": known, "unlisted": "insensitive"})
-        return read_table(self.config.path(options.population), columns)
+        return self.config.load_population()
 
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:
