@@ -44,7 +44,7 @@ from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
 from hybrid.table.csv_write import Layout, layout_of
 from hybrid.table.identifiers import with_surrogates
-from hybrid.table.read import PARQUET_SUFFIXES, read_table
+from hybrid.table.read import PARQUET_SUFFIXES
 from hybrid.table.split import split
 from hybrid.transition.base import FittedTransition, Restored
 from hybrid.transition.giveaway import GiveAway, give_away
