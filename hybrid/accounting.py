@@ -317,7 +317,8 @@ def explain_generator(
         f"{spent}: the synthetic table is (epsilon, delta)-differentially private for one training record more or "
         "less. The columns' kinds and whether they have missing values, the number of records and the split "
         "count as public, and the seed must stay secret. This holds for the synthetic table alone: the figures of the "
-        "evaluation are computed from the records without noise. Every further training on the same records adds its own epsilon."
+        "evaluation are computed from the records without noise. Every further training on the same records adds "
+        "its own epsilon."
     )
     return Explanation(True, conditions, (), text)
 

@@ -18,6 +18,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.randomness import stream
 from hybrid.release.policy import load_policy
+from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
 from hybrid.table.infer import ambiguous_dates
@@ -54,6 +55,8 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings = [_size(table), *findings]
         findings += _stages(config, table)
         findings += _notes(table)
+        if not config.synthesize.is_off:
+            findings += _attempt(findings, lambda: list(_foreseen(config, table))) or []
         findings += _retrainings(config, table)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
@@ -93,6 +96,12 @@ def _size(table: Table) -> Finding:
         f"{len(table):,} rows, {len(schema)} columns, {len(schema.identifiers)} identifiers, "
         f"{len(schema.quasi_identifiers)} quasi-identifiers, {len(schema.sensitive)} sensitive{targets}",
     )
+
+
+def _foreseen(config: RunConfig, table: Table) -> Iterator[Finding]:
+    """What the generator will take, as far as the records are about as many as the training part."""
+    train, _ = split(table, config.split, stream(0, "split"))
+    yield from foreseen(train.without_identifiers(), config.synthesize)
 
 
 def _stages(config: RunConfig, table: Table) -> list[Finding]:

@@ -45,7 +45,7 @@ class Copula:
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CopulaOptions) -> Cost:
         """One distribution per column, and the correlations."""
-        each = 1e-3 if options.distribution == "gaussian_kde" else 2e-5
+        each = 1e-3 if options.distribution == "gaussian_kde" else 1.3e-5
         return Cost(1.0 + each * n_rows * len(features), 100 * n_rows * len(features))
 
     def learn(

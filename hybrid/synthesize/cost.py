@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-REFERENCE_SECONDS = 0.0125
+REFERENCE_SECONDS = 0.0085
 """CPU time of :func:`_probe` on the machine the coefficients were measured on."""
 _SIZE, _ROUNDS = 256, 24
 
@@ -43,7 +43,10 @@ class Cost:
 @cache
 def slowness() -> float:
     """How many times longer this machine takes than the reference one; measured once, which takes a moment."""
-    return min(_timed(_probe) for _ in range(3)) / REFERENCE_SECONDS
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return min(_timed(_probe) for _ in range(5)) / REFERENCE_SECONDS
 
 
 def _probe() -> None:

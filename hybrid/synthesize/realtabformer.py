@@ -26,7 +26,7 @@ from hybrid.synthesize.contained import global_seed, quiet
 from hybrid.synthesize.cost import Cost
 
 STEP = "fit realtabformer"
-OPERATIONS_PER_SECOND = 4e10
+OPERATIONS_PER_SECOND = 7e10
 """Of one core, in single precision."""
 _FOLDER, _FEATURES, _CHECKPOINTS = "realtabformer", "features.json", "checkpoints"
 
@@ -126,12 +126,12 @@ class Realtabformer:
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: RealtabformerOptions) -> Cost:
-        """Six operations per parameter and token, forth and back; a third of that per drawn token."""
+        """Six operations per parameter and token, forth and back; drawing a row costs what learning it once does."""
         tokens = sum(1 if feature.is_discrete else options.digits // 2 for feature in features)
         states = sum(feature.n_levels or 10 * options.digits for feature in features)
         parameters = 12 * options.n_layer * options.n_embd**2 + states * options.n_embd
         operations = n_rows * tokens * parameters
-        seconds = operations * (6 * options.epochs + 4) / OPERATIONS_PER_SECOND
+        seconds = operations * 6 * (options.epochs + 1) / OPERATIONS_PER_SECOND
         overhead = options.epochs * n_rows / options.batch_size * options.n_layer * 0.004
         return Cost(seconds + overhead, 2**30 + 16 * parameters + 80 * options.batch_size * tokens * options.n_embd)
 

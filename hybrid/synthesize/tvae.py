@@ -28,7 +28,7 @@ from hybrid.synthesize.sdv_model import (
     with_progress,
 )
 
-_STEP = (0.010, 3.0e-5)
+_STEP = (0.006, 2.6e-5)
 """Seconds of one step of 500 records, and what every input of the network adds to it: Adult, one core."""
 
 

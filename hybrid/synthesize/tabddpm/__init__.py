@@ -63,7 +63,8 @@ class Tabddpm:
         steps = options.steps if options.epochs is None else options.epochs * -(-n_rows // batch)
         weights = sum(width**2 for width in options.layers) + options.layers[-1] * (inputs + 1)
         training = steps * (0.004 + batch * (weights * SECONDS_PER_WEIGHT + inputs * SECONDS_PER_STATE))
-        sampling = n_rows * options.sampling_steps * (weights * SECONDS_PER_WEIGHT / 3 + inputs * SECONDS_PER_STATE / 2)
+        per_stride = weights * SECONDS_PER_WEIGHT / 2 + inputs * SECONDS_PER_STATE * 0.8
+        sampling = n_rows * options.sampling_steps * per_stride
         memory = 2**29 + 40 * weights + 4 * batch * inputs * 8 + 16 * n_rows * len(features)
         return Cost(training + sampling, memory, inputs, options.max_inputs)
 

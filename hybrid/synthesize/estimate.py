@@ -1,0 +1,79 @@
+"""What a run's generator, and the others, would take on a table here: what ``hybrid check`` says beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hybrid.findings import Finding
+from hybrid.memory import available_bytes
+from hybrid.synthesize.codec import Codec
+from hybrid.synthesize.cost import Cost, slowness
+from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.registry import REGISTRY
+from hybrid.table import Table
+
+SLOW_SECONDS = 3600.0
+"""From here on a mend is said: smaller settings, or a GPU."""
+
+
+def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple[str, int]]]:
+    """About what training on a table takes here, and its columns with their states, most first.
+
+    Parameters
+    ----------
+    table : Table, 1 row or more
+        No identifiers; what the generator learns from is about as large.
+    options : SynthesizeOptions
+        The generator must not be ``none``.
+    """
+    generator, own = options.engine, options.resolve()
+    features = Codec(table, generator.encoding(own)).features
+    cost = generator.cost(features, len(table), own)
+    widths = sorted(((feature.name, feature.n_levels) for feature in features), key=lambda one: -one[1])
+    return replace(cost, seconds=cost.seconds * slowness()), widths
+
+
+def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:
+    """What can be said of time and memory before the generator starts; parameters as :func:`estimate`."""
+    cost, widths = estimate(table, options)
+    others = (name for name in REGISTRY if name != options.generator)
+    elsewhere = ((name, estimate(table, SynthesizeOptions(generator=name))[0].seconds) for name in others)
+    listed = ", ".join(f"{name} {in_words(seconds)}" for name, seconds in sorted(elsewhere, key=lambda one: one[1]))
+    yield Finding(
+        "note",
+        f"{options.generator}: about {in_words(cost.seconds)} and {cost.memory_bytes / 2**30:.1f} GiB here, on one "
+        f"core without a GPU (others at their defaults: {listed})",
+        "choose a smaller preset, fewer epochs or steps, or a GPU" if cost.seconds > SLOW_SECONDS else "",
+    )
+    named = " and ".join(f"{name!r} ({levels:,} states)" for name, levels in widths[:2] if levels)
+    if cost.most_inputs and cost.inputs > cost.most_inputs:
+        yield Finding(
+            "error",
+            f"{options.generator} would need {cost.inputs:,} inputs (limit {cost.most_inputs:,}), most for {named}",
+            "group those columns' values or leave them out, or use cart",
+        )
+    limit = options.limits.memory_bytes
+    allowed = available_bytes() if limit is None else limit
+    if cost.memory_bytes > allowed:
+        what = "that are free here" if limit is None else "that synthesize.memory_limit allows"
+        yield Finding(
+            "note",
+            f"{options.generator} may need more than the {allowed / 2**30:.1f} GiB {what}; widest: {named}",
+            "group those columns' values, learn from fewer records, or use cart",
+        )
+    if options.time_limit is not None and cost.seconds > options.time_limit:
+        yield Finding(
+            "note",
+            f"{options.generator} may take longer than synthesize.time_limit ({options.time_limit:g} s) allows",
+            "raise the limit, or choose fewer epochs or steps",
+        )
+
+
+def in_words(seconds: float) -> str:
+    """A time with one significant unit: "2 s", "10 min", "45 h"."""
+    if seconds < 100:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 100 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h"
