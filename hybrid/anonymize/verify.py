@@ -6,13 +6,15 @@ import contextlib
 import importlib.util
 import io
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.checks import Context, Reached, check, k_reached
+from hybrid.anonymize.checks import Context, Reached, check, equivalence_classes, k_reached
+from hybrid.anonymize.grouping import first_of_group, mixed_code
 from hybrid.anonymize.options import AlphaK, LDiversity
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.task import Task
@@ -20,8 +22,8 @@ from hybrid.arrays import Array
 from hybrid.errors import VerificationError
 from hybrid.hierarchy import Hierarchy
 
-_PYCANON_CLASSES = 5_000
-"""pycanon looks at every class in Python; tables of more classes are left to our own check."""
+_PYCANON_CLASSES = 20_000
+"""pycanon looks at every class in Python; of more classes it is shown the smallest ones."""
 
 
 def verify(anonymized: AnonymizedTable, task: Task) -> dict[str, Any]:
@@ -37,7 +39,8 @@ def verify(anonymized: AnonymizedTable, task: Task) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon`` (what it measured, or why it did not).
+        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon`` (what it measured in how many of
+        how many classes, or why it did not).
 
     Raises
     ------
@@ -98,24 +101,57 @@ def _population(frame: pd.DataFrame, names: list[str], task: Task) -> pd.DataFra
     """The population with the labels of the released records whose nodes cover them."""
     if task.population is None:
         return None
-    people = np.stack([task.hierarchies[name].encode(task.population.frame[name]) for name in names], axis=1)
+    hierarchies = [task.hierarchies[name] for name in names]
+    people = np.stack([hierarchy.encode(task.population.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
     patterns = frame[names].drop_duplicates().to_numpy()
-    matched = []
-    for pattern in patterns:
-        inside = np.ones(len(people), dtype=bool)
-        for at, name in enumerate(names):
-            covered = (task.hierarchies[name].node_of == pattern[at]).any(axis=1)
-            inside &= covered[people[:, at]]
-        matched.append(np.tile(pattern, (int(inside.sum()), 1)))
-    return pd.DataFrame(np.concatenate(matched) if matched else patterns, columns=names)
+    return pd.DataFrame(np.repeat(patterns, matches(patterns, people, hierarchies), axis=0), columns=names)
+
+
+def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) -> Array:
+    """How many people each pattern of nodes covers: patterns on the same levels are looked up together.
+
+    Parameters
+    ----------
+    patterns : numpy.ndarray, shape (n_patterns, n_qi), int
+        Nodes; no two rows are equal.
+    people : numpy.ndarray, shape (n_people, n_qi), int
+        Leaves.
+    hierarchies : sequence of Hierarchy, length n_qi
+        One per column.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_patterns,), int64
+    """
+    columns = ((people[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
+    person_of, chosen = first_of_group(*mixed_code(columns, len(people)))
+    weights, people = np.bincount(person_of), people[chosen]
+    levels = np.stack([hierarchy.level_of()[nodes] for hierarchy, nodes in zip(hierarchies, patterns.T, strict=True)])
+    columns = ((level, hierarchy.n_levels) for level, hierarchy in zip(levels, hierarchies, strict=True))
+    kind_of, kinds = first_of_group(*mixed_code(columns, len(patterns)))
+    order = np.argsort(kind_of, kind="stable")
+    counts = np.zeros(len(patterns), dtype=np.int64)
+    for kind, members in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of))[:-1]), strict=True):
+        nodes = [
+            h.node_of[leaves, level] for h, leaves, level in zip(hierarchies, people.T, levels[:, kind], strict=True)
+        ]
+        both = np.concatenate([patterns[members], np.stack(nodes, axis=1)])
+        columns = ((both[:, at], hierarchy.n_nodes) for at, hierarchy in enumerate(hierarchies))
+        code, _ = first_of_group(*mixed_code(columns, len(both)))
+        counts[members] = np.bincount(code[len(members) :], weights, len(both))[code[: len(members)]]
+    return counts
 
 
 def _pycanon(frame: pd.DataFrame, names: list[str], task: Task, k: int) -> dict[str, Any]:
-    """k, distinct l and alpha as pycanon measures them."""
+    """k, distinct l and alpha as pycanon measures them, in the smallest classes if there are many."""
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}
-    if not len(frame) or len(frame[names].drop_duplicates()) > _PYCANON_CLASSES:
-        return {"skipped": f"more than {_PYCANON_CLASSES} classes: our own check alone"}
+    if not len(frame):
+        return {"skipped": "no records"}
+    classes, n_classes = equivalence_classes(frame, names)
+    if n_classes > _PYCANON_CLASSES:
+        smallest = np.argsort(np.bincount(classes), kind="stable")[:_PYCANON_CLASSES]
+        frame = frame[np.isin(classes, smallest)]
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         from pycanon import anonymity
@@ -132,4 +168,5 @@ def _pycanon(frame: pd.DataFrame, names: list[str], task: Task, k: int) -> dict[
                 name = f"alpha of {model.attribute!r}"
                 measured[name] = anonymity.alpha_k_anonymity(texts, names, [model.attribute])[0]
                 agrees[name] = measured[name] <= model.alpha + 1e-12
-    return {"measured": {name: float(value) for name, value in measured.items()}, "agrees": agrees}
+    asked = {"classes": min(n_classes, _PYCANON_CLASSES), "of": n_classes}
+    return {"measured": {name: float(value) for name, value in measured.items()}, "agrees": agrees, **asked}

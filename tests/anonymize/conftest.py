@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,3 +45,13 @@ def adult(shared: Path) -> Callable[..., tuple[Table, dict[str, Hierarchy]]]:
         }
 
     return build
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to group rows."""
+    if request.param == "compiled":
+        importlib.import_module("hybrid.anonymize.kernels")
+    else:
+        monkeypatch.delitem(sys.modules, "hybrid.anonymize.kernels", raising=False)
+    return request.param
