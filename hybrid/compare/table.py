@@ -5,7 +5,7 @@ Columns, in this order:
 - ``configuration``, one per factor (its dotted key; mappings and lists as one line of YAML), ``seed``;
 - ``status`` (``ok`` or ``failed``), ``reason`` (of a failure), ``verdict`` (of the gate);
 - per stage and metric ``<stage>.<metric>[.<column>]`` and, where it has them, the same name with ``_low``, ``_high``
-  (interval) and ``_reference``; stages are anonymized, synthetic and baseline. Missing: not computable;
+  (interval) and ``_reference``; stages are original, anonymized, synthetic and baseline. Missing: not computable;
 - ``seconds.<stage of the walk>``: what computing that stage took, in this trial or the one that computed it.
 """
 
@@ -25,7 +25,7 @@ from hybrid.table.write import write_text
 
 TABLE = "comparison.csv"
 LEFT_OUT = "left_out.csv"
-STAGES = ("anonymized", "synthetic", "baseline")
+STAGES = ("original", "anonymized", "synthetic", "baseline")
 BESIDE = ("low", "high", "reference")
 """What stands beside a metric's value, in columns of their own."""
 
