@@ -89,7 +89,9 @@ def compare(
 
 def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
     yield from ((each, Ended(failed(each.trial, each.problem))) for each in todo if each.problem)
-    sound = [each for each in todo if not each.problem]
+    # One seed after the other: what is there when time runs out is the whole design.
+    order = list(dict.fromkeys(each.trial.seed for each in todo))
+    sound = sorted((each for each in todo if not each.problem), key=lambda each: order.index(each.trial.seed))
     if not sound:
         return
     if scheduler is not None:

@@ -89,6 +89,8 @@ class SplitOptions(Options):
 
     control: float = Field(default=0.3, ge=0, lt=1)
     """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable"."""
+    rows: int | None = Field(default=None, ge=2)
+    """Use no more than so many records, drawn at random: a budget for trying things out."""
     key: str | None = None
     """A column whose equal values stay on one side, so that one person is never in both."""
     stable: bool = False

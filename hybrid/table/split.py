@@ -28,8 +28,9 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
     Returns
     -------
     train, control : Table, Table or None
-        Disjoint, together all records, in the table's order. ``round(control * n_rows)`` records are control;
-        with a key, that share of the key's distinct values (records without a key count as one person each).
+        Disjoint, together all records (or ``options.rows`` of them), in the table's order.
+        ``round(control * n_rows)`` records are control; with a key, that share of the key's distinct values (records
+        without a key count as one person each).
         ``control`` is None if the share is 0.
 
     Raises
@@ -44,6 +45,8 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
             f"split.key names the column {options.key!r}, which the data does not have",
             mend=f"use one of: {', '.join(table.schema.names)}",
         )
+    if options.rows is not None and options.rows < len(table):
+        table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
     if options.control == 0:
         return table, None
     groups, order = _ranked(table, options, rng)
@@ -60,9 +63,13 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -
 
     Raises
     ------
+    ConfigError
+        Only some of the records are to be used.
     DataError
         One side would be empty.
     """
+    if options.rows is not None:
+        raise ConfigError("split.rows is for tables that are read as a whole", mend="leave it out")
     if options.control == 0:
         return np.zeros(n_rows, dtype=bool)
     return _first(rng.permutation(n_rows), options.control)

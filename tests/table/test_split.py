@@ -117,3 +117,15 @@ def test_records_without_a_key_are_told_apart_by_all_columns() -> None:
     train, control = split(table(keys), SplitOptions(control=0.5, key="person", stable=True), np.random.default_rng(3))
     assert control is not None
     assert (len(train), len(control)) == (20, 20)
+
+
+def test_a_budget_of_rows_is_drawn_at_random_and_then_split() -> None:
+    whole = table(list(range(1000)))
+    train, control = split(whole, SplitOptions(rows=100, control=0.3), np.random.default_rng(1))
+    assert control is not None
+    assert (len(train), len(control)) == (70, 30)
+    used = pd.concat([train.frame["row"], control.frame["row"]])
+    assert not used.duplicated().any()
+    assert 400 < used.mean() < 600
+    everything, _ = split(whole, SplitOptions(rows=5000, control=0), np.random.default_rng(1))
+    assert everything is whole
