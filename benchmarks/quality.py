@@ -67,8 +67,13 @@ def trend_errors(real: Table, synthetic: Table) -> tuple[float, float]:
 
 
 def tstr_auc(train: Table, holdout: Table, target: str) -> float:
-    """AUC on the holdout of a classifier of ``target`` (two classes) trained on ``train``; higher is better."""
+    """AUC on the holdout of a classifier of ``target`` (two classes) trained on ``train``; higher is better.
+
+    0.5 if ``train`` holds one class only.
+    """
     x, y = train.frame.drop(columns=target), train.frame[target].astype(str)
+    if y.nunique() == 1:
+        return 0.5
     model = _classifier(pd.concat([x, holdout.frame.drop(columns=target)])).fit(x, y)
     scores = model.predict_proba(holdout.frame.drop(columns=target))[:, 1]
     return float(roc_auc_score(holdout.frame[target].astype(str) == model.classes_[1], scores))
@@ -100,7 +105,7 @@ def _numbers(table: Table, name: str) -> np.ndarray:
 
 def _shape(real: Table, synthetic: Table, name: str) -> float:
     if real.schema[name].kind.is_continuous:
-        return float(ks_2samp(_numbers(real, name), _numbers(synthetic, name)).statistic)
+        return float(ks_2samp(_numbers(real, name), _numbers(synthetic, name), method="asymp").statistic)
     shares = [t.frame[name].astype(object).value_counts(normalize=True, dropna=False) for t in (real, synthetic)]
     return float(shares[0].sub(shares[1], fill_value=0).abs().sum()) / 2
 
