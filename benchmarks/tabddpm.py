@@ -1,0 +1,193 @@
+"""What each choice of our TabDDPM is worth: one thing changed at a time, everything else at its default.
+
+    python benchmarks/tabddpm.py adult.csv --steps 1200 --seeds 1 --out benchmarks/results/generators
+
+Writes ``tabddpm_choices.csv`` (every variant after ``--steps`` steps), ``tabddpm_time.csv`` (the default after so many
+steps as ``--curve`` says, each with its own decay of the learning rate) and the picture ``tabddpm_time.svg``. Rows
+that are already there are not computed again. One thread; seconds are CPU seconds. The table is split as in
+``generators.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from generators import bootstrap, read, split
+from quality import figures
+
+from hybrid.synthesize import FittedGenerator, SynthesizeOptions, fit
+from hybrid.table import Table
+
+Changes = Mapping[str, Any]
+
+TRAINING: dict[str, Changes] = {
+    "numbers never as categories": {"max_levels": 0},
+    "uniform prior": {"prior": "uniform"},
+    "no likelihood factor": {"likelihood": False},
+    "no EMA": {"ema": 0.0},
+    "EMA .9999": {"ema": 0.9999},
+    "constant learning rate": {"lr_decay": "none"},
+    "learning rate 2e-3": {"lr": 2e-3},
+    "learning rate 8e-3": {"lr": 8e-3},
+    "dropout .1": {"dropout": 0.1},
+    "layers 3 x 128": {"layers": (128, 128, 128)},
+    "layers 3 x 512": {"layers": (512, 512, 512)},
+    "layers 2 x 256": {"layers": (256, 256)},
+}
+"""Each is trained by itself."""
+DRAWING: dict[str, Changes] = {
+    "independent draws": {"balanced": False},
+    "10 sampling steps": {"sampling_steps": 10},
+    "25 sampling steps": {"sampling_steps": 25},
+    "100 sampling steps": {"sampling_steps": 100},
+    "250 sampling steps": {"sampling_steps": 250},
+    "1000 sampling steps": {"sampling_steps": 1000},
+}
+"""Drawn from the default's model."""
+ERRORS = {"shape_pct": "shape", "trend_pct": "trend", "trend_all_pct": "trend, all pairs"}
+
+
+class Bench:
+    """Two tables, and rows of figures in a file that grows.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The command line.
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.train, self.holdout = split(read(arguments.table, arguments.target, ("?", ""), arguments.rows))
+        self.target, self.near_unique = arguments.target, tuple(arguments.near_unique)
+
+    def add(self, path: Path, name: Changes, synthetic: Table, cost: Mapping[str, float]) -> None:
+        """Append one row of figures."""
+        found = figures(self.train, self.holdout, synthetic, self.target, self.near_unique)
+        row = pd.DataFrame([{**name, **found, **cost}])
+        before = [pd.read_csv(path)] if path.exists() else []
+        pd.concat([*before, row]).to_csv(path, index=False)
+        print(row.to_string(index=False, header=not before), flush=True)
+
+    def trained(self, changes: Changes, seed: int) -> tuple[FittedGenerator, float]:
+        """A generator, and the CPU seconds it took."""
+        start = time.process_time()
+        options = SynthesizeOptions(generator="tabddpm", options=dict(changes), isolate=False)
+        return fit(self.train, options, seed), time.process_time() - start
+
+    def drawn(self, fitted: FittedGenerator, seed: int) -> tuple[Table, float]:
+        """A table as long as the training table, and the CPU seconds it took."""
+        start = time.process_time()
+        return fitted.sample(len(self.train), seed), time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--curve", nargs="*", type=int, default=[500, 1000, 2000, 4000, 6000])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--target", default="income", help="column of two classes for TSTR")
+    parser.add_argument("--near-unique", nargs="*", default=["fnlwgt"], help="columns left out of the copy rate")
+    parser.add_argument("--rows", type=int, help="use only so many records of the table")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    bench = Bench(arguments)
+    for seed in arguments.seeds:
+        _choices(bench, arguments.out / "tabddpm_choices.csv", arguments.steps, seed)
+        _curve(bench, arguments.out / "tabddpm_time.csv", arguments.curve, seed)
+    (arguments.out / "tabddpm_time.svg").write_text(picture(pd.read_csv(arguments.out / "tabddpm_time.csv")))
+
+
+def _choices(bench: Bench, path: Path, steps: int, seed: int) -> None:
+    done = _done(path, "choice")
+    if ("real records", seed) not in done:
+        bench.add(path, _named("real records", 0, seed), bootstrap(bench.train, seed), {})
+    left = {name: own for name, own in DRAWING.items() if (name, seed) not in done}
+    if ("default", seed) not in done or left:
+        fitted, fit_s = bench.trained({"steps": steps}, seed)
+        if ("default", seed) not in done:
+            synthetic, sample_s = bench.drawn(fitted, seed)
+            bench.add(path, _named("default", steps, seed), synthetic, _cost(fit_s, sample_s))
+        for name, own in left.items():
+            synthetic, sample_s = bench.drawn(_with(fitted, own), seed)
+            bench.add(path, _named(name, steps, seed), synthetic, _cost(fit_s, sample_s))
+    for name, own in TRAINING.items():
+        if (name, seed) not in done:
+            fitted, fit_s = bench.trained({"steps": steps, **own}, seed)
+            synthetic, sample_s = bench.drawn(fitted, seed)
+            bench.add(path, _named(name, steps, seed), synthetic, _cost(fit_s, sample_s))
+
+
+def _curve(bench: Bench, path: Path, curve: list[int], seed: int) -> None:
+    done = _done(path, "steps")
+    for steps in curve:
+        if (steps, seed) not in done:
+            fitted, fit_s = bench.trained({"steps": steps}, seed)
+            synthetic, sample_s = bench.drawn(fitted, seed)
+            bench.add(path, {"steps": steps, "seed": seed}, synthetic, _cost(fit_s, sample_s))
+
+
+def _named(choice: str, steps: int, seed: int) -> Changes:
+    return {"choice": choice, "steps": steps, "seed": seed}
+
+
+def _cost(fit_s: float, sample_s: float) -> dict[str, float]:
+    return {"fit_cpu_s": round(fit_s, 1), "sample_cpu_s": round(sample_s, 1)}
+
+
+def _done(path: Path, key: str) -> set[tuple[Any, int]]:
+    if not path.exists():
+        return set()
+    return set(pd.read_csv(path)[[key, "seed"]].itertuples(index=False, name=None))
+
+
+def _with(fitted: FittedGenerator, changes: Changes) -> FittedGenerator:
+    model: Any = fitted.model
+    return replace(fitted, model=replace(model, options=model.options.model_copy(update=dict(changes))))
+
+
+def picture(rows: pd.DataFrame) -> str:
+    """Errors against seconds of training, mean over seeds, as SVG; both axes logarithmic."""
+    means = rows.groupby("steps").mean().sort_values("fit_cpu_s")
+    seconds = means["fit_cpu_s"].to_numpy()
+    values = means[list(ERRORS)].to_numpy()
+    x = 60 + 440 * _place(seconds, seconds)
+    y = 250 - 210 * _place(values, values)
+    marks = []
+    for at, (label, dash) in enumerate(zip(ERRORS.values(), ("", "7 4", "2 3"), strict=True)):
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y[:, at], strict=True))
+        marks.append(f'<polyline points="{points}" fill="none" stroke="#234" stroke-dasharray="{dash}"/>')
+        marks.append(f'<text x="508" y="{y[-1, at] + 4:.1f}">{escape(label)} {values[-1, at]:.2f}</text>')
+        for a, b, value in zip(x[:-1], y[:-1, at], values[:-1, at], strict=True):
+            marks.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="#234"/>')
+            marks.append(f'<text x="{a:.1f}" y="{b - 7:.1f}" text-anchor="middle">{value:.2f}</text>')
+    for a, second, steps in zip(x, seconds, means.index, strict=True):
+        marks.append(f'<text x="{a:.1f}" y="275" text-anchor="middle">{second:.0f} s</text>')
+        marks.append(f'<text x="{a:.1f}" y="290" text-anchor="middle" fill="#666">{steps} steps</text>')
+    title = "Error in % after so many CPU seconds of training"
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 300" font-family="sans-serif" font-size="11">'
+        f'<rect width="640" height="300" fill="#fff"/><text x="20" y="18" font-size="13">{title}</text>'
+        f"{''.join(marks)}</svg>\n"
+    )
+
+
+def _place(of: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """0..1: where values lie between the least and the largest of some, by their logarithms."""
+    low, high = np.log(among.min()), np.log(among.max())
+    return (np.log(of) - low) / (high - low)
+
+
+if __name__ == "__main__":
+    main()
