@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
 from hybrid.cli import console
 from hybrid.cli.govern import Releases, Work
 from hybrid.cli.run import ConfigPath
+from hybrid.errors import ConfigError
 
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
 
@@ -61,8 +64,23 @@ def serve(
     from hybrid.config import load_config
 
     load_config(config)
+    _check_schedule(cron, timezone)
     schedule = ["--cron", cron, "--timezone", timezone, "--port", str(port)]
     places = ["--work", str(work), "--runs", str(runs), "--releases", str(releases)]
     block = [] if notify is None else ["--notify", notify]
     # Another program takes the place of this one: the library never imports Prefect.
     os.execv(sys.executable, [sys.executable, "-m", "flows.serve", str(config), *schedule, *places, *block])
+
+
+def _check_schedule(cron: str, timezone: str) -> None:
+    from cronsim import CronSim, CronSimError
+
+    try:
+        zone = ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ConfigError(f"--timezone {timezone}: no such time zone", mend="for example Europe/Berlin") from None
+    try:
+        first = next(CronSim(cron, datetime.now(zone)))
+    except (CronSimError, StopIteration):
+        raise ConfigError(f"--cron {cron}: this is no schedule", mend='for example --cron "0 2 * * *"') from None
+    console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 import yaml
 from postgres_server import PASSWORD, Server, postgres
+from prefect_programs import Prefect
 
 from hybrid.config import load_config
 from hybrid.demo import write_demo
@@ -26,108 +18,7 @@ from hybrid.release.verify import verify
 from hybrid.sources.sql import replace_sql_table
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
-REPOSITORY = Path(__file__).resolve().parents[2]
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
-SECONDS = 120
-
-
-class Prefect:
-    """A server of Prefect in a folder of its own, and the programs that talk to it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.port = _free_port()
-        self.api = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api", timeout=30)
-        self.environment = {
-            **os.environ,
-            "PREFECT_HOME": str(folder / "home"),
-            "PREFECT_LOGGING_LEVEL": "INFO",
-            "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "HYBRID_LOG_FORMAT": "json",
-        }
-        self.environment.pop("PREFECT_API_URL", None)
-
-    @contextmanager
-    def program(self, name: str, *arguments: str) -> Iterator[None]:
-        log = self.folder / f"{name}.log"
-        with log.open("wb") as stream:
-            running = subprocess.Popen(
-                [sys.executable, "-m", "prefect", *arguments],
-                cwd=REPOSITORY,
-                env=self.environment,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                yield
-            finally:
-                running.send_signal(signal.SIGINT)
-                try:
-                    running.wait(20)
-                except subprocess.TimeoutExpired:
-                    running.kill()
-                    running.wait()
-
-    @contextmanager
-    def server(self) -> Iterator[None]:
-        with self.program("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)):
-            self.until(self._is_healthy)
-            self.environment["PREFECT_API_URL"] = str(self.api.base_url).rstrip("/")
-            yield
-
-    def call(self, *arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=REPOSITORY, env=self.environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def night(self, **parameters: Any) -> str:
-        """Run the deployment; gives the state it ends in."""
-        deployment = self.ask("GET", "/deployments/name/nightly/nightly")
-        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
-        run = self.ask("POST", f"/deployments/{deployment['id']}/create_flow_run", json=asked)
-        ended: list[str] = []
-
-        def has_ended() -> bool:
-            state = self.ask("GET", f"/flow_runs/{run['id']}")["state_type"]
-            ended.append(state)
-            return state in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-
-        self.until(has_ended)
-        return ended[-1]
-
-    def artifacts(self) -> dict[str, str]:
-        found = self.ask("POST", "/artifacts/latest/filter", json={})
-        return {artifact["key"]: str(artifact["data"]) for artifact in found}
-
-    def ask(self, method: str, path: str, **content: Any) -> Any:
-        """What the server answers; asked again while it is too busy, as Prefect's own client does."""
-        answers: list[httpx.Response] = []
-
-        def has_answered() -> bool:
-            answers.append(self.api.request(method, path, **content))
-            return answers[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
-
-        self.until(has_answered)
-        return answers[-1].raise_for_status().json()
-
-    def until(self, true: Callable[[], bool]) -> None:
-        end = time.monotonic() + SECONDS
-        while not true():
-            assert time.monotonic() < end, "it took too long"
-            time.sleep(0.3)
-
-    def _is_healthy(self) -> bool:
-        try:
-            return self.api.get("/health").text == "true"
-        except httpx.TransportError:
-            return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sqlite3
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -56,6 +59,14 @@ def _artifacts() -> dict[str, str]:
     return asyncio.run(read())
 
 
+def _dump() -> str:
+    """Everything in Prefect's database."""
+    from prefect.settings import get_current_settings
+
+    url = str(get_current_settings().server.database.connection_url.get_secret_value())
+    return "\n".join(sqlite3.connect(url.split("///")[1]).iterdump())
+
+
 def test_a_release_is_published_once_and_shown_in_prefect(server: None, job: Path) -> None:
     from flows.release import release
 
@@ -81,8 +92,6 @@ def test_new_data_under_the_same_path_runs_again(server: None, job: Path) -> Non
 
 
 def test_a_refusal_fails_the_flow_and_prefect_learns_no_value(server: None, job: Path) -> None:
-    from prefect.settings import get_current_settings
-
     from flows.release import release
     from hybrid.errors import HierarchyError
 
@@ -94,9 +103,7 @@ def test_a_refusal_fails_the_flow_and_prefect_learns_no_value(server: None, job:
         release(str(job), publish=True, **_options(job))
     (details,) = Path(_options(job)["work"]).glob("error-*.txt")
     assert "canary-value" in details.read_text() and details.stat().st_mode & 0o777 == 0o600
-    url = str(get_current_settings().server.database.connection_url.get_secret_value())
-    database = sqlite3.connect(url.split("///")[1])
-    dump = "\n".join(database.iterdump())
+    dump = _dump()
     assert "canary-value" not in dump
     assert not [name for name in frame["patient_id"] if name in dump]
 
@@ -111,6 +118,82 @@ def test_audit_and_compare(server: None, job: Path, tmp_path: Path) -> None:
     plan = {"version": 1, "base": "config.yaml", "factors": {"anonymize.k": [5, 10]}, "seeds": [1]}
     (job.parent / "plan.yaml").write_text(yaml.safe_dump(plan))
     assert Path(compare(str(job.parent / "plan.yaml"), out=str(tmp_path / "comparison"))).is_file()
+
+
+@pytest.fixture
+def heard(server: None) -> Iterator[list[str]]:
+    """What a notification block of the name ``custom-webhook/operators`` sends."""
+    from prefect.blocks.notifications import CustomWebhookNotificationBlock
+
+    bodies: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None: ...
+
+    listening = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{listening.server_port}/"
+    block = CustomWebhookNotificationBlock(name="operators", url=url, json_data={"text": "{{subject}} | {{body}}"})
+    block.save("operators", overwrite=True)
+    yield bodies
+    listening.shutdown()
+    listening.server_close()
+
+
+def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) -> None:
+    from flows.nightly import nightly
+
+    options = _options(job) | {"notify": "custom-webhook/operators"}
+    release = nightly(str(job), **options)
+    assert (Path(options["releases"]) / "latest").resolve().name == release
+    shown = _artifacts()
+    assert "PASS" in shown["nightly-test-summary"] and shown["nightly-test-progress"] == "100"
+    assert "total_variation" in shown["nightly-test-figures"]
+    assert nightly(str(job), **options) == release
+    assert "# skip" in _artifacts()["nightly-test-decision"]
+    assert ["released" in heard[0], "kept" in heard[1]] == [True, True]
+
+
+def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
+    from flows.nightly import nightly
+    from hybrid.errors import HybridError
+    from hybrid.pipeline import Walk
+
+    def broken(walk: Walk) -> None:
+        raise ValueError("canary-stray")
+
+    monkeypatch.setattr(Walk, "check", broken)
+    with pytest.raises(HybridError, match=r"ValueError in "):
+        nightly(str(job), **_options(job), notify="custom-webhook/operators")
+    assert "canary-stray" not in _dump() and "canary-stray" not in heard[-1]
+    with pytest.raises(HybridError, match="no Secret block 'missing'"):
+        nightly(str(job), **_options(job), credentials={"CLINIC_URL": "missing"})
+
+
+def test_progress_says_what_is_left(server: None) -> None:
+    from flows.progress import STEPS, ShownProgress
+    from flows.stages import flow
+
+    @flow
+    def show(key: str, seconds: dict[str, float], steps: list[tuple[str, int, int | None]]) -> None:
+        progress = ShownProgress(key)
+        progress.seconds = seconds
+        for step, done, total in steps:
+            progress._last = 0.0
+            progress(step, done, total)
+
+    show("some-progress", {}, [("anonymize", 0, None)])
+    assert float(_artifacts()["some-progress"]) == pytest.approx(100 / len(STEPS))
+    seconds = {"read": 20.0, "synthesize": 60.0, "evaluate-original": 10.0, "evaluate-synthetic": 10.0}
+    show("other-progress", seconds, [("synthesize", 0, None)])
+    assert float(_artifacts()["other-progress"]) == pytest.approx(20, abs=1)
+    show("third-progress", seconds, [("synthesize", 0, None), ("fit cart", 1, 2)])
+    assert float(_artifacts()["third-progress"]) == pytest.approx(50, abs=1)
 
 
 def test_the_deployment_names_a_flow_that_takes_its_parameters() -> None:
