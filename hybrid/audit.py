@@ -13,12 +13,13 @@ from hybrid.config import RunConfig, load_config
 from hybrid.errors import ConfigError, DataError, Problem
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.encoding import ranks_of, row_keys
-from hybrid.evaluate.measure import Stage
+from hybrid.evaluate.measure import Evaluation, Measure, Stage
 from hybrid.guess.reading import guess_reading
 from hybrid.progress import Progress, silent
 from hybrid.randomness import fresh_seed, stream
+from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy
-from hybrid.release.verdict import Verdict
+from hybrid.release.verdict import SEVERITY, Check, Verdict
 from hybrid.run_folder import write_audit
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions
@@ -29,6 +30,8 @@ READING = frozenset({"separator", "encoding", "decimal", "missing"})
 """Options that say how a file is written."""
 OVERLAP_NOTED, OVERLAP_REFUSED = 0.05, 0.5
 """Share of control records found in train, beyond what duplicates within train explain."""
+ONE_POPULATION = 0.55
+"""Lower bound of the AUC with which train and control can be told apart, above which they are not alike."""
 FEW_ROWS = 200
 """Below this an attack must succeed often before anybody could tell it from chance."""
 
@@ -249,8 +252,24 @@ def audit_tables(
     stages: dict[Stage, Table] = {"original": audited.train, "synthetic": audited.synthetic}
     rng = stream(fresh_seed() if seed is None else seed, "evaluate")
     evaluation = evaluate(audited.train, audited.control, stages, config.evaluate, rng, progress)
+    verdict = _with_population(judge(policy, evaluation, None), evaluation)
     tables = (audited.train, audited.control, audited.synthetic)
-    return write_audit(tables, evaluation, policy, config.name, out, audited.notes)
+    write_audit(tables, evaluation, verdict, config.name, out, audited.notes)
+    return verdict
+
+
+def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
+    """The verdict, and for review where train and control can be told apart: no attack can then be trusted."""
+    found = evaluation.find("discriminator", "original")
+    if found is None or not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
+        return verdict
+    message = (
+        f"a classifier tells train from control with an AUC of {found.outcome.value:.4g} (limit: {ONE_POPULATION:g}). "
+        "They are no samples of one population: what attacks find on one and not on the other may be that difference"
+    )
+    check = Check("train and control alike", "review", message, "split one table by chance before training")
+    worst = max(verdict.status, check.status, key=SEVERITY.__getitem__)
+    return Verdict(worst, verdict.policy, (check, *verdict.checks))
 
 
 def rules_for_tables(policy: Policy) -> Policy:

@@ -18,11 +18,9 @@ from hybrid.evaluate.measure import Evaluation
 from hybrid.manifest import MANIFEST, build_manifest
 from hybrid.pipeline import Walk
 from hybrid.randomness import stream
-from hybrid.release.gate import judge
 from hybrid.release.identity import record_secret, release_key
 from hybrid.release.ledger import Entry, Ledger
 from hybrid.release.membership import keep_membership
-from hybrid.release.policy import Policy
 from hybrid.release.run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.release.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
@@ -174,20 +172,18 @@ def write_anonymized(walk: Walk, folder: Path) -> AnonymizationResult:
 def write_audit(
     tables: tuple[Table, Table | None, Table],
     evaluation: Evaluation,
-    policy: Policy,
+    verdict: Verdict,
     name: str,
     folder: Path,
     notes: tuple[str, ...] = (),
-) -> Verdict:
-    """Judge an audit and write its evaluation and report; ``notes`` are about the files."""
-    verdict = judge(policy, evaluation, None)
+) -> None:
+    """Write an audit's evaluation and report; ``notes`` are about the files."""
     inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes)
     with staged(folder) as temporary:
         write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json(), "notes": notes})
         write_text(temporary / REPORT, render_report(inputs))
         # Marks the folder as ours, to be replaced by the next audit.
         write_json(temporary / MANIFEST, {"name": name, "kind": "audit"})
-    return verdict
 
 
 def summary(walk: Walk) -> str:

@@ -129,3 +129,13 @@ def test_roles_given_by_hand_and_rules_about_an_intermediate_table(files: dict[s
     assert rules_for_tables(policy).anonymity == ()
     with pytest.raises(ConfigError, match="no rules about metrics"):
         rules_for_tables(policy.model_copy(update={"rules": ()}))
+
+
+def test_control_records_of_another_population_are_for_review(files: dict[str, Path], tmp_path: Path) -> None:
+    control = pd.read_csv(files["control"])
+    rewrite(files["control"], control.assign(age=control["age"] + 25))
+    evaluate = EvaluateOptions(metrics=("discriminator",))
+    config = audit_config(None, files["train"]).model_copy(update={"evaluate": evaluate})
+    verdict = audit_files(**files, config=config, out=tmp_path / "audit", seed=1)
+    assert verdict.checks[0].rule == "train and control alike"
+    assert verdict.status == "review"

@@ -13,7 +13,7 @@ from hybrid.arrays import Array
 from hybrid.table import Column, Kind, Table
 
 ID_SPAN = 10
-"""An all-distinct integer column is an identifier if its values lie within this many times the number of rows."""
+"""Integers, distinct in train and in control, are identifiers if they lie within this many times the rows there."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def encode(tables: Sequence[Table]) -> Encoding:
         The first two (train, control) decide what is an identifier.
     """
     columns, excluded, ranks, numbers, cardinality = [], {}, [], [], []
-    real = sum(len(table) for table in tables[:2])
+    real = [len(table) for table in tables[:2]]
     for column in sorted(tables[0].schema, key=lambda column: column.name):
         series = [table.frame[column.name] for table in tables]
         rank, count = _ranks(series, column.kind)
@@ -115,16 +115,24 @@ def encode(tables: Sequence[Table]) -> Encoding:
     return Encoding(tuple(columns), excluded, parts, np.array(cardinality, dtype=np.int64))
 
 
-def _why_not(column: Column, rank: Array, number: Array, count: int, real: int) -> str:
+def _why_not(column: Column, rank: Array, number: Array, count: int, real: Sequence[int]) -> str:
     if count + int((rank < 0).any()) <= 1:
         return "constant"
-    known = rank[:real][rank[:real] >= 0]
+    n = sum(real)
+    known = rank[:n][rank[:n] >= 0]
     distinct = len(np.unique(known))
     if column.kind is Kind.CATEGORICAL and len(known) >= 50 and distinct > 0.95 * len(known):
         return "identifier or free text"
-    if column.kind is Kind.INTEGER and distinct == real >= 50 and np.ptp(number[:real]) < ID_SPAN * real:
-        return "identifier"
+    if column.kind is Kind.INTEGER and n >= 50:
+        files = np.split(number[:n], [real[0]])
+        if all(len(np.unique(file)) == len(file) for file in files) and all(map(_dense, filter(len, files))):
+            return "identifier"
     return ""
+
+
+def _dense(numbers: Array) -> bool:
+    """Whether numbers lie as closely as a row counter's; every file may count from a start of its own."""
+    return bool(np.ptp(numbers) < ID_SPAN * len(numbers))
 
 
 def _ranks(series: list[pd.Series], kind: Kind) -> tuple[Array, int]:

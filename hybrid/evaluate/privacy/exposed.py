@@ -126,8 +126,8 @@ def inference_exposed(context: Context) -> Outcome:
 def inference_subgroups(context: Context) -> Outcome:
     """The ``inference`` risk of the subgroup and secret with the highest lower bound; simultaneous bounds (Sidak).
 
-    Subgroups as for :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and
-    control records.
+    Of the secrets that somebody named (the targets, if there are none). Subgroups as for
+    :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and control records.
     """
     least = context.options.min_cell
     chosen = [group for group in groups(context) if min(group.train.sum(), group.control.sum()) >= least]
@@ -135,9 +135,11 @@ def inference_subgroups(context: Context) -> Outcome:
         (secret, group.column, group.label): _attack(context, train[group.train], control[group.control])
         for secret, (train, control) in _told(context).items()
         for group in chosen
-        if group.column != secret
+        if secret in context.declared_secrets and group.column != secret
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
+    if not context.declared_secrets:
+        return NotComputable("no secret column is declared")
     if not made:
         return NotComputable(f"no subgroup has {least} training and {least} control records", "too_few")
     level = simultaneous(context.options.confidence, len(made))
