@@ -18,7 +18,7 @@ from hybrid.config import RunConfig
 from hybrid.errors import ConfigError, HybridError, place_of
 from hybrid.logs import write_json_lines
 from hybrid.pipeline import Walk
-from hybrid.progress import Progress, silent
+from hybrid.progress import Progress, Spoken
 from hybrid.run_folder import summary
 from hybrid.store import Store
 
@@ -71,9 +71,9 @@ def stage_task(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
     return decorate
 
 
-def walk_of(config: RunConfig, work: Path, progress: Progress = silent) -> Walk:
-    """The walk of one flow: the source is read once."""
-    return Walk(config, store=Store(work / "store"), progress=progress)
+def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Walk:
+    """The walk of one flow: the source is read once. Progress goes to the log, if nobody else wants it."""
+    return Walk(config, store=Store(work / "store"), progress=progress or Spoken(logging.getLogger("hybrid").info))
 
 
 @stage_task("{stage}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -24,3 +26,41 @@ class Progress(Protocol):
 
 def silent(step: str, done: int, total: int | None = None, **values: float) -> None:
     """Report to nobody."""
+
+
+class Spoken:
+    """Progress in words, for logs: when a step begins, then every so many seconds with what is left of it.
+
+    Parameters
+    ----------
+    say : callable
+        Gets one line.
+    every_seconds : float
+        Least time between two lines of one step.
+    """
+
+    def __init__(self, say: Callable[[str], None], every_seconds: float = 30.0) -> None:
+        self._say, self._every = say, every_seconds
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._last = 0.0
+
+    def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
+        """Say it, unless something was said a moment ago."""
+        now = time.monotonic()
+        if step not in self._begun:
+            self._begun[step] = (now, done)
+            self._say(f"{step} ...")
+        elif now - self._last >= self._every:
+            told = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
+            reached = f"{step} {done:,}" + (f" of {total:,}" if total else "")
+            self._say(", ".join([reached, *told, *self._left(step, done, total)]))
+        else:
+            return
+        self._last = now
+
+    def _left(self, step: str, done: int, total: int | None) -> list[str]:
+        begun, first = self._begun[step]
+        if not total or done <= first:
+            return []
+        seconds = (time.monotonic() - begun) / (done - first) * (total - done)
+        return [f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"]

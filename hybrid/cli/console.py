@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -22,7 +22,7 @@ from rich.progress import Progress as Bars
 
 from hybrid.errors import HybridError
 from hybrid.logs import writes_json_lines
-from hybrid.progress import Progress
+from hybrid.progress import Progress, Spoken
 from hybrid.release.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -76,12 +76,12 @@ def print_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Live bars on a terminal; one line per step elsewhere; as lines for programs where those are wanted."""
+    """Live bars on a terminal; lines elsewhere, of long steps every half minute, for programs where those are wanted."""
     if writes_json_lines():
-        yield _once(lambda step: logger.info("%s ...", step))
+        yield Spoken(logger.info)
         return
     if not err.is_terminal:
-        yield _once(lambda step: err.print(f"{step} ..."))
+        yield Spoken(lambda line: err.print(line, markup=False))
         return
     columns = (
         SpinnerColumn(),
@@ -94,17 +94,6 @@ def progress() -> Iterator[Progress]:
     )
     with Bars(*columns, console=err, transient=True) as bars:
         yield _bars(bars)
-
-
-def _once(show: Callable[[str], None]) -> Progress:
-    seen: set[str] = set()
-
-    def report(step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG001
-        if step not in seen:
-            seen.add(step)
-            show(step)
-
-    return report
 
 
 def _bars(bars: Bars) -> Progress:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,13 +59,18 @@ class RealtabformerOptions(Options):
     """Characters of a number that are learned."""
     draw_batch: int = Field(default=512, ge=1)
     """Records written at a time when sampling."""
+    overfit: float | None = Field(default=None, gt=1, le=10)
+    """For research on memorization: no early stopping, but an end where the validation loss is this many times its
+    minimum. null: the weights at the minimum."""
     gpu: bool = True
     """Use a GPU when there is one."""
 
     @model_validator(mode="after")
-    def _divisible(self) -> Self:
+    def _consistent(self) -> Self:
         if self.n_embd % self.n_head:
             raise ValueError(f"n_embd must be a multiple of n_head ({self.n_head})")
+        if self.overfit is not None and not self.validation:
+            raise ValueError("overfit needs a validation share above 0")
         return self
 
 
@@ -152,7 +158,15 @@ class Realtabformer:
             network = _network(options, validation, len(data), seed, folder, progress)
             # n_critic=0: the bootstrapped stop criterion costs an hour; gen_kwargs={}: it crashes without.
             last = _last_checkpoint(folder / _CHECKPOINTS)
-            network.fit(_frame(data), device=_device(options), n_critic=0, gen_kwargs={}, resume_from_checkpoint=last)
+            trainer = network.fit(
+                _frame(data), device=_device(options), n_critic=0, gen_kwargs={}, resume_from_checkpoint=last
+            )
+        reached = overfit_ratio(_validation_losses(trainer.state))
+        if options.overfit is not None and reached < options.overfit:
+            raise GeneratorError(
+                f"realtabformer: the validation loss ended at {reached:.3f} times its minimum, not {options.overfit:g}",
+                mend="set more epochs or a larger learning rate",
+            )
         # The temporary folders are gone; nothing of this machine stays in a saved model.
         network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."
         network.training_args_kwargs = {}
@@ -189,10 +203,15 @@ def _network(
             if values:
                 progress(STEP, int(step), int(state.max_steps), **values)
 
+    class Overfitting(TrainerCallback):
+        def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+            control.should_training_stop |= overfit_ratio(_validation_losses(state)) >= (options.overfit or math.inf)
+
     class Network(REaLTabFormer):
         def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
             trainer = super()._build_tabular_trainer(*args, **kwargs)
             trainer.add_callback(Telling())
+            trainer.add_callback(Overfitting())
             return trainer
 
     steps_per_epoch = max(1, int(n_rows * (1 - validation)) // (options.batch_size * options.accumulation))
@@ -223,12 +242,22 @@ def _network(
         save_steps=every,
         eval_steps=every,
         seed=seed % 2**32,
+        load_best_model_at_end=options.overfit is None,
         disable_tqdm=True,
         restore_callback_states_from_checkpoint=True,
         report_to="none",
         use_cpu=_device(options) == "cpu",
         dataloader_pin_memory=False,
     )
+
+
+def overfit_ratio(losses: Sequence[float]) -> float:
+    """The last validation loss over the lowest one; 1.0 if there is none."""
+    return losses[-1] / min(losses) if losses else 1.0
+
+
+def _validation_losses(state: Any) -> list[float]:
+    return [logs["eval_loss"] for logs in state.log_history if "eval_loss" in logs]
 
 
 def _last_checkpoint(folder: Path) -> str | bool:
