@@ -64,7 +64,7 @@ def _batches(adult: pd.DataFrame, rows: int, seed: int) -> Iterator[pa.RecordBat
 
 
 def write_config(folder: Path, data: Path, recoding: str) -> Path:
-    """A configuration for the file: k = 5, at most 2 % suppressed."""
+    """A configuration for the file: k = 5, at most 2 % suppressed, 3 GiB for records and combinations."""
     columns: dict[str, dict[str, str]] = {
         name: {"role": "quasi_identifier", "hierarchy": str((folder / f"adult_hierarchy_{name}.csv").resolve())}
         for name in QUASI_IDENTIFIERS
@@ -75,7 +75,7 @@ def write_config(folder: Path, data: Path, recoding: str) -> Path:
         "seed": 1,
         "data": {"path": data.name, "columns": columns},
         "split": {"control": 0},
-        "anonymize": {"k": 5, "suppression_limit": 0.02, "recoding": recoding},
+        "anonymize": {"k": 5, "suppression_limit": 0.02, "recoding": recoding, "memory_limit": 3},
     }
     path = data.with_suffix(".yaml")
     path.write_text(yaml.safe_dump(config), encoding="utf-8")

@@ -22,7 +22,7 @@ from hybrid.table import Schema
 from hybrid.table.split import control_mask
 from hybrid.table.stream import is_parquet, open_parquet
 
-_SHARE = 0.5
+_SHARE = 0.75
 """Of the free memory, where no limit is set."""
 
 
@@ -93,7 +93,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
 
 
 def memory_limit(options: AnonymizeOptions) -> float:
-    """Bytes that streaming may take: the options' limit, or half of what is free."""
+    """Bytes that streaming may take: the options' limit, or three quarters of what is free."""
     return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 

@@ -141,7 +141,7 @@ class AnonymizeOptions(Options):
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
     memory_limit: PositiveFloat | None = None
-    """GiB that `hybrid anonymize` may take for a Parquet file, which it streams; default: half of what is free."""
+    """GiB that streaming a Parquet file (`hybrid anonymize`) may take; default: three quarters of what is free."""
 
     @model_validator(mode="after")
     def _fits(self) -> AnonymizeOptions:
