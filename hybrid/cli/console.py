@@ -76,7 +76,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Live bars on a terminal; lines elsewhere, of long steps every half minute, for programs where those are wanted."""
+    """Live bars on a terminal; elsewhere lines, of long steps one every half minute; JSON where that is wanted."""
     if writes_json_lines():
         yield Spoken(logger.info)
         return

@@ -159,7 +159,7 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
             assert process.stdout is not None
             for line in process.stdout:
                 log.write(line)
-                collected += line.startswith(b"Collecting ")
+                collected += line.startswith((b"Collecting ", b"Processing "))
                 progress(step, min(collected, total), total)
         finally:
             process.kill() if process.poll() is None and sys.exc_info()[0] else None

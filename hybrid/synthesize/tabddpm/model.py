@@ -28,8 +28,8 @@ from hybrid.synthesize.tabddpm.options import TabddpmOptions
 from hybrid.synthesize.tabddpm.quantiles import Quantiles
 from hybrid.synthesize.tabddpm.train import train
 
-CHUNK = 4096
-"""Rows denoised at once: bounds the memory of sampling."""
+CHUNK_CELLS = 2**24
+"""Rows times states denoised at once: bounds the memory of sampling. Balanced draws balance within a chunk."""
 _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
 
@@ -62,7 +62,8 @@ class TabddpmModel:
         rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
         diffusion = _diffusion(self.levels, self.frequencies, self.options)
-        sizes = [min(CHUNK, n_rows - start) for start in range(0, n_rows, CHUNK)]
+        chunk = CHUNK_CELLS // max(len(self.frequencies), *self.options.layers, 1) + 1
+        sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
         steps = self.options.sampling_steps
         drawn = [diffusion.draw(self.network, size, len(self.quantiles), steps, draws) for size in sizes]
         states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - _firsts(self.levels)
