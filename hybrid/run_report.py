@@ -17,6 +17,7 @@ from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.ledger import Entry
 from hybrid.release.redact import public_config
+from hybrid.release.stage_verdicts import verdicts_by_stage
 from hybrid.release.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
 from hybrid.run_history import changes_since, tracks
@@ -61,6 +62,7 @@ def run_report(walk: Walk, created: datetime, earlier: Sequence[Entry] = ()) -> 
         give_away=None if walk.give_away is None else walk.give_away.to_json(),
         comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
         evaluation=walk.evaluation,
+        stage_verdicts=verdicts_by_stage(walk.policy, walk.evaluation),
         metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),

@@ -109,23 +109,28 @@ def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str
 CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
-def class_size_chart(before: Array | None, after: Array | None, k: int) -> Markup:
-    """Share of records by the size of their class, before and after anonymization; a line marks k."""
+def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
+    """Share of records by the size of their class, before and after anonymization; a line marks k.
+
+    What fewer than ``least`` records are is said to be few, without a number.
+    """
     names = [f"{low}–{high - 1}" if high - low > 1 else str(low) for low, high in pairwise(CLASS_SIZES)]
     names.append(f"{CLASS_SIZES[-1]}+")
-    shares = [np.zeros(len(names)) if sizes is None else _records_by_size(sizes) for sizes in (before, after)]
+    counts = [np.zeros(len(names)) if sizes is None else _records_by_size(sizes) for sizes in (before, after)]
+    hidden = [(count > 0) & (count < least) for count in counts]
+    shares = [np.where(few, 0, n) / max(n.sum(), 1) for n, few in zip(counts, hidden, strict=True)]
     width, height, top = 480.0, 150.0, max(float(share.max()) for share in shares) or 1.0
     unit = width / len(names)
     parts = []
     for at, name in enumerate(names):
         x = at * unit
-        for share, offset, class_ in ((shares[0], 0.12, "real"), (shares[1], 0.5, "synthetic-bar")):
-            bar = share[at] / top * (height - 22)
-            if not bar:
+        for side, (offset, class_) in enumerate(((0.12, "real"), (0.5, "synthetic-bar"))):
+            bar, few = shares[side][at] / top * (height - 22), hidden[side][at]
+            if not bar and not few:
                 continue
             parts.append(svg.rect(x + offset * unit, height - bar, 0.36 * unit, bar, class_))
-            middle = x + (offset + 0.18) * unit
-            parts.append(svg.text(middle, height - bar - 4, f"{100 * share[at]:.0f}", "tick", text_anchor="middle"))
+            middle, shown = x + (offset + 0.18) * unit, "few" if few else f"{100 * shares[side][at]:.0f}"
+            parts.append(svg.text(middle, height - bar - 4, shown, "tick", text_anchor="middle"))
         parts.append(svg.text(x + unit / 2, height + 15, name, "tick", text_anchor="middle"))
     parts.append(svg.line(0, height, width, height, "axis"))
     first = next((at for at, low in enumerate(CLASS_SIZES) if low >= k), len(CLASS_SIZES))
@@ -138,8 +143,8 @@ def class_size_chart(before: Array | None, after: Array | None, k: int) -> Marku
 
 def _records_by_size(sizes: Array) -> Array:
     at = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
-    shares: Array = np.bincount(at, weights=sizes, minlength=len(CLASS_SIZES)) / max(sizes.sum(), 1)
-    return shares
+    counts: Array = np.bincount(at, weights=sizes, minlength=len(CLASS_SIZES))
+    return counts
 
 
 def trade_off_chart(points: Sequence[TradeOff]) -> Markup:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from hybrid.arrays import Array
-from hybrid.evaluate.measure import Direction, Evaluation, Family
+from hybrid.evaluate.measure import Direction, Evaluation, Family, Stage
 from hybrid.release.verdict import Verdict
 from hybrid.report.compare import TableComparison
 from hybrid.report.history import Track
@@ -158,6 +158,8 @@ class ReportInputs:
         Real beside synthetic (``hybrid.report.compare_tables``).
     evaluation : Evaluation
         All metrics.
+    stage_verdicts : mapping of str to Verdict
+        What the gate would say of each stage's table.
     metric_texts : mapping of str to MetricText
         Explanations by metric name; a metric without one is shown under its name.
     changes : tuple of Change, optional
@@ -187,6 +189,7 @@ class ReportInputs:
     give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
+    stage_verdicts: Mapping[Stage, Verdict] = field(default_factory=dict)
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
     changes: tuple[Change, ...] | None = None
     history: tuple[Track, ...] = ()

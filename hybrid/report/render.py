@@ -8,7 +8,16 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from hybrid.arrays import Array
 from hybrid.report.compare import Associations, TableComparison
+from hybrid.report.exposure import (
+    importance_rows,
+    improvement_rows,
+    nearest_chart,
+    secret_rows,
+    stage_verdict_rows,
+    subgroup_rows,
+)
 from hybrid.report.figures import (
     STAGES,
     class_size_chart,
@@ -79,6 +88,13 @@ def render_report(inputs: ReportInputs) -> str:
             privacy=metric_groups(inputs.evaluation, "privacy", inputs.metric_texts),
             stage_names=STAGES,
             stages=stage_rows(inputs.evaluation, inputs.metric_texts),
+            stage_verdicts=stage_verdict_rows(inputs.stage_verdicts),
+            signs={status: f"{sign} {status}" for status, (sign, *_) in VERDICTS.items()},
+            improvements=improvement_rows(inputs.evaluation, inputs.metric_texts),
+            nearest=nearest_chart(inputs.evaluation),
+            secrets=secret_rows(inputs.evaluation),
+            subgroups=subgroup_rows(inputs.evaluation),
+            importances=importance_rows(inputs.evaluation),
             history=[(track, history_chart(track)) for track in inputs.history],
         )
     )
@@ -121,6 +137,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
         return None
     before, after = inputs.class_sizes_before, inputs.class_sizes_after
     sizes_known = before is not None or after is not None
+    least = inputs.comparison.minimum_cell if inputs.comparison else result["k"]
     loss = result["loss"]
     per_attribute = loss.get("per_attribute") or {}
     levels = result["levels"] or {}
@@ -128,12 +145,20 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     return {
         "result": result,
         "models": [_model(model) for model in result["models"]],
-        "classes": class_size_chart(before, after, result["k"]) if sizes_known else Markup(),
-        "unique": float((before == 1).sum() / max(before.sum(), 1)) if before is not None else None,
+        "classes": class_size_chart(before, after, result["k"], least) if sizes_known else Markup(),
+        "unique": _unique(before, least),
         "levels": [(name, levels.get(name), inputs.top_levels.get(name), per_attribute.get(name)) for name in names],
         "trade_off": trade_off_chart(inputs.trade_off) if inputs.trade_off else Markup(),
         "cells": sum(inputs.fallbacks.values()),
     }
+
+
+def _unique(sizes: Array | None, least: int) -> float | None:
+    """Share of records alone in their class; None where it is unknown, or stands for few of them."""
+    if sizes is None:
+        return None
+    alone = int((sizes == 1).sum())
+    return alone / max(int(sizes.sum()), 1) if alone == 0 or alone >= least else None
 
 
 def _model(model: dict[str, Any]) -> str:
