@@ -6,7 +6,7 @@ VENV_ALL ?= .venv-all
 PYTEST_OPTIONS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lint types layers format clean
+.PHONY: help demo test test-all test-generators check lint types layers format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,10 +33,14 @@ test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, l
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not generators" --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not generators and not environments" --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
 	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile -m "generators or anjana" $(PYTEST_OPTIONS)
+
+test-generators: $(VENV_ALL)/.ready  ## build the managed environments of mst and synthcity (7 GB, minutes), and use them
+	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \
+	$(VENV_ALL)/bin/python -m pytest -m environments $(PYTEST_OPTIONS)
 
 format: $(VENV)/.ready  ## format and sort imports
 	$(VENV)/bin/ruff check --fix .
