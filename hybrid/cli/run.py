@@ -152,6 +152,7 @@ def release(
 ) -> None:
     """Run, pass the gate, publish. Exit code 3: refused."""
     from hybrid.config import load_config
+    from hybrid.nightly import remember
     from hybrid.pipeline import Walk
     from hybrid.release.publish import publish
     from hybrid.run_folder import check_writable, new_folder, write_candidate
@@ -166,6 +167,7 @@ def release(
     with console.progress() as progress:
         walk = Walk(loaded, seed, Store(work / "store"), progress)
         write_candidate(walk, folder, work)
+        remember(walk, work)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nreport   {folder / 'report.html'}")
     published = publish(folder, out, work, accept_review=accept_review, by=by, reason=reason)
