@@ -149,10 +149,10 @@ def test_disk_full_leaves_the_earlier_run(hybrid: Run, capsys: Any, job: Path, m
 
 
 STAGES = (
-    "hybrid.pipeline.read_table",
+    "hybrid.config.load_table",
     "hybrid.pipeline.anonymize",
     "hybrid.pipeline.sampling.sample",
-    "hybrid.pipeline.fit",
+    "hybrid.pipeline.fit_or_reuse",
     "hybrid.pipeline.evaluate",
     "hybrid.run_folder.render_report",
 )

@@ -27,7 +27,8 @@ def _run(hybrid: Run, job: Path, *options: str) -> Path:
 def _contract(out: Path, job: Path, name: str = "synthetic.csv") -> None:
     """Every file of a run is there and holds what the contract says."""
     assert {path.name for path in out.iterdir()} == {
-        *("manifest.json", "anonymization.json", "anonymized.parquet", "evaluation.json", "report.html", name)
+        *("manifest.json", "anonymization.json", "anonymized.parquet", "evaluation.json", "report.html"),
+        *("policy.json", name),
     }
     manifest = json.loads((out / "manifest.json").read_text())
     for file, about in manifest["files"].items():
