@@ -291,8 +291,8 @@ def explain_generator(
     epsilon, delta : float
         What one training spends; neighbouring tables differ in the presence of one record.
     looked_at_before : bool
-        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization does, and
-        with it one record more or less can change many others.
+        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization and
+        stratified sampling do, and with them one record more or less can change many others.
     from_records : sequence of str
         Columns whose domain (values, or bounds of intervals) was taken from the records.
     """

@@ -292,12 +292,12 @@ class Walk:
         epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
         if epsilon is None or delta is None:
             return None
-        anonymized = self.config.anonymize is not None
+        looked_at = self.config.anonymize is not None or self.config.sample.method == "stratified"
         names = self.table.schema.without_identifiers().names
         post = self.config.transition is not None and self.config.transition.order == "post"
         found = [name for name in names if post or name not in self.domains]
         name = self.config.synthesize.generator
-        return explain_generator(name, epsilon, delta, looked_at_before=anonymized, from_records=found)
+        return explain_generator(name, epsilon, delta, looked_at_before=looked_at, from_records=found)
 
     @cached_property
     def give_away(self) -> GiveAway | None:
