@@ -1,10 +1,12 @@
 """What the evaluation costs: CPU and wall seconds per metric, the protocols of other tools, and growth with rows.
 
     python benchmarks/evaluate.py TRAIN.csv CONTROL.csv SYNTHETIC.csv [--target COLUMN] [--growth] [--peers]
+        [--peer-python anonymeter=VENV/bin/python] [--peer-python syntheval=VENV/bin/python]
 
 Run it on one core with ``taskset -c 0`` for CPU seconds that can be compared. The first run compiles (about ten
 seconds, kept on disk afterwards); a small warm-up keeps that out of the figures. ``--peers`` times SDMetrics where
-it is installed (it comes with the extra ``ctgan``).
+it is installed (it comes with the extra ``ctgan``). ``--peer-python`` runs a tool in an environment of its own
+(benchmarks/evaluate_peers.py) and prints its numbers beside ours.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib.util
+import os
 import resource
+import subprocess
 import time
 import warnings
 from collections.abc import Callable
@@ -70,8 +74,12 @@ def protocols(train: Table, control: Table, table: Table) -> None:
     def singling_out() -> list:
         return [REGISTRY[name].measure(context) for name in ("singling_out_univariate", "singling_out")]
 
-    cpu, wall, _ = timed(singling_out)
+    cpu, wall, found = timed(singling_out)
     print(f"singling out, univariate and 3..12 columns, 2,000 predicates each: {cpu:.2f} CPU s, {wall:.2f} s")
+    one, many = (result.outcome for result in found)
+    if isinstance(one, Measure) and isinstance(many, Measure):
+        each = {name: round(row["value"], 4) for name, row in many.details["columns"].items()}
+        print(f"  risk: univariate {one.value:.4f}, by number of columns {each}")
     encoding = encode([train, control, table])
     space = gower(encoding)
     people, rows = space.place(encoding.tables[0]), space.place(encoding.tables[2])
@@ -112,12 +120,22 @@ def peers(train: Table, table: Table) -> None:
     print(report.get_properties().to_string(index=False))
 
 
+def peer_in_its_own(name: str, python: str, files: list[Path], target: str | None) -> None:
+    """One tool in its own environment: its numbers, CPU and wall seconds, and memory."""
+    script = Path(__file__).with_name("evaluate_peers.py")
+    command = [python, str(script), name, *map(str, files), *([target] if target else [])]
+    one_core = {**os.environ, "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "PYTHONPATH": ""}
+    print(f"{name}, in its own environment", flush=True)
+    subprocess.run(command, check=False, env=one_core)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs=3, metavar=("TRAIN", "CONTROL", "SYNTHETIC"))
     parser.add_argument("--target")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--peer-python", action="append", default=[], metavar="NAME=PYTHON")
     arguments = parser.parse_args()
     train, control, table = (read(path, arguments.target) for path in arguments.files)
     warm = [t.take(np.arange(100)) for t in (train, control, table)]
@@ -130,6 +148,9 @@ def main() -> None:
         growth(train)
     if arguments.peers:
         peers(train, table)
+    for peer in arguments.peer_python:
+        name, _, python = peer.partition("=")
+        peer_in_its_own(name, python, arguments.files, arguments.target)
 
 
 if __name__ == "__main__":

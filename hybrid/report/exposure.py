@@ -118,8 +118,9 @@ def importance_rows(evaluation: Evaluation) -> dict[str, list[ExposureRow]]:
 
 def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[ExposureRow]:
     """What the way does beyond the generator alone, metric by metric, in words."""
+    order = {True: 0, False: 0, None: 1}
     rows = []
-    for found in improvements(evaluation):
+    for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, order[one.better])):
         title = texts[found.name].title if found.name in texts else title_of(found.name)
         about = f"{title}: {found.column}" if found.column else title
         words = {True: "better", False: "worse", None: "no difference beyond the interval"}[found.better]

@@ -85,7 +85,16 @@ class Described(Protocol):
         """Which way is better."""
 
 
-_SHORT = {"tstr": "TSTR", "dcr": "DCR", "nndr": "NNDR", "knn": "k-NN", "gtcap": "GTCAP", "domias": "DOMIAS"}
+_SHORT = {
+    "tstr": "TSTR",
+    "dcr": "DCR",
+    "nndr": "NNDR",
+    "knn": "k-NN",
+    "gtcap": "GTCAP",
+    "domias": "DOMIAS",
+    "nnaa": "NNAA",
+    "mmd": "MMD",
+}
 _PREDICTORS = ("tstr", "tstr_linear", "importance_agreement")
 
 

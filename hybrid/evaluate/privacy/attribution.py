@@ -90,8 +90,12 @@ def gtcap(context: Context, column: str) -> Outcome:
     if not len(keys):
         return NotComputable("there is no other column to attack with")
     pairs = context.parts(("train", "control"))
-    train = _average([_attribution(context, keys, secret, pair[0]) for pair in pairs])
-    control = _average([_attribution(context, keys, secret, pair[1]) for pair in pairs])
+    train, control = (
+        _average(
+            [_attribution(context, keys, secret, part) for part in {pair[i].key: pair[i] for pair in pairs}.values()]
+        )
+        for i in range(2)
+    )
     if not train.matched or not control.matched:
         return NotComputable("no row of the table matches a record on the keys", "too_few")
     excess = risk(train.rate, control.rate)

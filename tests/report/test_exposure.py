@@ -1,0 +1,89 @@
+"""The pages between the metrics, from evaluations made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, Stage
+from hybrid.release.policy import Policy
+from hybrid.release.stage_verdicts import verdicts_by_stage
+from hybrid.report.exposure import (
+    importance_rows,
+    improvement_rows,
+    nearest_chart,
+    secret_rows,
+    stage_verdict_rows,
+    subgroup_rows,
+)
+from hybrid.report.figures import class_size_chart
+
+
+def result(name: str, measure: Measure, stage: Stage = "synthetic", column: str | None = None) -> MetricResult:
+    return MetricResult(name, "privacy", stage, "lower", measure, column)
+
+
+def test_nearest_records_are_drawn_and_nothing_without_them() -> None:
+    curves = {"quantiles": [0.1, 0.9], "to_train": [0.0, 1.0], "to_control": [0.5, 2.0], "control_to_train": [0.4, 1.9]}
+    chart = nearest_chart(Evaluation((result("dcr_share", Measure(0.5, details={"curves": curves})),)))
+    assert chart.count("<path") == 3
+    assert not nearest_chart(Evaluation(()))
+
+
+def test_secrets_and_subgroups_with_the_surest_leak_first() -> None:
+    rates = {"train_rate": 0.5, "train_interval": [0.4, 0.6], "control_rate": 0.3, "control_interval": [0.2, 0.4]}
+    small, large = (Measure(v, v - 0.1, v + 0.1, 0.0, 90, rates) for v in (0.1, 0.3))
+    found = secret_rows(Evaluation((result("inference", small, column="a"), result("inference", large, column="b"))))
+    assert [row.names for row in found] == [("b",), ("a",)]
+    assert found[0].numbers == ("0.500 (0.400 to 0.600)", "0.300 (0.200 to 0.400)", "0.300", "0.200 to 0.400")
+    group = {"column": "place", "group": "= x", "members": 1234, "value": 0.7, "low": 0.6, "high": 0.8}
+    told = Measure(0.7, details={"most_exposed": [group]})
+    (row,) = subgroup_rows(Evaluation((result("membership_subgroups", told),)))["membership_subgroups"]
+    assert (row.names, row.numbers) == (("place = x",), ("1,234", "0.700", "0.600 to 0.800"))
+
+
+def test_importances_are_ranked_by_the_real_model() -> None:
+    details = {"real": {"a": 0.1, "b": 0.3}, "table": {"a": 0.2, "b": 0.1}}
+    rows = importance_rows(Evaluation((result("importance_agreement", Measure(1.0, details=details), column="y"),)))
+    assert [(row.names[0], row.numbers) for row in rows["y"]] == [
+        ("b", ("1", "0.300", "2", "0.100")),
+        ("a", ("2", "0.100", "1", "0.200")),
+    ]
+
+
+def test_improvement_is_said_in_words_beyond_the_interval_only() -> None:
+    def both(name: str, mine: Measure, its: Measure) -> list[MetricResult]:
+        return [result(name, mine), result(name, its, "baseline")]
+
+    evaluation = Evaluation(
+        (
+            *both("k_reached", Measure(5.0), Measure(1.0)),
+            *both("linkability", Measure(0.1, 0.09, 0.11), Measure(0.3, 0.29, 0.31)),
+            *both("inference", Measure(0.1, 0.0, 0.2), Measure(0.15, 0.05, 0.25)),
+        )
+    )
+    rows = {row.names[0]: (row.names[1], row.numbers) for row in improvement_rows(evaluation, {})}
+    assert rows["Linkability"][0] == "better"
+    assert rows["Linkability"][1][2] == "67 %"
+    assert rows["Inference"][0] == "no difference beyond the interval"
+    assert list(rows)[-1] == "K reached"
+
+
+def test_the_gate_at_each_stage() -> None:
+    rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "Nobody."}
+    k = {"name": "k", "quantity": "k", "block": 5, "reason": "Classes."}
+    policy = Policy.model_validate({"name": "p", "version": "1", "owner": "o", "rules": [rule], "anonymity": [k]})
+    values: dict[Stage, float] = {"original": 1.0, "synthetic": 0.1, "baseline": 0.7}
+    evaluation = Evaluation(tuple(result("identical_match", Measure(v), stage) for stage, v in values.items()))
+    verdicts = verdicts_by_stage(policy, evaluation)
+    assert {stage: verdict.status for stage, verdict in verdicts.items()} == {
+        "original": "block",
+        "synthetic": "pass",
+        "baseline": "block",
+    }
+    assert stage_verdict_rows(verdicts) == [("copies", ["block", "pass", "block"])]
+
+
+def test_class_sizes_of_few_records_have_no_number() -> None:
+    chart = class_size_chart(np.array([1, 1, 1, 40, 57]), None, 5, 5)
+    assert ">few<" in chart
+    assert ">3<" not in chart
