@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import boto3
 import fsspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
+from s3_server import SECRET, bucket
 
 from hybrid.config import parse_config
 from hybrid.errors import ConfigError, DataError, MissingExtraError
@@ -23,42 +23,21 @@ from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
 from hybrid.table.write import write_table
 
-SECRET = "canary-secret-5512"
 CSV = b'age;town\r\n34;Rome\r\n;"Nice; FR"\r\n'
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    for name, value in {
-        "AWS_ENDPOINT_URL": s3,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    made = boto3.resource("s3").Bucket("clinic")
-    made.create()
-    yield made
-    made.objects.all().delete()
-    made.delete()
+def clinic() -> Iterator[Any]:
+    with bucket("clinic") as made:
+        yield made
 
 
 def read(path: str, **options: object) -> Table:
     return load_table(DataOptions.model_validate({"path": path, **options}), Path())
 
 
-def test_csv_and_parquet_from_s3(bucket: object, tmp_path: Path) -> None:
-    bucket.put_object(Key="in/people.csv", Body=CSV)  # type: ignore[attr-defined]
+def test_csv_and_parquet_from_s3(clinic: Any, tmp_path: Path) -> None:
+    clinic.put_object(Key="in/people.csv", Body=CSV)
     table = read("s3://clinic/in/people.csv", separator=";")
     assert table.frame["town"].tolist() == ["Rome", "Nice; FR"]
     copy = tmp_path / "copy.csv"
@@ -66,12 +45,12 @@ def test_csv_and_parquet_from_s3(bucket: object, tmp_path: Path) -> None:
     assert copy.read_bytes() == CSV
     arrow = pa.table({"age": pa.array([34, None], pa.int16()), "smoker": [True, None]})
     pq.write_table(arrow, tmp_path / "people.parquet")
-    bucket.upload_file(str(tmp_path / "people.parquet"), "in/people.parquet")  # type: ignore[attr-defined]
+    clinic.upload_file(str(tmp_path / "people.parquet"), "in/people.parquet")
     frame = read("s3://clinic/in/people.parquet").frame
     pd.testing.assert_frame_equal(frame, read(str(tmp_path / "people.parquet")).frame)
 
 
-def test_what_s3_refuses_is_said_without_credentials(bucket: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_s3_refuses_is_said_without_credentials(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match="does not exist"):
         read("s3://clinic/nothing.csv")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
