@@ -10,10 +10,11 @@ import pytest
 
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.verdict import Check, Verdict
-from hybrid.report import ReportInputs, WalkStep, compare_tables, render_report
+from hybrid.report import Loss, ReportInputs, WalkStep, compare_tables, render_report
 from hybrid.report.metrics import judgement, number
 from hybrid.table import Kind, Table
 
+LOSS_LINES = ("synthetic-line", "second-line")
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -232,3 +233,17 @@ def test_real_and_synthetic_shares_are_drawn(real: Table, synthetic: Table) -> N
     document = Document(render_report(minimal(comparison=compare_tables(real, synthetic))))
     drawn = {attributes.get("class") for _, attributes in document.tags}
     assert {"real", "synthetic", "synthetic-line", "heat-cell", "heat-cell negative"} <= drawn
+
+
+def test_the_loss_curve_is_drawn_where_there_is_one() -> None:
+    assert "Training of the generator" not in render_report(minimal())
+    losses = (
+        Loss("loss", ((50, 3.0), (100, 2.0), (150, 1.5))),
+        Loss("eval_loss", ((100, 2.5), (150, 2.75))),
+    )
+    document = Document(render_report(minimal(losses=losses)))
+    assert "loss (solid, 1.500 at the end), eval loss (dashed, 2.750 at the end)." in document.text
+    lines = [attributes["d"] for _, attributes in document.tags if attributes.get("class") in LOSS_LINES]
+    assert [line.count("L") for line in lines] == [2, 1]
+    one = Document(render_report(minimal(losses=(Loss("loss", ((1, 0.5),)),))))
+    assert "loss (solid, 0.500 at the end)." in one.text

@@ -93,3 +93,17 @@ def test_an_interrupt_ends_the_training():
 def test_the_width_must_fit_the_heads():
     with pytest.raises(ValueError, match="multiple of n_head"):
         options(n_embd=17)
+
+
+def test_overfitting_on_purpose_stops_at_the_ratio_or_says_that_it_did_not():
+    from hybrid.synthesize.realtabformer import overfit_ratio
+
+    assert [overfit_ratio(losses) for losses in ([], [2.0, 1.0], [2.0, 1.0, 1.5])] == [1.0, 1.0, 1.5]
+    table = people(60).only(["age", "job"])
+    own = options(overfit=1.001, epochs=60, batch_size=16, lr=2e-2, n_embd=32)
+    losses = [point.losses["eval_loss"] for point in fit(table, own, 1).losses if "eval_loss" in point.losses]
+    assert overfit_ratio(losses) >= 1.001 > max(overfit_ratio(losses[: at + 1]) for at in range(len(losses) - 1))
+    with pytest.raises(GeneratorError, match="not 9"):
+        fit(table, options(overfit=9), 1)
+    with pytest.raises(ValueError, match="validation share"):
+        options(overfit=2, validation=0)

@@ -117,3 +117,31 @@ def test_a_table_without_variation_needs_no_model():
     fitted = fit(table, SynthesizeOptions(generator="cart"), 1)
     assert fitted.model is None
     assert fitted.sample(3, 1).frame["country"].tolist() == ["here"] * 3
+
+
+@pytest.mark.parametrize(
+    ("generator", "preset", "expected"),
+    [
+        ("ctgan", "thesis", {"epochs": 300, "generator_lr": 1e-4, "discriminator_lr": 1e-4}),
+        ("tabddpm", "thesis", {"epochs": 1000, "lr": 1e-4, "layers": (256, 256, 256), "dropout": 0.1}),
+        ("realtabformer", "thesis", {"epochs": 50, "validation": 0.1, "patience": 5, "dropout": 0.1}),
+        ("realtabformer", "small", {"n_layer": 2, "n_embd": 128}),
+    ],
+)
+def test_presets_are_what_they_are_called(generator, preset, expected):
+    own = SynthesizeOptions(generator=generator, preset=preset).resolve()
+    assert {name: getattr(own, name) for name in expected} == expected
+
+
+def test_the_engine_decides_who_works_and_what_it_knows():
+    native = SynthesizeOptions(generator="tabddpm")
+    other = SynthesizeOptions(generator="tabddpm", preset="thesis", options={"engine": "synthcity"})
+    assert native.engine is native.plugin
+    assert (other.engine.environment, other.engine.name) == ("synthcity", "tabddpm")
+    for wrong, message in (
+        ({"ema": 0.9}, "does not know: ema"),
+        ({"lr_decay": "none", "overfit": 2}, "does not know: lr_decay, overfit"),
+        ({"layers": [64, 32]}, "one width only"),
+    ):
+        with pytest.raises(ValidationError, match=message):
+            SynthesizeOptions(generator="tabddpm", options={"engine": "synthcity", **wrong})
