@@ -77,7 +77,7 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
     with client:
         _check_versions(client)
         futures = _submitted(client, place, todo)
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]
+        for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
             planned = futures.pop(future)
             yield planned, _outcome(planned, future)
 
