@@ -45,6 +45,7 @@ TRAINING: dict[str, Changes] = {
 }
 """Each is trained by itself."""
 DRAWING: dict[str, Changes] = {
+    "shares held": {"hold_shares": True},
     "independent draws": {"balanced": False},
     "10 sampling steps": {"sampling_steps": 10},
     "25 sampling steps": {"sampling_steps": 25},
@@ -95,6 +96,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder")
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--curve", nargs="*", type=int, default=[500, 1000, 2000, 4000, 6000])
+    parser.add_argument("--choices", nargs="*", default=[*DRAWING, *TRAINING], help="only these; the default always")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--target", default="income", help="column of two classes for TSTR")
     parser.add_argument("--near-unique", nargs="*", default=["fnlwgt"], help="columns left out of the copy rate")
@@ -104,33 +106,34 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     bench = Bench(arguments)
     for seed in arguments.seeds:
-        _choices(bench, arguments.out / "tabddpm_choices.csv", arguments.steps, seed)
+        _choices(bench, arguments.out / "tabddpm_choices.csv", arguments.steps, arguments.choices, seed)
         _curve(bench, arguments.out / "tabddpm_time.csv", arguments.curve, seed)
-    (arguments.out / "tabddpm_time.svg").write_text(picture(pd.read_csv(arguments.out / "tabddpm_time.csv")))
+    if arguments.curve:
+        (arguments.out / "tabddpm_time.svg").write_text(picture(pd.read_csv(arguments.out / "tabddpm_time.csv")))
 
 
-def _choices(bench: Bench, path: Path, steps: int, seed: int) -> None:
-    done = _done(path, "choice")
-    if ("real records", seed) not in done:
+def _choices(bench: Bench, path: Path, steps: int, wanted: list[str], seed: int) -> None:
+    done = _done(path, "choice", "steps", "seed")
+    if ("real records", 0, seed) not in done:
         bench.add(path, _named("real records", 0, seed), bootstrap(bench.train, seed), {})
-    left = {name: own for name, own in DRAWING.items() if (name, seed) not in done}
-    if ("default", seed) not in done or left:
+    left = {name: own for name, own in DRAWING.items() if name in wanted and (name, steps, seed) not in done}
+    if ("default", steps, seed) not in done or left:
         fitted, fit_s = bench.trained({"steps": steps}, seed)
-        if ("default", seed) not in done:
+        if ("default", steps, seed) not in done:
             synthetic, sample_s = bench.drawn(fitted, seed)
             bench.add(path, _named("default", steps, seed), synthetic, _cost(fit_s, sample_s))
         for name, own in left.items():
             synthetic, sample_s = bench.drawn(_with(fitted, own), seed)
             bench.add(path, _named(name, steps, seed), synthetic, _cost(fit_s, sample_s))
     for name, own in TRAINING.items():
-        if (name, seed) not in done:
+        if name in wanted and (name, steps, seed) not in done:
             fitted, fit_s = bench.trained({"steps": steps, **own}, seed)
             synthetic, sample_s = bench.drawn(fitted, seed)
             bench.add(path, _named(name, steps, seed), synthetic, _cost(fit_s, sample_s))
 
 
 def _curve(bench: Bench, path: Path, curve: list[int], seed: int) -> None:
-    done = _done(path, "steps")
+    done = _done(path, "steps", "seed")
     for steps in curve:
         if (steps, seed) not in done:
             fitted, fit_s = bench.trained({"steps": steps}, seed)
@@ -146,10 +149,10 @@ def _cost(fit_s: float, sample_s: float) -> dict[str, float]:
     return {"fit_cpu_s": round(fit_s, 1), "sample_cpu_s": round(sample_s, 1)}
 
 
-def _done(path: Path, key: str) -> set[tuple[Any, int]]:
+def _done(path: Path, *keys: str) -> set[tuple[Any, ...]]:
     if not path.exists():
         return set()
-    return set(pd.read_csv(path)[[key, "seed"]].itertuples(index=False, name=None))
+    return set(pd.read_csv(path)[list(keys)].itertuples(index=False, name=None))
 
 
 def _with(fitted: FittedGenerator, changes: Changes) -> FittedGenerator:

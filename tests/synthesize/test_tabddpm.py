@@ -161,3 +161,29 @@ def test_an_interrupt_ends_the_training():
 
     with pytest.raises(KeyboardInterrupt):
         fit(people(100), options(), 1, interrupt)
+
+
+def test_held_shares_correct_a_network_that_is_wrong_about_them():
+    from hybrid.synthesize.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.tabddpm.draws import Draws
+    from hybrid.synthesize.tabddpm.network import Denoiser
+
+    shares, believed = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95]), torch.tensor([0.6, 0.2, 0.2, 0.1, 0.9])
+    network = Denoiser(torch.log(believed), 0, (8,), 0.0).eval()
+
+    def gap(held: bool) -> float:
+        diffusion = Diffusion([3, 2], shares, likelihood=True, shares=shares if held else None)
+        states, _ = diffusion.draw(network, 20_000, 0, 20, Draws(torch.Generator().manual_seed(0), balanced=True))
+        return float((torch.bincount(states.flatten(), minlength=5) / len(states) - shares).abs().max())
+
+    assert gap(held=True) < 0.4 * gap(held=False)
+
+
+def test_a_single_record_is_hardly_held_to_the_shares():
+    """Held strictly, it would forget what it is."""
+    from hybrid.synthesize.tabddpm.diffusion import Diffusion
+
+    shares = torch.tensor([0.7, 0.3])
+    sure = torch.tensor([[-8.0, 8.0]])
+    held = Diffusion([2], shares, likelihood=True, shares=shares)._held(sure, shares)
+    assert float(torch.softmax(held, 1)[0, 1]) > 0.999

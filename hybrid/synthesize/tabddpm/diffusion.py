@@ -29,6 +29,9 @@ LAST_TIME = 0.999
 STRIDE_POWER = 1.5
 """Strides get shorter towards the clean record: the i-th of m times is (i / m) ** 1.5."""
 
+FEW = 10
+"""Shares of states that so many records are expected to have are held half as strictly as those of common ones."""
+
 
 @dataclass(frozen=True)
 class Diffusion:
@@ -42,11 +45,14 @@ class Diffusion:
         What each column diffuses to; sums to 1 per column.
     likelihood : bool
         Whether predicted logits get the likelihood of the noisy state added.
+    shares : Tensor, shape (n_states,), optional
+        What the mean prediction over all drawn records is held at while denoising.
     """
 
     levels: Sequence[int]
     prior: Tensor
     likelihood: bool
+    shares: Tensor | None = None
 
     def noisy_states(self, states: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
         """Draw x_t given x_0. Both (n, n_discrete), numbered through all columns; ``time`` (n,)."""
@@ -102,9 +108,24 @@ class Diffusion:
         for now, then in itertools.pairwise(times):
             time = now.expand(n)
             logits, velocity = self.logits(network, states, numbers, time)
+            if self.shares is not None:
+                logits = self._held(logits, self.shares)
             numbers = _earlier_numbers(numbers, velocity, now, then, draws)
             states = self._earlier_states(states, logits, now, then, draws)
         return states, numbers
+
+    def _held(self, logits: Tensor, shares: Tensor) -> Tensor:
+        """Logits whose mean prediction over the records is nearer to the shares, as it is on training records.
+
+        E[p(x_0 | x_t)] over x_t is p(x_0): one step of iterative proportional fitting, less of it for states that few
+        of these records are expected to have.
+        """
+        held = []
+        for part, share in zip(logits.split(list(self.levels), 1), shares.split(list(self.levels)), strict=True):
+            expected = share * len(part)
+            gap = torch.log(share / torch.softmax(part, 1).mean(0).clamp(min=1e-12)).clamp(-1, 1)
+            held.append(part + gap * expected / (expected + FEW))
+        return torch.cat(held, dim=1) if held else logits
 
     def _earlier_states(self, states: Tensor, logits: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
         """Draw x_s given x_t and p(x_0): the exact mixture over x_0 of q(x_s | x_t, x_0).

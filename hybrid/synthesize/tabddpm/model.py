@@ -136,7 +136,7 @@ def _diffusion(levels: Sequence[int], frequencies: Tensor, options: TabddpmOptio
     prior = frequencies
     if options.prior == "uniform":
         prior = torch.cat([torch.full((size,), 1 / size) for size in sizes]).to(frequencies.device)
-    return Diffusion(sizes, prior, options.likelihood)
+    return Diffusion(sizes, prior, options.likelihood, frequencies if options.hold_shares else None)
 
 
 def _tensor(columns: list[Array], n_rows: int, dtype: torch.dtype, device: torch.device) -> Tensor:
