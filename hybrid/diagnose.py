@@ -55,8 +55,6 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings = [_size(table), *findings]
         findings += _stages(config, table)
         findings += _notes(table)
-        if not config.synthesize.is_off:
-            findings += _attempt(findings, lambda: list(_foreseen(config, table))) or []
         findings += _retrainings(config, table)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
@@ -98,18 +96,15 @@ def _size(table: Table) -> Finding:
     )
 
 
-def _foreseen(config: RunConfig, table: Table) -> Iterator[Finding]:
-    """What the generator will take, as far as the records are about as many as the training part."""
-    train, _ = split(table, config.split, stream(0, "split"))
-    yield from foreseen(train.without_identifiers(), config.synthesize)
-
-
 def _stages(config: RunConfig, table: Table) -> list[Finding]:
     """Whether each stage can do what it is asked on this table."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
     parts = _attempt(findings, lambda: split(table, config.split, stream(0, "split")))
+    if parts is not None and not config.synthesize.is_off:
+        people = parts[0].without_identifiers()
+        findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
     options = config.anonymize
     if options is None:
         return findings
