@@ -17,7 +17,6 @@ from compare_jobs import METRICS, n_rows, start, without_timings, write_job, wri
 from hybrid.compare import compare, forecast, load_plan, local, metric_names
 from hybrid.compare import trial as trial_module
 from hybrid.compare.rows import Rows
-from hybrid.compare.table import STAGES
 from hybrid.errors import ConfigError
 from hybrid.store import Store
 
@@ -208,7 +207,8 @@ def test_other_stores_give_the_same(
     compare(plan, folder, tmp_path / "out", jobs=2)
     pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), undisturbed)
     assert not list(tmp_path.glob("hybrid-store-*"))
-    wards = set(pd.read_csv(folder / "admissions.csv")["ward"].dropna())
+    wards = [ward for ward in pd.read_csv(folder / "admissions.csv")["ward"].dropna().unique() if len(ward) > 6]
+    assert wards
     kept = [path.read_bytes() for path in (tmp_path / "store").glob("*/result.pickle")]
     assert (len(kept) > 40) == (store == "encrypted")
     assert not any(ward.encode() in content for ward in wards for content in kept)
