@@ -103,7 +103,7 @@ def test_no_subgroup_below_the_minimum_cell_is_named() -> None:
 
 def test_the_rare_on_the_quasi_identifiers_are_a_subgroup() -> None:
     rng = np.random.default_rng(5)
-    train, control = make_people(300, rng), make_people(200, rng)
+    train, control = make_people(3000, rng), make_people(200, rng)
     context = Context(train, control, train, EvaluateOptions(), 1)
     rare = {group.label: group for group in groups(context) if group.column == "quasi-identifiers"}
     names = train.schema.quasi_identifiers

@@ -165,3 +165,15 @@ def test_column_permutation_is_seen_by_pairs_not_by_columns() -> None:
     for name in ("association_difference", "mmd"):
         assert measured(name, train, control, mixed).value > measured(name, train, control, table).value
     assert measured("pair_trends", train, control, mixed).value < measured("pair_trends", train, control, table).value
+
+
+def test_copied_names_are_found_although_nothing_else_compares_them() -> None:
+    def people(names: list[str]) -> Table:
+        rows = [(name, i % 7) for i, name in enumerate(names)]
+        return small(rows, ("name", Kind.CATEGORICAL, Role.INSENSITIVE), ("age", Kind.INTEGER, Role.INSENSITIVE))
+
+    train, control = (people([f"{who} {i}" for i in range(60)]) for who in ("a", "b"))
+    table = people([f"a {i}" for i in range(30)] + [f"c {i}" for i in range(30)])
+    found = measured("copied_identifiers", train, control, table)
+    assert (found.value, found.reference, found.details["worst_column"]) == (0.5, 0.0, "name")
+    assert measured("copied_identifiers", train, control, control).value == 0.0

@@ -19,7 +19,9 @@ FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), sin
 def run(
     train: Table, control: Table | None, table: Table, options: EvaluateOptions = FAST, seed: int = 1
 ) -> Evaluation:
-    return evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(seed))
+    """Every metric but the one for columns that name single records, of which these people have none."""
+    found = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(seed))
+    return Evaluation(tuple(metric for metric in found.metrics if metric.name != "copied_identifiers"))
 
 
 def value(evaluation: Evaluation, name: str, column: str | None = None) -> Measure:
@@ -38,7 +40,7 @@ def copied() -> Evaluation:
 
 def test_every_metric_scores_a_copy_as_it_declares(copied: Evaluation) -> None:
     without_training = {name for name, metric in REGISTRY.items() if "retraining" not in metric.needs}
-    assert {m.name for m in copied.metrics} == without_training
+    assert {m.name for m in copied.metrics} == without_training - {"copied_identifiers"}
     for result in copied.metrics:
         metric = REGISTRY[result.name]
         assert isinstance(result.outcome, Measure), (result.name, result.outcome)

@@ -10,7 +10,7 @@ from hybrid.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.encoding import ranks_of, row_keys
 from hybrid.evaluate.intervals import clustered_error, quantile, share_interval
-from hybrid.evaluate.measure import Measure
+from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 
 Keys = dict[Role, Array]
@@ -69,6 +69,37 @@ def identical_match_quasi(context: Context) -> Measure:
     return measure
 
 
+def copied_identifiers(context: Context) -> Outcome:
+    """Largest share, over columns that name single records, of the table's values that a training record has, 0..1.
+
+    Columns of texts that differ in nearly every row and dense row numbers take no part in any other metric, so a
+    copied name or note would be seen by none. The reference is the share found in control, scaled to train's size: row
+    numbers that start anew in every file are found in both.
+    """
+    names = [name for name, reason in context.encoding.excluded.items() if reason.startswith("identifier")]
+    found = {name: _values_found(context, name) for name in names if context.table.frame[name].notna().any()}
+    if not found:
+        return NotComputable("no column names single records")
+    worst = max(found, key=lambda name: found[name][0])
+    value, reference, n = found[worst]
+    low, high = share_interval(value, n, context.options.confidence)
+    details = {"columns": {name: share for name, (share, _, _) in found.items()}, "worst_column": worst}
+    return Measure(value, low, high, reference, n, details)
+
+
+def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
+    """Share of the table's values that stand in train, in control (scaled to train's size), and how many there are."""
+    tables = (
+        [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
+    )
+    train, table, *control = (part[:, 0] for part in ranks_of(tables, [name]))
+    known = table[table >= 0]
+    if not control:
+        return float(np.isin(known, train).mean()), None, len(known)
+    share, other = (float(np.isin(known, side).mean()) for side in (train, control[0]))
+    return share, min(other * max(len(train) / max(len(control[0]), 1), 1.0), 1.0), len(known)
+
+
 def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence: str) -> Metric:
     quasi = name == "identical_match_quasi"
     return Metric(
@@ -86,6 +117,17 @@ def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence:
 
 
 METRICS = (
+    Metric(
+        name="copied_identifiers",
+        family="privacy",
+        direction="lower",
+        sentence="The share of names, numbers or texts in the table that belong to a training person.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=copied_identifiers,
+    ),
     _copies("identical_match", "The share of rows that are, value for value, rows of the training data."),
     _copies("identical_match_quasi", "The share of rows whose quasi-identifiers are those of a real training record."),
 )
