@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.grouping import first_of_group
+from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.records import Records
 from hybrid.arrays import Array
@@ -38,6 +39,11 @@ class Pairs:
     rows: Array
     values: Array
     counts: Array
+
+    def joined(self, row_of: Array, n_rows: int, reference: Array) -> Pairs:
+        """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
+        joined = Histogram.of(row_of[self.rows], self.values, self.counts, n_rows, reference)
+        return Pairs(joined.classes, joined.values, joined.counts)
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,7 @@ class Bases:
         )
 
     @cached_property
-    def _order(self) -> list[int]:
+    def order(self) -> list[int]:
         """Columns, the most diverse first: generalizing those joins most rows."""
         diversity = []
         for counts in self.records.leaf_counts:
@@ -210,7 +216,7 @@ class Bases:
     def below(self, node: Node) -> Base:
         """A base at or below a node: the most diverse columns are as there, the others as they came."""
         base, low = self.whole, list(self.lattice.bottom)
-        for column in self._order[:_GROUPED]:
+        for column in self.order[:_GROUPED]:
             if node[column] > 0:
                 low[column] = node[column]
                 base = self._coarser(base, tuple(low))
@@ -238,7 +244,7 @@ class Bases:
             counts=np.bincount(row_of, base.counts, n),
             population=None if base.population is None else np.bincount(row_of, base.population, n),
             sensitive={
-                name: _joined(pairs, row_of, self.records.sensitive[name].n_values)
+                name: pairs.joined(row_of, n, self.records.sensitive[name].reference)
                 for name, pairs in base.sensitive.items()
             },
             parent=base,
@@ -280,10 +286,3 @@ def _numbered(code: Array) -> tuple[Array, int]:
     """Codes as 0..n-1 in the order of their first occurrences, and n."""
     numbers, distinct = pd.factorize(code)
     return np.asarray(numbers, dtype=np.int64), len(distinct)
-
-
-def _joined(pairs: Pairs, row_of: Array, n_values: int) -> Pairs:
-    """The pairs of the rows that rows become."""
-    numbers, cells = pd.factorize(row_of[pairs.rows] * n_values + pairs.values)
-    counts = np.bincount(numbers, weights=pairs.counts).astype(np.int64)
-    return Pairs(cells // n_values, cells % n_values, counts)

@@ -48,6 +48,8 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
     run = Search(checker, loss, allowed)
     if allowed == 0:
         run.probe_pairs()
+    elif (better := loss.grouped(checker)) is not None:
+        np.maximum(run.bounds, better, out=run.bounds)
     run.finish(progress)
     return run.outcome()
 

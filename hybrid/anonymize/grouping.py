@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import pandas as pd
 
 from hybrid.arrays import Array
 
@@ -46,8 +47,10 @@ def mixed_code(columns: Iterable[tuple[Array, int]], n_rows: int) -> tuple[Array
 
 def renumber(code: Array) -> tuple[Array, int]:
     """Codes as 0..n_distinct-1 in the same order, and n_distinct."""
-    distinct, dense = np.unique(code, return_inverse=True)
-    return dense.reshape(-1).astype(np.int64, copy=False), len(distinct)
+    numbers, distinct = pd.factorize(code)
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[np.argsort(distinct)] = np.arange(len(distinct))
+    return rank[numbers], len(distinct)
 
 
 def first_of_group(code: Array, size: int) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hybrid.anonymize.checker import Found
+from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.arrays import Array
 
@@ -115,6 +115,9 @@ class Loss(Protocol):
 
     def initial(self) -> Bound:
         """Bound of every node before anything is known of the suppressed records."""
+
+    def grouped(self, checker: Checker) -> Array | None:
+        """Better bounds of all nodes that cost a few hundred groupings, shape of the lattice; None: no better ones."""
 
     def below(self, found: Found) -> Bound:
         """Bound of every node at or below the one where this was found."""

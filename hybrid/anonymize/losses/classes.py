@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.checker import Found
+from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Constant, Score
 from hybrid.anonymize.records import Records
@@ -51,7 +52,8 @@ class AverageClassSize:
     """N / (classes kept + 1 if records are suppressed), as ARX 3.9.2 (LeFevre et al. 2006, without division by k).
 
     There are at most as many classes as combinations of the nodes that occur, and no more above a node than at it;
-    below a node every kept class of size s falls into at most s // k kept ones.
+    below a node every kept class of size s falls into at most s // k kept ones. And each class of size s by some of the
+    columns holds at most s // k kept classes, and at most as many as there are classes by the other columns.
     """
 
     records: Records
@@ -67,6 +69,29 @@ class AverageClassSize:
             present = hierarchy.node_of[counts > 0]
             occurring.append(np.array([float(len(np.unique(present[:, level]))) for level in axis]))
         return Combinations(self.records.n_records, self.records.n_distinct, occurring)
+
+    def grouped(self, checker: Checker) -> Array:
+        """Each class by the two most diverse columns is cut by the others, and the other way round."""
+        shape, n_axes = self.lattice.shape, len(self.lattice.shape)
+        first = sorted(checker.bases.order[:2])
+        axes = first, [axis for axis in range(n_axes) if axis not in first]
+        sizes = [self._sizes(checker, half) for half in axes]
+        n_classes = [np.array([len(classes) for classes in half]) for half in sizes]
+        most = np.minimum(
+            np.stack([_at_most(classes // self.k, n_classes[1]) for classes in sizes[0]]),
+            np.stack([_at_most(classes // self.k, n_classes[0]) for classes in sizes[1]], axis=1),
+        )
+        most = most.reshape([shape[axis] for half in axes for axis in half])
+        return np.asarray(self.records.n_records / (np.moveaxis(most, range(n_axes), axes[0] + axes[1]) + 1) * _UNDER)
+
+    def _sizes(self, checker: Checker, axes: Sequence[int]) -> list[Array]:
+        """Class sizes at all positions of some axes, the others at their top."""
+        found = []
+        for positions in itertools.product(*[range(self.lattice.shape[axis]) for axis in axes]):
+            at = dict(zip(axes, positions, strict=True))
+            sizes = checker.group(tuple(at.get(axis, top) for axis, top in enumerate(self.lattice.top))).sizes
+            found.append(sizes[sizes > 0])
+        return found
 
     def below(self, found: Found) -> Constant:
         """Every kept class of size s falls into at most s // k kept ones."""
@@ -100,6 +125,10 @@ class Discernibility:
         counts = self.records.counts.astype(np.float64)
         return self._constant(max(float(min(self.k, n) * n), float(counts @ counts)))
 
+    def grouped(self, checker: Checker) -> None:  # noqa: ARG002
+        """Nothing further."""
+        return
+
     def below(self, found: Found) -> Constant:
         """N per record that is certainly suppressed, at least k for the others."""
         n = self.records.n_records
@@ -116,3 +145,12 @@ class Discernibility:
 
     def _constant(self, value: float) -> Constant:
         return Constant(value * _UNDER)
+
+
+def _at_most(counts: Array, limits: Array) -> Array:
+    """The sum of min(count, limit) over all counts, for each limit."""
+    ordered = np.sort(counts)
+    smaller = np.searchsorted(ordered, limits)
+    sums = np.append(0.0, np.cumsum(ordered))
+    total: Array = sums[smaller] + limits * (len(ordered) - smaller)
+    return total

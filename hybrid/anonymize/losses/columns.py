@@ -28,7 +28,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.checker import Found
+from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Score, Terms
 from hybrid.anonymize.options import LossOptions
@@ -107,6 +107,10 @@ class Mean:
             terms * self._scale[self.column_of], self.starts, 1 / len(self.weights) if self.mean == "geometric" else 0.0
         )
 
+    def grouped(self, checker: Checker) -> None:  # noqa: ARG002
+        """Nothing further."""
+        return
+
     def above(self, found: Found) -> float:  # noqa: ARG002
         """Nothing: a coarser node may suppress less."""
         return -np.inf
@@ -118,9 +122,14 @@ class _ByRow(Mean):
 
     _last: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False, kw_only=True)
 
-    def terms(self, hidden: Array | None) -> Array:
+    def terms(self, hidden: Array) -> Array:
         """Terms, not yet rounded, given the suppressed records per leaf of all columns."""
         raise NotImplementedError
+
+    @cached_property
+    def _unsuppressed(self) -> Array:
+        """Terms when nothing is suppressed."""
+        return self.terms(np.zeros(self.leaf_starts[-1]))
 
     @cached_property
     def factors(self) -> Array:
@@ -129,7 +138,7 @@ class _ByRow(Mean):
 
     def initial(self) -> Terms:
         """Nothing is suppressed."""
-        return self._bound(self.terms(None))
+        return self._bound(self._unsuppressed)
 
     def below(self, found: Found) -> Terms:
         """The certainly suppressed classes are suppressed."""
@@ -147,8 +156,8 @@ class _ByRow(Mean):
     def _remembered(self, found: Found, suppressed: Array) -> Array:
         """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
-            hidden = found.leaf_counts(suppressed) if suppressed.any() else None
-            self._last[0] = suppressed, self.terms(hidden)
+            terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
+            self._last[0] = suppressed, terms
         return self._last[0][1]
 
     @cached_property
@@ -186,12 +195,10 @@ class DomainShare(_ByRow):
         values = rounded((raw - self._least) / self._span)
         return Score(self.combine(values), tuple(values.tolist()))
 
-    def terms(self, hidden: Array | None) -> Array:
+    def terms(self, hidden: Array) -> Array:
         """v_j per level, not yet rounded."""
-        total = self._raw
-        if hidden is not None:
-            counts = np.split(hidden, self.leaf_starts[1:-1])
-            total = total + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
+        counts = np.split(hidden, self.leaf_starts[1:-1])
+        total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
         terms: Array = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
 
@@ -249,10 +256,9 @@ class Entropy(_ByRow):
         """Bits of each column."""
         return [_code_length(counts) for counts in self.records.leaf_counts]
 
-    def terms(self, hidden: Array | None) -> Array:
+    def terms(self, hidden: Array) -> Array:
         """Bits lost per level, not yet rounded or normalized."""
-        kept = self._kept
-        return kept if hidden is None else kept + self._code_lengths(hidden)
+        return self._kept + self._code_lengths(hidden)
 
     @cached_property
     def _kept(self) -> Array:
