@@ -73,13 +73,16 @@ def code_version(*modules: str) -> str:
 
 def library_versions(*distributions: str) -> dict[str, str]:
     """The installed version of each distribution; those that are not installed are left out."""
-    found = {}
-    for name in distributions:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    versions = ((name, _version(name)) for name in distributions)
+    return {name: version for name, version in versions if version is not None}
+
+
+@cache
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def file_sha256(path: Path) -> str:

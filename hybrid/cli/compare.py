@@ -60,7 +60,7 @@ def compare(
     check_writable(folder, resumable=True)
     with console.progress() as progress:
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    write_comparison(plan, table, folder)
+    write_comparison(plan, config.parent, table, folder)
     failed = int((table["status"] == "failed").sum())
     console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
     console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")
@@ -85,10 +85,11 @@ def _print_forecast(expected: Forecast, jobs: int) -> None:
     console.out.print(grid)
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} if every run stood alone")
+    known = sum(stage.seconds or 0 for stage in expected.stages)
+    words = f"about {_duration(known / jobs)} with --jobs {jobs}"
     if expected.seconds is None:
-        console.out.print("expected time: unknown until a run with each generator has ended (start, then ask again)")
-    else:
-        console.out.print(f"expected time: about {_duration(expected.seconds / jobs)} with --jobs {jobs}")
+        words += ", and what is not measured yet (start, and ask again after the first runs)"
+    console.out.print(f"expected time: {words}")
 
 
 def _duration(seconds: float) -> str:

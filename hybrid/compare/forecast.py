@@ -63,7 +63,8 @@ class Forecast:
 def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Seconds are those measured for the same stage (and generator) by finished rows of ``out`` and by the store.
+    Seconds are those measured for the same stage (and generator) by finished rows of ``out``; for generators that
+    have not run yet, their own estimate.
 
     Parameters
     ----------
@@ -89,9 +90,9 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     stages = []
     for stage in dict.fromkeys(name for each in planned.planned for name in each.stages):
         asked = [each.stages[stage] for each in planned.planned if stage in each.stages]
-        todo = {each.stages[stage]: each.generator for each in open_ if stage in each.stages}
-        left = {key: generator for key, generator in todo.items() if not is_kept(stage, key)}
-        seconds = [measured.get(_like(stage, generator)) for generator in left.values()]
+        todo = {each.stages[stage]: each for each in open_ if stage in each.stages}
+        left = [each for key, each in todo.items() if not is_kept(stage, key)]
+        seconds = [measured.get(_like(stage, each.generator), _estimated(stage, each)) for each in left]
         known = [value for value in seconds if value is not None]
         stages.append(
             StageForecast(
@@ -110,6 +111,10 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
         invalid=sum(bool(each.problem) for each in planned.planned),
         stages=tuple(stages),
     )
+
+
+def _estimated(stage: str, planned: Planned) -> float | None:
+    return planned.cost.seconds if stage in BY_GENERATOR and planned.cost is not None else None
 
 
 def _like(stage: str, generator: str) -> tuple[str, str]:

@@ -84,7 +84,7 @@ class _Run:
                 raise
 
     def _start(self) -> None:
-        while self.queue and len(self.flying) < self.jobs and self._fits():
+        while self.queue and len(self.flying) < self.jobs and self._fits(self.queue[0]):
             planned = self.queue.popleft()
             try:
                 self.flying[self.pool.submit(run_trial, self.place, planned.trial)] = planned
@@ -92,8 +92,9 @@ class _Run:
                 self.queue.appendleft(planned)
                 raise
 
-    def _fits(self) -> bool:
-        return not self.flying or available_bytes() > self.need
+    def _fits(self, planned: Planned) -> bool:
+        training = 0 if planned.cost is None else planned.cost.memory_bytes
+        return not self.flying or available_bytes() > max(self.need, training)
 
     def _ended_in_time(self) -> Iterator[Result]:
         for future in [future for future in self.flying if future.done() and future.exception() is None]:

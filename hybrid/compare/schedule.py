@@ -11,6 +11,8 @@ from hybrid.compare.trial import Trial
 from hybrid.config import RunConfig
 from hybrid.fingerprint import code_version, fingerprint
 from hybrid.pipeline import Walk
+from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.estimate import estimate
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Planned:
         The keys of its stages; equal keys are computed once.
     generator : str
         Who learns the table.
+    cost : Cost or None
+        About what that takes; None where nobody does.
     problem : str
         Why it cannot run; empty if it can.
     """
@@ -34,6 +38,7 @@ class Planned:
     key: str
     stages: dict[str, str]
     generator: str
+    cost: Cost | None = None
     problem: str = ""
 
 
@@ -54,9 +59,9 @@ def schedule(plan: ComparePlan, folder: Path) -> Schedule:
         The base configuration is wrong by itself, or its data cannot be read.
     """
     expansion = expand(plan, folder)
-    data: dict[str, str] = {}
+    read = _Read({}, {}, {})
     planned = [
-        _planned(configuration, seed, data, write=plan.runs == "all")
+        _planned(configuration, seed, read, write=plan.runs == "all")
         for configuration in expansion.configurations
         for seed in plan.seeds
     ]
@@ -73,19 +78,40 @@ def _trial(configuration: Configuration, seed: int) -> Trial:
     return Trial(configuration.name, factors, seed, configuration.settings)
 
 
-def _planned(configuration: Configuration, seed: int, data: dict[str, str], write: bool) -> Planned:
+@dataclass(frozen=True)
+class _Read:
+    """Fingerprints of what was read once for all configurations that share it."""
+
+    data: dict[str, str]
+    policies: dict[Path | None, str]
+    costs: dict[str, Cost]
+
+
+def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) -> Planned:
     trial, config = _trial(configuration, seed), configuration.config
     if config is None:
         key = fingerprint(trial.head, configuration.problem)
-        return Planned(trial, key, {}, "", configuration.problem)
+        return Planned(trial, key, {}, "", problem=configuration.problem)
     walk = Walk(config, seed)
     source = _source(config)
-    if source in data:
-        walk.data_fingerprint = data[source]
-    data[source] = walk.data_fingerprint
+    if source in read.data:
+        walk.data_fingerprint = read.data[source]
+    read.data[source] = walk.data_fingerprint
+    if config.policy_path not in read.policies:
+        read.policies[config.policy_path] = fingerprint(walk.policy)
     stages = {name: key for name, key in walk.keys.items() if write or name != "tradeoff"}
-    key = fingerprint(code_version(), trial.head, config, walk.policy, write, sorted(stages.items()))
-    return Planned(trial, key, stages, config.synthesize.generator)
+    policy = read.policies[config.policy_path]
+    key = fingerprint(code_version(), trial.head, config, policy, write, sorted(stages.items()))
+    return Planned(trial, key, stages, config.synthesize.generator, _cost(walk, source, read.costs))
+
+
+def _cost(walk: Walk, source: str, known: dict[str, Cost]) -> Cost | None:
+    if walk.config.synthesize.is_off:
+        return None
+    key = fingerprint(source, walk.config.split)
+    if key not in known:
+        known[key] = estimate(walk.train, walk.config.synthesize)[0]
+    return known[key]
 
 
 def _source(config: RunConfig) -> str:
