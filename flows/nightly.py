@@ -8,20 +8,34 @@ import logging
 from dataclasses import asdict
 from pathlib import Path
 
+from prefect import State, Task
 from prefect.artifacts import create_markdown_artifact
 from prefect.blocks.core import Block
+from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 
 from flows.progress import ShownProgress
 from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
 from hybrid.config import load_config
+from hybrid.errors import HybridError, UnreachableError
 from hybrid.nightly import Decision, Listener, Night, Places
 from hybrid.notify import Notice
 
 logger = logging.getLogger("hybrid.flows")
 
 
-@stage_task("read, compare, decide")
+def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
+    """Whether a source was not reached, which time may heal."""
+    try:
+        state.result()
+    except UnreachableError:
+        return True
+    except HybridError:
+        return False
+    return False
+
+
+@stage_task("read, compare, decide", retries=3, retry_delay_seconds=[60, 300, 900], retry_condition_fn=_may_come_back)
 def look(night: Night, accept_drift: bool) -> Decision:
     """Read the source, compare it with the latest release's, say what to do."""
     decision = night.decide(accept_drift)

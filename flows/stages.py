@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from prefect import Task, flow, task
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
@@ -45,7 +45,7 @@ STAGES = ("anonymized", "sampled", "restored", "generated", "baseline", "evaluat
 """The stages of a walk, in order; each is one task."""
 
 
-def stage_task(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
+def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, R]]:
     """A task whose errors say nothing of the data.
 
     Our store decides by content what is computed again: Prefect's caches see paths, not what is in the files, and
@@ -55,9 +55,9 @@ def stage_task(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:
         @functools.wraps(function)
-        def careful(*arguments: P.args, **options: P.kwargs) -> R:
+        def careful(*arguments: P.args, **named: P.kwargs) -> R:
             try:
-                return function(*arguments, **options)
+                return function(*arguments, **named)
             except HybridError:
                 raise
             except Exception as error:  # noqa: BLE001
@@ -66,7 +66,7 @@ def stage_task(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
                     mend="run hybrid run CONFIG --debug by hand (its output may show data), and report what it prints",
                 ) from None
 
-        return task(careful, task_run_name=name, cache_policy=NO_CACHE, persist_result=False)
+        return task(careful, task_run_name=name, cache_policy=NO_CACHE, persist_result=False, **options)
 
     return decorate
 

@@ -73,6 +73,10 @@ class DataError(HybridError):
     title = "data"
 
 
+class UnreachableError(DataError):
+    """A storage or a database cannot be reached; later it may be."""
+
+
 class DriftError(DataError):
     """The input table is not what it was at the last release, beyond the limits."""
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from hybrid.errors import ConfigError, DataError, HybridError, MissingExtraError
+from hybrid.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
 from hybrid.table.arrow import to_arrow
 from hybrid.table.options import DataOptions, SqlOptions
 from hybrid.table.read import typed_table
@@ -56,8 +56,10 @@ def read_sql(source: SqlOptions, options: DataOptions) -> Table:
     ------
     ConfigError, MissingExtraError
         The environment variable is not set or no URL; the driver is not installed.
+    UnreachableError
+        The database cannot be reached.
     DataError
-        The database cannot be reached or the table not be read (no text of the database is repeated: it may hold
+        The table cannot be read (no text of the database is repeated: it may hold
         values or credentials), a column's type is not supported, or as :func:`hybrid.table.read.read_table`.
     """
     name = source.table or "the query of data.sql"
@@ -158,7 +160,7 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
     if isinstance(error, sa.exc.OperationalError) and state is None:
-        return DataError(
+        return UnreachableError(
             f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
             mend="check that it runs, and the host, user and password of the URL",
         )

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from hybrid.errors import ConfigError, DataError, MissingExtraError
+from hybrid.errors import ConfigError, MissingExtraError, UnreachableError
 
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 60
@@ -48,7 +48,7 @@ class File:
 
         Raises
         ------
-        DataError
+        UnreachableError
             The place cannot be reached.
         """
         try:
@@ -83,7 +83,7 @@ def file_at(text: str, folder: Path) -> File:
 
     Raises
     ------
-    ConfigError, MissingExtraError, DataError
+    ConfigError, MissingExtraError, UnreachableError
         As :func:`storage`.
     """
     if not is_url(text):
@@ -103,7 +103,7 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
         Nobody knows the protocol.
     MissingExtraError
         The protocol needs a package.
-    DataError
+    UnreachableError
         The place cannot be reached.
     """
     protocol, _, path = url.partition("://")
@@ -139,6 +139,6 @@ def unreachable(name: str, error: Exception) -> NoReturn:
     """Say that a place cannot be reached, without the text of the library that tried."""
     code = _AWS_ERROR.search(str(error))
     detail = code[1] if code else type(error).__name__
-    raise DataError(
+    raise UnreachableError(
         f"{name}: cannot be reached ({detail})", mend="check the address, the network and the credentials"
     ) from None

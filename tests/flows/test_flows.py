@@ -54,7 +54,8 @@ def _artifacts() -> dict[str, str]:
 
     async def read() -> dict[str, str]:
         async with get_client() as client:
-            return {str(a.key): str(a.data) for a in await client.read_artifacts()}
+            found = sorted(await client.read_artifacts(), key=lambda artifact: str(artifact.updated))
+            return {str(artifact.key): str(artifact.data) for artifact in found}
 
     return asyncio.run(read())
 
@@ -173,6 +174,35 @@ def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[s
     assert "canary-stray" not in _dump() and "canary-stray" not in heard[-1]
     with pytest.raises(HybridError, match="no Secret block 'missing'"):
         nightly(str(job), **_options(job), credentials={"CLINIC_URL": "missing"})
+
+
+@pytest.mark.parametrize(("error", "tries"), [("UnreachableError", 2), ("DataError", 1)])
+def test_a_source_that_comes_back_is_waited_for(
+    job: Path, heard: list[str], monkeypatch: Any, error: str, tries: int
+) -> None:
+    import flows.nightly
+    import hybrid.errors
+    from hybrid.config import RunConfig
+
+    read = RunConfig.load_table
+    asked: list[RunConfig] = []
+
+    def once_away(config: RunConfig) -> Any:
+        asked.append(config)
+        if len(asked) == 1:
+            raise getattr(hybrid.errors, error)("away")
+        return read(config)
+
+    monkeypatch.setattr(RunConfig, "load_table", once_away)
+    monkeypatch.setattr(flows.nightly, "look", flows.nightly.look.with_options(retry_delay_seconds=0))
+    options = _options(job) | {"notify": "custom-webhook/operators"}
+    if tries == 1:
+        with pytest.raises(hybrid.errors.DataError, match="away"):
+            flows.nightly.nightly(str(job), **options)
+    else:
+        flows.nightly.nightly(str(job), **options)
+    assert len(asked) == tries
+    assert ("stopped" if tries == 1 else "released") in heard[-1]
 
 
 def test_progress_says_what_is_left(server: None) -> None:
