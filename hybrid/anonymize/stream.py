@@ -185,7 +185,8 @@ def _role(data: DataOptions, name: str) -> Role:
 def _count(task: FileTask, progress: Progress) -> _Source:
     columns = task.rows.schema.names
     names = [name for name in columns if _role(task.data, name) is Role.QUASI_IDENTIFIER]
-    attributes = [name for name in task.options.attributes if name in columns and name not in names]
+    others = [name for name in columns if _role(task.data, name) in (Role.SENSITIVE, Role.INSENSITIVE)]
+    attributes = [name for name in task.options.attributes if name in others]
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*names, *attributes)]
     room = Room.of(task.memory, task.rows, len(numbers))
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)

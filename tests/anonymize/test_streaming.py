@@ -19,7 +19,7 @@ from hybrid.anonymize.labelling import ByColumn
 from hybrid.anonymize.relabel import Relabel
 from hybrid.cli import main
 from hybrid.config import load_config
-from hybrid.errors import DataError, HierarchyError, InfeasibleError, VerificationError
+from hybrid.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.many_rows import why_not_streamed, write_streamed
 from hybrid.pipeline import Walk
 from hybrid.run_folder import write_anonymized
@@ -223,6 +223,10 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DataError, match=r"more than 200 distinct combinations of 'age'.*'diagnosis'.*memory_limit"):
         write_streamed(config, tmp_path / "out", seed=None)
     monkeypatch.undo()
+    for name in ("id", "age", "nowhere"):
+        overrides = {"anonymize.models": [{**L_DIVERSITY, "attribute": name}]}
+        with pytest.raises(ConfigError, match=f"the attribute '{name}' is not among the columns that stay"):
+            write_streamed(load_config(path, overrides), tmp_path / "out", seed=None)
     with pytest.raises(InfeasibleError, match="suppression_limit"):
         write_streamed(load_config(path, {"anonymize.levels": {"born": 0}}), tmp_path / "out", seed=None)
     (tmp_path / "sex.csv").write_text("f;*\n")
