@@ -53,7 +53,7 @@ class TabddpmOptions(Options):
     """For research on memorization: hold back a tenth of the records and stop when their loss is this many times
     its minimum; 1: take the weights at the minimum. null: no records are held back, all steps are made."""
     sampling_steps: int = Field(default=50, ge=1)
-    """Denoising steps per record; 150 were no better than 50 for one model of the Adult table (the paper: 1000)."""
+    """Denoising steps per record; 100 were no better than 50 for one model of the Adult table (the paper: 1000)."""
     balanced: bool = True
     """Records drawn together balance each other (systematic sampling), so that shares in the drawn table are closer
     to what the model learned. The distribution of each record by itself is the same; no training record is read."""
