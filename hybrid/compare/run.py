@@ -65,8 +65,10 @@ def compare(
     ------
     ConfigError
         The base configuration is wrong by itself; a combination that makes no sense is a failed row instead. Or
-        another process fills ``out``.
+        another process fills ``out``, or a cluster is to share a store in this machine's memory.
     """
+    if scheduler is not None and plan.store == MEMORY:
+        raise ConfigError("a cluster cannot reach a store in memory", mend="--store s3://bucket/folder, or a folder")
     out.mkdir(parents=True, exist_ok=True)
     with locked_if_free(out / ".lock") as free:
         if not free:

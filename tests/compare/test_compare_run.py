@@ -180,6 +180,12 @@ def test_two_comparisons_do_not_write_to_one_folder(folder: Path, tmp_path: Path
         compare(load_plan(write_plan(folder)), folder, tmp_path)
 
 
+def test_a_cluster_has_no_store_in_memory(folder: Path, tmp_path: Path) -> None:
+    """Its key would have to travel."""
+    with pytest.raises(ConfigError, match="cannot reach a store in memory"):
+        compare(load_plan(write_plan(folder, store="memory")), folder, tmp_path, scheduler="tcp://127.0.0.1:9")
+
+
 @pytest.mark.parametrize("left", [b'{"key": "b", "row": {"x"', b"x" * 200_000, b"", b"\xff"])
 def test_an_unfinished_line_is_cut_off(tmp_path: Path, left: bytes) -> None:
     rows = Rows(tmp_path / "rows.jsonl")
