@@ -161,20 +161,24 @@ def _compared(rule: MetricRule, metric: MetricResult, evaluation: Evaluation) ->
             difference = outcome.value - outcome.reference
             return _Found(difference, f"{words}; {_text(difference)} from the reference")
         case "ratio_to_reference":
-            return _ratio(rule, outcome, subject, words)
+            return _ratio(rule, outcome, outcome.value, subject, words)
+        case "low_ratio_to_reference":
+            if outcome.low is None:
+                return f"{subject} has no interval"
+            return _ratio(rule, outcome, outcome.low, subject, f"{words}; judged by its low end")
         case "difference_to_stage":
             return _stage_difference(rule, metric, outcome, evaluation, subject)
 
 
-def _ratio(rule: MetricRule, outcome: Measure, subject: str, words: str) -> _Found | str:
+def _ratio(rule: MetricRule, outcome: Measure, number: float, subject: str, words: str) -> _Found | str:
     if outcome.reference is None or outcome.reference < 0:
         return f"{subject} has no reference that it could be a multiple of"
     if rule.allowance is not None and outcome.value <= rule.allowance:
         return _Found(outcome.value, f"{words}; up to {_text(rule.allowance)} passes", " times", allowed=True)
     if outcome.reference == 0:
-        ratio = 1.0 if outcome.value == 0 else math.inf
+        ratio = 1.0 if number == 0 else math.inf
         return _Found(ratio, f"{words}; {'as' if ratio == 1 else 'and nothing'} in the reference", " times")
-    ratio = outcome.value / outcome.reference
+    ratio = number / outcome.reference
     return _Found(ratio, f"{words}; {_text(ratio)} times the reference", " times")
 
 

@@ -20,7 +20,15 @@ from hybrid.options import Options
 from hybrid.release.verdict import Status
 from hybrid.yaml_files import read_yaml, validated
 
-Compare = Literal["value", "low", "high", "difference_to_reference", "ratio_to_reference", "difference_to_stage"]
+Compare = Literal[
+    "value",
+    "low",
+    "high",
+    "difference_to_reference",
+    "ratio_to_reference",
+    "low_ratio_to_reference",
+    "difference_to_stage",
+]
 
 
 class Rule(Options):
@@ -70,23 +78,28 @@ class MetricRule(Rule):
     """Whether lower or higher values of the metric are better; must be the metric's own."""
     compare: Compare = "value"
     """What the limits are about: the value; the low or high end of its interval; value - reference;
-    value / reference; value - the same metric's value at the stage ``other``."""
+    value / reference; low end / reference; value - the same metric's value at the stage ``other``."""
     other: Stage | None = None
     """For difference_to_stage."""
     allowance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Values up to this pass whatever the reference is: a ratio_to_reference of tiny numbers says little."""
+    """Values up to this pass whatever the reference is: a ratio of tiny numbers says little."""
 
     @property
     def better(self) -> Direction:
         """Whether lower or higher numbers are better."""
         return self.direction
 
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the limits are multiples of the reference."""
+        return self.compare in ("ratio_to_reference", "low_ratio_to_reference")
+
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if (self.compare == "difference_to_stage") != (self.other is not None):
             raise ValueError("other names the second stage of compare: difference_to_stage, and only of it")
-        if self.allowance is not None and (self.compare != "ratio_to_reference" or self.direction != "lower"):
-            raise ValueError("allowance goes with compare: ratio_to_reference and direction: lower")
+        if self.allowance is not None and (not self.is_ratio or self.direction != "lower"):
+            raise ValueError("allowance goes with a compare that is a ratio, and direction: lower")
         return self
 
 

@@ -88,6 +88,15 @@ def test_ratio_to_reference(value: float, reference: float, status: str) -> None
     assert check_of(rule, metric(Measure(value, reference=reference))).status == status
 
 
+def test_chance_alone_is_no_breach_of_a_ratio() -> None:
+    rule = policy(compare="low_ratio_to_reference", block=2, allowance=0.0005)
+    few = Measure(0.004, 0.0021, 0.0075, reference=0.0015)  # 2.7 times as many, but of a handful
+    many = Measure(0.004, 0.0035, 0.0046, reference=0.0015)
+    assert [check_of(rule, metric(measure)).status for measure in (few, many)] == ["pass", "block"]
+    assert check_of(rule, metric(Measure(0.01, 0.005, 0.02, reference=0.0))).status == "block"
+    assert "has no interval" in check_of(rule, metric(Measure(0.01, reference=0.001))).message
+
+
 def test_difference_to_reference_of_a_score() -> None:
     rule = policy(direction="higher", compare="difference_to_reference", review=-0.03, block=-0.1)
     for value, status in ((0.905, "pass"), (0.88, "review"), (0.8, "block")):
