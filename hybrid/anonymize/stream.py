@@ -7,7 +7,9 @@ and of what the privacy models look at, one batch of records, and one part of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,9 @@ class StageCost:
     combinations: int
     """Distinct combinations that it held."""
     seconds: float
+    """Wall clock."""
+    cpu_seconds: float
+    """Of this process, all threads together."""
     peak_memory_bytes: int
 
 
@@ -130,13 +135,14 @@ def anonymize_file(
     HybridError
         As :func:`~hybrid.anonymize.anonymize`; and there are more distinct combinations than memory has room for.
     """
-    with recorder.stage("read"):
+    cpu: dict[str, float] = {}
+    with _timed(recorder, "read", cpu):
         source = _count(task, progress)
-    with recorder.stage("search"):
+    with _timed(recorder, "search", cpu):
         decided = _decide(task, source, progress)
-    with recorder.stage("write"):
+    with _timed(recorder, "write", cpu):
         written = _relabel(task, source, decided).write(target, seed, progress)
-    with recorder.stage("verify"):
+    with _timed(recorder, "verify", cpu):
         reread = _reread(target, source, progress)
         sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of)
     seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
@@ -149,11 +155,20 @@ def anonymize_file(
         "verify": (written, len(reread)),
     }
     costs = [
-        StageCost(stage.name, *through[stage.name], stage.seconds, stage.peak_memory_bytes)
+        StageCost(stage.name, *through[stage.name], stage.seconds, cpu[stage.name], stage.peak_memory_bytes)
         for stage in recorder.stages
         if stage.name in through
     ]
     return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
+
+
+@contextmanager
+def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[None]:
+    """A stage of the recorder; its processor seconds go into ``cpu``."""
+    started = time.process_time()
+    with recorder.stage(stage):
+        yield
+    cpu[stage] = round(time.process_time() - started, 4)
 
 
 @dataclass(frozen=True)
