@@ -12,20 +12,22 @@ from hybrid.compare import load_plan, write_comparison
 
 
 @stage_task("run")
-def run(plan: str, out: str, jobs: int) -> str:
+def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None) -> str:
     """Run every trial of the plan; gives the report's path. Trials are too many and too small to be tasks."""
-    loaded = load_plan(Path(plan))
-    table = run_plan(loaded, Path(plan).parent, Path(out), jobs)
-    report = write_comparison(loaded, table, Path(out))
+    loaded = load_plan(Path(plan), scale)
+    table = run_plan(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
+    report = write_comparison(loaded, Path(plan).parent, table, Path(out))
     failed = int((table["status"] == "failed").sum())
     publish_artifacts("comparison", f"{len(table) - failed} runs done, {failed} failed", report)
     return str(report)
 
 
 @flow(name="compare")
-def compare(plan: str, out: str = "runs/comparison", jobs: int = 1) -> str:
-    """Compare the configurations of a plan side by side."""
-    return run(plan, out, jobs)
+def compare(
+    plan: str, out: str = "runs/comparison", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
+) -> str:
+    """Compare the configurations of a plan side by side, on this machine or on the workers of a Dask scheduler."""
+    return run(plan, out, jobs, scale, scheduler)
 
 
 if __name__ == "__main__":
@@ -33,5 +35,6 @@ if __name__ == "__main__":
     parser.add_argument("plan")
     parser.add_argument("--out", default="runs/comparison")
     parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
-    script(compare, arguments.plan, arguments.out, arguments.jobs)
+    parser.add_argument("--scale")
+    parser.add_argument("--scheduler", help="address of a Dask scheduler")
+    script(compare, **vars(parser.parse_args()))

@@ -60,7 +60,7 @@ def compare(
     check_writable(folder, resumable=True)
     with console.progress() as progress:
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    write_comparison(plan, table, folder)
+    write_comparison(plan, config.parent, table, folder)
     failed = int((table["status"] == "failed").sum())
     console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
     console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")

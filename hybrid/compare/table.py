@@ -1,4 +1,4 @@
-"""The results table of a comparison: one row per trial, and the report made from it.
+"""The results table of a comparison: one row per trial.
 
 Columns, in this order:
 
@@ -12,22 +12,15 @@ Columns, in this order:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from hybrid.answers.results import BESIDE, STAGES
 from hybrid.compare.configurations import Expansion, shown
-from hybrid.compare.plan import ComparePlan
-from hybrid.evaluate import REGISTRY
-from hybrid.report import describe, render_comparison
-from hybrid.table.write import write_text
 
 TABLE = "comparison.csv"
 LEFT_OUT = "left_out.csv"
-STAGES = ("original", "anonymized", "synthetic", "baseline")
-BESIDE = ("low", "high", "reference")
-"""What stands beside a metric's value, in columns of their own."""
 
 
 def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -51,15 +44,3 @@ def metric_names(comparison: pd.DataFrame) -> list[str]:
     names = [name for name in comparison.columns if name.partition(".")[0] in STAGES]
     beside = {f"{name}_{what}" for name in names for what in BESIDE}
     return [name for name in names if name not in beside]
-
-
-def write_comparison(plan: ComparePlan, comparison: pd.DataFrame, out: Path) -> Path:
-    """Write ``comparison.html``; returns its path."""
-    report = out / "comparison.html"
-    write_text(
-        report,
-        render_comparison(
-            plan.name, comparison, plan.factor_names, metric_names(comparison), describe(REGISTRY.values())
-        ),
-    )
-    return report

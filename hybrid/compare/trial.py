@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.compare.table import BESIDE, STAGES
+from hybrid.answers.results import BESIDE, STAGES
 from hybrid.config import load_config
 from hybrid.errors import HybridError
 from hybrid.evaluate.measure import Evaluation, Measure

@@ -2,6 +2,7 @@
 
 from hybrid.report.compare import TableComparison, compare_tables
 from hybrid.report.comparison import render_comparison
+from hybrid.report.comparison_data import comparison_json
 from hybrid.report.inputs import Change, Loss, MetricText, ReportInputs, TradeOff, WalkStep, describe
 from hybrid.report.render import render_report
 
@@ -14,6 +15,7 @@ __all__ = [
     "TradeOff",
     "WalkStep",
     "compare_tables",
+    "comparison_json",
     "describe",
     "render_comparison",
     "render_report",

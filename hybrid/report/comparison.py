@@ -1,51 +1,42 @@
-"""Strategies side by side: what each costs in utility and what it gives away."""
+"""Strategies side by side: what each costs in utility and what it gives away, as one interactive file."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from hybrid.arrays import Array
-from hybrid.report.figures import scatter_chart
-from hybrid.report.inputs import MetricText, title_of
-from hybrid.report.metrics import BETTER, number
-from hybrid.report.pareto import pareto_front
+from hybrid.answers import Answers, Results
+from hybrid.answers.contrasts import CONFIDENCE
+from hybrid.answers.differences import Difference, headlines
+from hybrid.answers.results import Column
+from hybrid.report import comparison_words as words
+from hybrid.report.comparison_data import comparison_json, name_of, runs_json, text_of
+from hybrid.report.inputs import MetricText
+from hybrid.report.metrics import BETTER
 from hybrid.report.render import environment
 
-PRIVACY_AXES = ("singling_out", "identical_match", "inference", "linkability", "dcr_share", "dcr_score")
-"""Metrics drawn against utility, by preference."""
-UTILITY_AXES = ("tstr", "discriminator", "association_difference", "total_variation")
-"""The utility they are drawn against: the first of these that was measured."""
-MOST_PICTURES = 4
-MOST_MEANS = 8
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """One metric of the synthetic table: its column in the comparison, and how to read it."""
-
-    column: str
-    title: str
-    better: str
-    sign: int
-    """1 if higher is better, -1 if lower is."""
-
-    @property
-    def in_baseline(self) -> str:
-        """The column of the same metric for the generator alone."""
-        return self.column.replace("synthetic.", "baseline.", 1)
+SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "table.js")
+FIGURES = (
+    ("5.3", "k", "effect of k"),
+    ("5.4", "beta", "effect of sampling: the share beta"),
+    ("5.4", "sampling", "effect of sampling: the method"),
+    ("5.5", "transition", "effect of the transition strategy"),
+    ("5.6", "order", "effect of the order: transition before or after the generator"),
+    ("5.7", "generator", "effect of the generator"),
+)
+"""Figures of chapter 5 and the facet each shows. The sources at hand tell the four stages of 5.2 and which knobs 5.3 to
+5.7 are about, not their order: numbers 5.3 to 5.7 follow the walk."""
+MOST_RANKED = 10
 
 
 def render_comparison(
-    title: str,
-    comparison: pd.DataFrame,
-    factors: Sequence[str],
-    metrics: Sequence[str],
-    texts: Mapping[str, MetricText] | None = None,
+    title: str, answers: Answers, texts: Mapping[str, MetricText], left_out: Sequence[str] = ()
 ) -> str:
     """A comparison as one self-contained HTML document.
 
@@ -53,161 +44,187 @@ def render_comparison(
     ----------
     title : str
         Heading.
-    comparison : pandas.DataFrame
-        One row per configuration and seed: ``configuration``, a column per factor, ``seed``, ``status`` ("ok" or
-        not), ``reason``, possibly ``verdict``, and a column per metric.
-    factors : sequence of str
-        Columns that say what was varied.
-    metrics : sequence of str
-        Columns ``<stage>.<metric>[.<column>]``; a missing value is a metric without a number.
-    texts : mapping of str to MetricText, optional
-        Explanations by metric name (``hybrid.report.describe``). Without a direction a metric is in the table,
-        but in no picture.
+    answers : Answers
+        The results and what they say.
+    texts : mapping of str to MetricText
+        Explanations by metric name (``hybrid.report.describe``).
+    left_out : sequence of str
+        The reason of every combination that the plan left out.
 
     Returns
     -------
     str
-        HTML with inline styles and figures; its one script sorts the table and loads nothing.
+        HTML with inline styles, data and script. Its content security policy allows that one script and no request.
     """
-    ok = comparison[comparison["status"] == "ok"]
-    privacy, utility = _axes(metrics, texts or {}, PRIVACY_AXES), _axes(metrics, texts or {}, UTILITY_AXES)
-    pictures = [_picture(ok, factors, axis, utility[0]) for axis in privacy[:MOST_PICTURES]] if utility else []
-    means = (privacy + utility)[:MOST_MEANS]
+    results = answers.results
+    found = comparison_json(title, answers, texts)
+    recommended = found["recommendation"] and found["recommendation"]["chosen"]
+    script = _script()
+    data = found | {
+        "runs": runs_json(results),
+        "quantiles": _quantiles(len(results.seeds)),
+        "recommended": recommended and recommended["configuration"],
+    }
     return (
         environment()
         .get_template("comparison.html")
         .render(
             title=title,
-            n_configurations=comparison["configuration"].nunique(),
-            n_rows=len(comparison),
-            n_failed=len(comparison) - len(ok),
-            pictures=pictures,
-            configurations=_configurations(comparison, factors, [picture["front"] for picture in pictures]),
-            means=means,
-            factors=[(factor, _means(ok, factor, means)) for factor in factors],
-            header=_header(comparison, factors, metrics),
-            rows=_rows(comparison, factors, metrics),
-            texts=_explained(metrics, texts or {}),
+            script=Markup(script),
+            script_hash=Markup(_hash(script)),
+            data=_embedded(data),
+            n_configurations=len(results.configurations),
+            n_seeds=len(results.seeds),
+            n_runs=len(results.table),
+            n_failed=len(results.table) - len(results.ok),
+            n_ended=len(results.ok) if results.columns else 0,
+            seeds_note=words.seeds_note(len(results.seeds)),
+            recommendation=words.recommendation(answers, texts),
+            has_file=recommended is not None,
+            paradox_words=words.paradox(answers.paradox.differences, texts),
+            paradox={
+                "differences": _differences(answers.paradox.differences, texts),
+                "by": [
+                    {"facet": facet, "level": level, "differences": _differences(rows, texts)}
+                    for (facet, level), rows in answers.paradox.by.items()
+                ],
+                "alone": _differences(answers.paradox.alone, texts),
+            },
+            has_effects=any(each.main for each in answers.effects),
+            figures=_figures(answers, texts),
+            factors=list(results.factors),
+            overall=_overall(answers),
+            n_level=_level_with_first(answers),
+            per_metric=_per_metric(answers, texts),
+            failures=_failures(results),
+            left_out=list(pd.Series(left_out, dtype=object).value_counts().items()),
+            texts=_explained(results, texts),
         )
     )
 
 
-def _axes(metrics: Sequence[str], texts: Mapping[str, MetricText], preferred: Sequence[str]) -> list[_Axis]:
-    axes = []
-    for name in preferred:
-        text = texts.get(name)
-        for column in metrics:
-            stage, _, rest = column.partition(".")
-            found, _, about = rest.partition(".")
-            if stage == "synthetic" and found == name and text and text.direction and text.family:
-                shown = text.title + (f", {about}" if about else "")
-                better = BETTER[text.family, text.direction]
-                axes.append(_Axis(column, shown, better, 1 if text.direction == "higher" else -1))
-    return axes
+def _script() -> str:
+    loader = environment().loader
+    assert loader is not None
+    parts = (loader.get_source(environment(), f"comparison/{name}")[0] for name in SCRIPTS)
+    return '"use strict";\n{\n' + "\n".join(parts) + "}\n"
 
 
-def _picture(ok: pd.DataFrame, factors: Sequence[str], privacy: _Axis, utility: _Axis) -> dict[str, Any]:
-    columns = [privacy.column, utility.column]
-    grouped = ok.groupby("configuration", sort=False)
-    mean, low, high = (getattr(grouped[columns], name)() for name in ("mean", "min", "max"))
-    front = pareto_front(*(axis.sign * mean[axis.column].to_numpy(float) for axis in (privacy, utility)))
-    settings = grouped[list(factors)].first()
-    titles = [
-        f"{name}: {', '.join(f'{factor} = {row[factor]}' for factor in factors)}" for name, row in settings.iterrows()
-    ]
-    return {
-        "privacy": privacy,
-        "utility": utility,
-        "front": [str(name) for name, on in zip(mean.index, front, strict=True) if on],
-        "chart": scatter_chart(
-            names=[str(name) for name in mean.index],
-            titles=titles,
-            x=_spans(mean, low, high, utility.column),
-            y=_spans(mean, low, high, privacy.column),
-            front=front,
-            baseline=_baseline(ok, privacy, utility),
-            labels=(f"{utility.title} ({utility.better})", f"{privacy.title} ({privacy.better})"),
-        ),
-    }
+def _hash(script: str) -> str:
+    """The script's source expression for the content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _configurations(
-    comparison: pd.DataFrame, factors: Sequence[str], fronts: Sequence[Sequence[str]]
-) -> list[tuple[str, list[str], int, int]]:
-    """Name, settings, how many runs ended well, and how many fronts it is on."""
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """JSON that no text in it can end: no ``<`` is left."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _quantiles(seeds: int) -> dict[int, float]:
+    """Student's t for the mean of n seeds, for every n up to ``seeds``."""
+    from scipy.stats import t
+
+    return {n: float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in range(2, seeds + 1)}
+
+
+def _better(column: Column) -> str:
+    return BETTER[column.family, column.direction]
+
+
+def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     return [
-        (
-            str(name),
-            [str(runs[factor].iloc[0]) for factor in factors],
-            int((runs["status"] == "ok").sum()),
-            sum(str(name) in front for front in fronts),
-        )
-        for name, runs in comparison.groupby("configuration", sort=False)
+        {
+            "title": name_of(row.column, texts),
+            "better": _better(row.column),
+            "one": row.one,
+            "other": row.other,
+            "difference": words.with_interval(row.estimate, signed=True),
+            "judgement": row.judgement,
+            "pairs": row.pairs,
+        }
+        for row in rows
     ]
 
 
-def _spans(mean: pd.DataFrame, low: pd.DataFrame, high: pd.DataFrame, column: str) -> Array:
-    """Mean, least and greatest value over the seeds; shape (n_configurations, 3)."""
-    spans: Array = np.column_stack([table[column].to_numpy(float) for table in (mean, low, high)])
-    return spans
+def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
+    """The thesis' figures: which pictures each is made of, or why there is none."""
+    stages = [_place(each.column, texts) for each in answers.stages if each.means]
+    figures: list[dict[str, Any]] = [
+        {"number": "5.2", "title": "the stages side by side", "places": stages, "missing": "Nothing was measured."}
+    ]
+    shown = {column.name: column for column in headlines(answers.results)}
+    for at, facet, title in FIGURES:
+        places = [
+            _place(shown[each.column], texts) | {"facet": facet}
+            for each in answers.facets
+            if each.column in shown and facet in each.main
+        ]
+        places.sort(key=lambda place: list(shown).index(place["column"]))
+        missing = f"This plan does not vary it ({facet})."
+        figures.append({"number": at, "title": title, "places": places, "missing": missing})
+    return figures
 
 
-def _baseline(ok: pd.DataFrame, privacy: _Axis, utility: _Axis) -> Array:
-    """Distinct points (utility, privacy) of generators without anonymization, over the seeds; shape (n, 2)."""
-    columns = [utility.in_baseline, privacy.in_baseline]
-    if not set(columns) <= set(ok.columns):
-        return np.zeros((0, 2))
-    points: Array = ok.groupby("configuration")[columns].mean().dropna().drop_duplicates().to_numpy(float)
-    return points
+def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+    return {"column": column.name, "title": name_of(column, texts), "better": _better(column), "facet": ""}
 
 
-def _means(ok: pd.DataFrame, factor: str, axes: Sequence[_Axis]) -> list[tuple[str, int, list[str]]]:
-    """Per value of the factor: how many runs, and the mean of each metric over them, with its standard error."""
+def _overall(answers: Answers) -> list[dict[str, Any]]:
+    levels = answers.results.configurations
+    return [
+        {
+            "name": each.configuration,
+            "levels": list(levels.loc[each.configuration]),
+            "rank": f"{each.rank.value:.1f}",
+            "privacy": f"{each.privacy:.1f}",
+            "usefulness": f"{each.usefulness:.1f}",
+            "behind": words.with_interval(each.behind) if at else "",
+        }
+        for at, each in enumerate(answers.overall[:MOST_RANKED])
+    ]
+
+
+def _level_with_first(answers: Answers) -> str:
+    """How many of all ranked configurations the seeds do not tell from the first."""
+    ranked = answers.overall
+    if len(ranked) < 2 or ranked[0].rank.seeds < 2:
+        return f"{len(ranked):,} configurations ranked."
+    level = sum(not each.behind.found for each in ranked[1:])
+    return f"{len(ranked):,} configurations ranked; the seeds do not tell {level:,} of them from the first."
+
+
+def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": name_of(each.column, texts),
+            "better": _better(each.column),
+            "name": each.configuration,
+            "settings": words.settings(answers, each.configuration),
+            "value": words.with_interval(each.value),
+            "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True),
+            "wins": each.wins,
+            "seeds": each.value.seeds,
+            "near": each.near,
+        }
+        for each in answers.per_metric
+    ]
+
+
+def _failures(results: Results) -> list[dict[str, Any]]:
+    failed = results.table[results.table["status"] != "ok"]
     rows = []
-    for value, runs in ok.groupby(factor, sort=False, dropna=False):
-        cells = [_mean_text(runs[axis.column].dropna()) for axis in axes]
-        rows.append((str(value), len(runs), cells))
+    for reason, runs in failed.groupby("reason", sort=False, dropna=False):
+        seeds = runs.groupby("configuration", sort=False)["seed"].agg(lambda column: ", ".join(map(str, column)))
+        which = "; ".join(f"{name}: {text}" for name, text in seeds.items())
+        rows.append({"reason": reason, "runs": len(runs), "which": which})
     return rows
 
 
-def _mean_text(values: pd.Series) -> str:
-    if values.empty:
-        return "–"
-    error = f" ± {number(float(values.sem()))}" if len(values) > 1 else ""
-    return number(float(values.mean())) + error
-
-
-def _header(comparison: pd.DataFrame, factors: Sequence[str], metrics: Sequence[str]) -> list[tuple[str, bool]]:
-    """Columns of the big table, and whether they hold numbers."""
-    known = ["configuration", *factors, "seed", "status", "verdict"]
-    texts = [(name, False) for name in known if name in comparison.columns]
-    return texts + [(name, True) for name in metrics]
-
-
-def _rows(comparison: pd.DataFrame, factors: Sequence[str], metrics: Sequence[str]) -> list[dict[str, Any]]:
-    header = _header(comparison, factors, metrics)
-    rows = []
-    for record in comparison.to_dict("records"):
-        cells = [_cell(record.get(name), numeric) for name, numeric in header]
-        reason = record.get("reason")
-        rows.append({"cells": cells, "reason": str(reason) if record["status"] != "ok" and reason else ""})
-    return rows
-
-
-def _cell(value: Any, numeric: bool) -> tuple[str, str, bool]:
-    """Text, key to sort by, and whether it is a number."""
-    missing = value is None or (isinstance(value, float) and not np.isfinite(value))
-    if numeric:
-        return ("–", "", True) if missing else (number(float(value)), repr(float(value)), True)
-    return ("" if missing else str(value), "" if missing else str(value), False)
-
-
-def _explained(metrics: Sequence[str], texts: Mapping[str, MetricText]) -> list[tuple[str, str, str]]:
-    """Name, sentence and direction of every metric in the table."""
-    names = dict.fromkeys(column.partition(".")[2].partition(".")[0] for column in metrics)
-    rows = []
-    for name in names:
-        text = texts.get(name, MetricText(title_of(name), ""))
-        better = BETTER[text.family, text.direction] if text.family and text.direction else ""
-        rows.append((name, text.sentence, better))
-    return rows
+def _explained(results: Results, texts: Mapping[str, MetricText]) -> list[dict[str, str]]:
+    """Every metric once."""
+    distinct = {column.metric: column for column in results.columns.values()}
+    return [
+        {"title": text_of(c, texts).title, "sentence": text_of(c, texts).sentence, "better": _better(c)}
+        for c in distinct.values()
+    ]

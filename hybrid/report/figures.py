@@ -287,58 +287,6 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     return [square, text]
 
 
-def scatter_chart(
-    names: Sequence[str],
-    titles: Sequence[str],
-    x: Array,
-    y: Array,
-    front: Array,
-    baseline: Array,
-    labels: tuple[str, str],
-) -> Markup:
-    """Configurations as points, those on the Pareto front filled and joined.
-
-    Parameters
-    ----------
-    names, titles : sequences of str, length n
-        What stands beside a point, and what is shown when the pointer rests on it.
-    x, y : numpy.ndarray, shape (n, 3)
-        Mean, least and greatest value over the seeds; points with a NaN are left out.
-    front : numpy.ndarray of bool, shape (n,)
-        Points on the Pareto front.
-    baseline : numpy.ndarray, shape (m, 2)
-        Points of generators without anonymization, drawn as crosses.
-    labels : (str, str)
-        What the axes are.
-    """
-    width, height, left, top = 560.0, 340.0, 58.0, 26.0
-    right, bottom = width - 26, height - 44
-    to_x, x_ticks = _scale(np.concatenate([x.ravel(), baseline[:, 0]]), left, right)
-    to_y, y_ticks = _scale(np.concatenate([y.ravel(), baseline[:, 1]]), bottom, top)
-    parts = [svg.text(to_x(at), bottom + 16, f"{at:.3g}", "tick", text_anchor="middle") for at in x_ticks]
-    parts.append(svg.line(left, bottom, right, bottom, "axis"))
-    for tick in y_ticks:
-        parts.append(svg.line(left, to_y(tick), right, to_y(tick), "grid"))
-        parts.append(svg.text(left - 7, to_y(tick) + 4, f"{tick:.3g}", "tick", text_anchor="end"))
-    parts.append(svg.text((left + right) / 2, height - 6, labels[0], text_anchor="middle"))
-    parts.append(svg.text(0, 10, labels[1]))
-    joined = sorted((float(x[at, 0]), float(y[at, 0])) for at in np.flatnonzero(front))
-    if len(joined) > 1:
-        parts.append(svg.path("M" + "L".join(f"{to_x(a):.1f} {to_y(b):.1f}" for a, b in joined), "front"))
-    for at in np.flatnonzero(np.isfinite(x[:, 0] + y[:, 0])):
-        a, b = to_x(x[at, 0]), to_y(y[at, 0])
-        title = f"{titles[at]} | {labels[0]}: {x[at, 0]:.4g} | {labels[1]}: {y[at, 0]:.4g}"
-        parts.append(svg.line(to_x(x[at, 1]), b, to_x(x[at, 2]), b, "spread"))
-        parts.append(svg.line(a, to_y(y[at, 1]), a, to_y(y[at, 2]), "spread"))
-        parts.append(svg.circle(a, b, 5, "synthetic" if front[at] else "hollow", title))
-        if front[at]:
-            parts.append(svg.text(a + 8, b - 5, names[at], "tick", longest=14))
-    for a, b in baseline:
-        cross = f"M{to_x(a) - 5:.1f} {to_y(b) - 5:.1f}l10 10m0 -10l-10 10"
-        parts.append(svg.path(cross, "cross", f"generator alone: {a:.4g}, {b:.4g}"))
-    return Markup(svg.figure(width, height, parts, f"{labels[1]} against {labels[0]}"))
-
-
 def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], float], Array]:
     """From values to pixels with some room at both ends, and round values in between."""
     values = values[np.isfinite(values)]

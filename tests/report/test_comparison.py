@@ -1,125 +1,175 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from hybrid.report import MetricText, describe, render_comparison
+from hybrid.answers import answer, results
+from hybrid.evaluate import REGISTRY
+from hybrid.report import comparison_json, describe, render_comparison
+from hybrid.report.comparison_words import recommendation
 from hybrid.report.inputs import title_of
-from hybrid.report.pareto import pareto_front
 
-TEXTS = {
-    "tstr": MetricText("TSTR", "How well models work.", family="utility", direction="higher"),
-    "identical_match": MetricText("Copies", "How many copies.", family="privacy", direction="lower"),
-}
+TEXTS = describe(REGISTRY.values())
 FACTORS = ["anonymize.k", "transition.method"]
-METRICS = [
-    "synthetic.tstr.income",
-    "synthetic.identical_match",
-    "baseline.tstr.income",
-    "baseline.identical_match",
-]
+COPIES, TSTR = "synthetic.identical_match", "synthetic.tstr.income"
 
 
-@pytest.fixture
-def comparison() -> pd.DataFrame:
+def _table(seeds: int = 3) -> pd.DataFrame:
     rows = []
     for name, k, method, utility, copies in (
         ("c1", 5, "uniform", 0.80, 0.01),
         ("c2", 5, "conditional", 0.88, 0.05),
         ("c3", 20, "uniform", 0.79, 0.02),
     ):
-        for seed in (1, 2):
-            shift = 0.001 * seed
-            rows.append([name, k, method, seed, "ok", "", "review", utility + shift, copies + shift, 0.9, 0.2])
-    rows.append(["c4", 20, "conditional", 1, "failed", "the generator <b>gave up</b>", None, *[np.nan] * 4])
-    names = ["configuration", *FACTORS, "seed", "status", "reason", "verdict", *METRICS]
-    return pd.DataFrame(rows, columns=names)
+        for seed in range(1, seeds + 1):
+            shift = 0.001 * seed * (1 + k / 10)
+            row = {"configuration": name, "anonymize.k": k, "transition.method": method, "seed": seed, "status": "ok"}
+            row |= {"reason": "", "verdict": "review", TSTR: utility + shift, f"{TSTR}_low": 0.7, f"{TSTR}_high": 0.9}
+            row |= {COPIES: copies + shift, f"{COPIES}_reference": 0.0}
+            rows.append(row | {"baseline.tstr.income": 0.9, "baseline.identical_match": 0.2})
+    failed = {"configuration": "c4", "anonymize.k": 20, "transition.method": "conditional", "seed": 1}
+    rows.append(failed | {"status": "failed", "reason": "the generator </script><b>gave up</b>", "verdict": None})
+    return pd.DataFrame(rows)
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=25))
-def test_front_is_what_nothing_beats(points: list[tuple[int, int]]) -> None:
-    x, y = np.array(points, dtype=float).T
-    beaten = [
-        any((a >= c and b >= d) and (a > c or b > d) for a, b in zip(x, y, strict=True))
-        for c, d in zip(x, y, strict=True)
-    ]
-    np.testing.assert_array_equal(pareto_front(x, y), ~np.array(beaten))
+def _facets(table: pd.DataFrame) -> dict[str, dict[str, str]]:
+    same = {"sampling": "none", "beta": "1", "order": "pre", "generator": "cart", "rest": ""}
+    return {
+        row["configuration"]: same | {"k": str(row["anonymize.k"]), "transition": row["transition.method"]}
+        for row in table.to_dict("records")
+    }
 
 
-def test_front_leaves_out_what_is_unknown() -> None:
-    front = pareto_front(np.array([np.nan, 1.0]), np.array([9.0, 0.0]))
-    np.testing.assert_array_equal(front, [False, True])
+def _answers(table: pd.DataFrame, factors: list[str] = FACTORS) -> Any:
+    return answer(results(table, factors, _facets(table)))
 
 
-def test_pareto_picture(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison, FACTORS, METRICS, TEXTS)
-    assert "On the front: c1, c2." in html
-    assert "c3: anonymize.k = 20, transition.method = uniform" in html
-    assert "generator alone: 0.9, 0.2" in html
-    assert "4 configurations, 7 runs, 1 of them failed" in html
+def _html(table: pd.DataFrame, title: str = "strategies", left_out: tuple[str, ...] = ()) -> str:
+    return render_comparison(title, _answers(table), TEXTS, left_out)
 
 
-def test_means_by_factor(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison, FACTORS, METRICS, TEXTS)
-    k5 = comparison.loc[comparison["anonymize.k"] == 5, "synthetic.tstr.income"]
-    assert f"{k5.mean():.3f} ± {k5.sem():.3f}" in html
+def _data(html: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    content: dict[str, Any] = json.loads(found[1])
+    return content
 
 
-def test_table_has_every_run_and_sort_keys(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison, FACTORS, METRICS, TEXTS)
-    table = html[html.index('<table id="all">') :]
-    body = table[table.index("<tbody>") : table.index("</tbody>")]
-    assert body.count("<tr") == len(comparison)
-    assert 'data-key="0.801"' in body
+def _column(data: Mapping[str, Any], name: str) -> list[Any]:
+    column = data["runs"][name]
+    return column if isinstance(column, list) else [column["values"][code] for code in column["codes"]]
 
 
-def test_failures_are_told_and_escaped(comparison: pd.DataFrame) -> None:
-    html = render_comparison("<i>x</i>", comparison, FACTORS, METRICS, TEXTS)
-    assert "the generator &lt;b&gt;gave up&lt;/b&gt;" in html
+def test_every_run_is_embedded_with_its_numbers() -> None:
+    table = _table()
+    data = _data(_html(table))
+    assert _column(data, "configuration") == list(table["configuration"])
+    assert _column(data, "reason") == list(table["reason"])
+    for name in (COPIES, TSTR, f"{TSTR}_low", "baseline.tstr.income"):
+        found = np.array(_column(data, name), dtype=float)
+        np.testing.assert_allclose(found, table[name].to_numpy(float), rtol=1e-5)
+
+
+def test_self_contained_with_one_script_that_the_policy_knows() -> None:
+    html = _html(_table())
+    assert not re.search(
+        r"https?:(?!//www\.w3\.org/2000/svg)|\ssrc=|url\(|@import|<link|fetch\(|XMLHttp|import\(", html
+    )
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    assert len(scripts) == 1 and policy is not None
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}&#39;" in policy[1] or f"script-src 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none'")
+
+
+def test_failures_and_left_out_are_told_and_escaped() -> None:
+    html = _html(_table(), "<i>x</i>", ("no effect", "no effect", "senseless"))
+    assert "the generator &lt;/script&gt;&lt;b&gt;gave up&lt;/b&gt;" in html
     assert "<i>x</i>" not in html
+    assert "c4: 1" in html
+    assert re.search(r"no effect</th><td[^>]*>2</td>", html)
 
 
-def test_self_contained(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison, FACTORS, METRICS, TEXTS)
-    assert not re.search(r"https?:|\ssrc=|url\(|@import|<link|fetch|XMLHttp|import\(", html)
-    assert html.count("<script>") == 1
+def test_one_seed_says_that_it_has_no_intervals() -> None:
+    html = _html(_table(seeds=1))
+    assert "One seed: nothing can be said about how much other seeds would differ" in html
+    data = _data(html)
+    effects = next(each for each in data["effects"] if each["column"] == TSTR)
+    assert all("low" not in level["effect"] for level in effects["main"]["anonymize.k"])
+    assert "nothing is concluded" in html
 
 
-def test_without_explanations_there_is_still_a_table(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison, FACTORS, METRICS)
-    assert "No pair of a privacy and a utility metric" in html
-    assert "synthetic.identical_match" in html
+def test_json_says_the_same_as_the_page() -> None:
+    answers = _answers(_table())
+    found = comparison_json("strategies", answers, TEXTS)
+    data = _data(render_comparison("strategies", answers, TEXTS))
+    assert json.loads(json.dumps(found)) == {key: data[key] for key in found}
+    assert found["paradox"]["differences"][0]["pairs"] == 1
+    conditional = next(each for each in found["paradox"]["differences"] if each["column"] == TSTR)
+    assert conditional["difference"]["value"] == pytest.approx(0.08)
 
 
-def test_nothing_ended_well(comparison: pd.DataFrame) -> None:
-    failed = comparison.tail(1).reset_index(drop=True)
-    html = render_comparison("strategies", failed, FACTORS, METRICS, TEXTS)
-    assert "1 of them failed" in html
+def test_recommendation_names_its_ground() -> None:
+    first, gate, choice, *_ = recommendation(_answers(_table()), TEXTS)
+    assert first == "Take c2: anonymize.k = 5, transition.method = conditional."
+    assert gate.startswith("3 of 4 configurations ended well with every seed; 3 of them are left to a person")
+    assert "TSTR, income 0.883" in choice
 
 
-def test_failed_runs_only_without_metric_columns() -> None:
-    row = {"configuration": "c1", "k": 5, "seed": 1, "status": "failed", "reason": "no", "verdict": None}
-    assert "no" in render_comparison("strategies", pd.DataFrame([row]), ["k"], [], TEXTS)
+def test_nothing_is_recommended_where_all_is_blocked() -> None:
+    table = _table()
+    table.loc[table["status"] == "ok", "verdict"] = "block"
+    html = _html(table)
+    assert "None: the gate blocks every configuration." in html
+    assert "recommended.yaml" not in html
 
 
-def test_one_configuration_without_factors(comparison: pd.DataFrame) -> None:
-    html = render_comparison("strategies", comparison.head(1), [], METRICS, TEXTS)
+def test_nothing_ended_well() -> None:
+    failed = _table().tail(1).dropna(axis=1).reset_index(drop=True)
+    html = _html(failed)
+    assert "No run ended well." in html and "1 of them" in html
+    assert "None: no run has both" in html
+
+
+def test_one_configuration_without_factors() -> None:
+    html = render_comparison("one", _answers(_table().head(3), []), TEXTS)
     assert "No factor was varied" in html
+    assert "as in the base configuration" in html
+
+
+def test_a_thousand_runs_stay_below_five_megabytes() -> None:
+    """Every metric at every stage with intervals, all values different: more than a comparison has."""
+    rng = np.random.default_rng(0)
+    plan = pd.MultiIndex.from_product([range(37), ["a", "b", "c"], ["u", "v", "w"]]).to_frame(index=False)
+    table = plan.rename(columns={0: "k", 1: "transition", 2: "generator"}).loc[np.repeat(np.arange(333), 3)]
+    table = table.reset_index(drop=True)
+    table["configuration"] = [f"c{at // 3:03d}" for at in range(len(table))]
+    table["seed"] = np.tile([1, 2, 3], 333)
+    table["status"], table["reason"], table["verdict"] = "ok", "", "pass"
+    columns: dict[str, Any] = {}
+    for metric in REGISTRY.values():
+        for stage in ("synthetic", "anonymized"):
+            name = f"{stage}.{metric.name}" + (".income" if metric.per else "")
+            columns[name] = rng.normal(size=len(table))
+            columns |= {f"{name}_{end}": columns[name] + shift for end, shift in (("low", -0.1), ("high", 0.1))}
+    table = pd.concat([table, pd.DataFrame(columns)], axis=1)
+    found = results(table, ["k", "transition", "generator"])
+    assert len(render_comparison("large", answer(found), TEXTS).encode()) < 5e6
 
 
 def test_registry_metrics_are_described() -> None:
-    from hybrid.evaluate import REGISTRY
-
-    texts = describe(REGISTRY.values())
-    assert set(texts) == set(REGISTRY)
-    assert all(text.sentence and text.direction and text.family for text in texts.values())
-    assert texts["tstr"].reference == "model trained on real data"
+    assert set(TEXTS) == set(REGISTRY)
+    assert all(text.sentence and text.direction and text.family for text in TEXTS.values())
+    assert TEXTS["tstr"].reference == "model trained on real data"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,116 @@
+"""Weighted sums of configurations with intervals over seeds: the only statistics of a comparison.
+
+Runs with one seed share the split into training and control records, and often an anonymized table or a generator:
+their errors hang together. Different seeds share nothing. So a question to the results is put to each seed by
+itself, as weights over the configurations, and the answers of the seeds are independent: Student's t over them is
+exact for normal errors, however the runs of one seed hang together. It is what a linear mixed model gives in which the
+seed acts on every configuration in a way of its own (unstructured covariance within a seed; summary measures, Frison
+and Pocock 1992).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.arrays import Array
+from hybrid.evaluate.intervals import simultaneous
+
+CONFIDENCE = 0.95
+NOISE = 1e-9
+"""Differences below this share of the values' size are rounding."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its intervals over the seeds.
+
+    Parameters
+    ----------
+    value : float
+        Mean over the seeds, in the metric's unit.
+    low, high : float or None
+        95 % interval; None with one seed, which says nothing about others, and where all seeds say the same: what has
+        shown no spread yet may show it with the next seed.
+    wide_low, wide_high : float or None
+        Interval that holds together with those of all numbers of its family (Sidak 1967).
+    seeds : int
+        How many.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    wide_low: float | None = None
+    wide_high: float | None = None
+    seeds: int = 1
+
+    @property
+    def found(self) -> bool:
+        """Whether it differs from zero, beyond what chance would do to any number of its family."""
+        return self.wide_low is not None and self.wide_high is not None and not self.wide_low <= 0 <= self.wide_high
+
+    @property
+    def differs(self) -> bool:
+        """Whether its own interval leaves zero out."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+def complete(values: Array) -> tuple[Array, Array]:
+    """The configurations and seeds that are compared: no value missing, and as many runs as one's own seeds allow.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n_configurations, n_seeds)
+        NaN where there is no value.
+
+    Returns
+    -------
+    (numpy.ndarray, numpy.ndarray)
+        bool, shapes (n_configurations,) and (n_seeds,). Two seeds or more wherever a configuration has two.
+    """
+    known = np.isfinite(values)
+    patterns = np.unique(known[known.any(axis=1)], axis=0)
+    if not len(patterns):
+        return np.zeros(len(values), dtype=bool), np.zeros(values.shape[1], dtype=bool)
+    whole = (known[:, None, :] | ~patterns).all(axis=2)
+    sizes = patterns.sum(axis=1)
+    best = np.lexsort((whole.sum(axis=0) * sizes, sizes > 1))[-1]
+    return whole[:, best], patterns[best]
+
+
+def estimates(weights: Array, values: Array, family: int = 1, confidence: float = CONFIDENCE) -> list[Estimate]:
+    """Weighted sums of configurations, with intervals.
+
+    Parameters
+    ----------
+    weights : numpy.ndarray, shape (n, n_configurations)
+        One question a row.
+    values : numpy.ndarray, shape (n_configurations, n_seeds)
+        Nothing missing.
+    family : int
+        How many numbers the wide intervals shall hold for together.
+    confidence : float
+        Level, 0..1.
+    """
+    from scipy.stats import t
+
+    # Rounding must not look like a difference where every seed says the same.
+    per_seed = weights @ values
+    per_seed[np.abs(per_seed) <= NOISE * (np.abs(weights) @ np.abs(values))] = 0.0
+    seeds = values.shape[1]
+    means = per_seed.mean(axis=1)
+    if seeds < 2:
+        return [Estimate(float(mean)) for mean in means]
+    same = np.ptp(per_seed, axis=1) <= NOISE * np.abs(means)
+    errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1) / np.sqrt(seeds))
+    own, wide = (
+        errors * float(t.ppf((1 + level) / 2, seeds - 1)) for level in (confidence, simultaneous(confidence, family))
+    )
+    return [
+        Estimate(float(m), float(m - a), float(m + a), float(m - b), float(m + b), seeds)
+        if np.isfinite(a)
+        else Estimate(float(m), seeds=seeds)
+        for m, a, b in zip(means, own, wide, strict=True)
+    ]

@@ -1,0 +1,202 @@
+"""Two things side by side on the same footing: two strategies, two stages, a pipeline and its generator alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from hybrid.answers.contrasts import Estimate, complete, estimates
+from hybrid.answers.results import STAGES, STRONGEST, Column, Results
+from hybrid.arrays import Array
+
+HEADLINES = {
+    "privacy": (STRONGEST, "identical_match", "singling_out", "linkability", "inference", "dcr_share", "membership"),
+    "utility": ("tstr", "discriminator", "query_error"),
+    "fidelity": ("total_variation", "association_difference"),
+}
+"""The metrics that stand for a family wherever not all can be shown."""
+Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of the one minus the same metric of the other.
+
+    Parameters
+    ----------
+    column : Column
+        The metric, at the stage of the one.
+    one, other : float
+        Means of both over the same pairs and seeds.
+    estimate : Estimate
+        One minus other; the wide interval holds for all metrics of the list together.
+    pairs : int
+        Pairs of configurations in each seed.
+    """
+
+    column: Column
+    one: float
+    other: float
+    estimate: Estimate
+    pairs: int
+
+    @property
+    def judgement(self) -> Judgement:
+        """Whether the one is better or worse than the other.
+
+        Perhaps: by its own interval alone, as one in twenty such differences would be by chance; open: the seeds do
+        not tell.
+        """
+        if not self.estimate.differs:
+            return "open"
+        if self.estimate.value * self.column.sign > 0:
+            return "better" if self.estimate.found else "perhaps better"
+        return "worse" if self.estimate.found else "perhaps worse"
+
+
+@dataclass(frozen=True)
+class Paradox:
+    """Conditional against uniform transition, all else equal (thesis, chapter 5).
+
+    Parameters
+    ----------
+    differences : list of Difference
+        Conditional minus uniform at the stage synthetic; empty if the plan has no such pair.
+    by : dict
+        The same within one level of another facet, by (facet, level).
+    alone : list of Difference
+        Pipelines with the conditional transition minus their generator alone.
+    """
+
+    differences: list[Difference]
+    by: dict[tuple[str, str], list[Difference]]
+    alone: list[Difference]
+
+
+@dataclass(frozen=True)
+class StageMeans:
+    """One metric at the tables on the way, over all configurations.
+
+    Parameters
+    ----------
+    column : Column
+        The metric, at the stage synthetic.
+    means : dict
+        Per stage with a value its mean over all configurations.
+    steps : dict
+        Differences by name: ``anonymized - original``, ``synthetic - anonymized``, ``synthetic - baseline``.
+    """
+
+    column: Column
+    means: dict[str, Estimate]
+    steps: dict[str, Estimate]
+
+
+def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
+    """The columns of the headline metrics at a stage: privacy, utility, fidelity."""
+    wanted = [name for names in HEADLINES.values() for name in names]
+    columns = [column for column in results.columns.values() if column.stage == stage and column.metric in wanted]
+    return sorted(columns, key=lambda column: wanted.index(column.metric))
+
+
+def paradox(results: Results, one: str = "conditional", other: str = "uniform") -> Paradox:
+    """Compare two transition strategies; pairs are equal in everything else and in the seed."""
+    facets, columns = results.facet_table(), headlines(results)
+    if "transition" not in facets:
+        return Paradox([], {}, [])
+    method = facets["transition"].str.partition(" ")[0]
+    blocks = facets.drop(columns="transition").agg("\0".join, axis=1)
+    everywhere = np.ones(len(facets), dtype=bool)
+    found = _matched(results, columns, blocks, method == one, method == other, everywhere)
+    by = {
+        (facet, str(level)): _matched(results, columns, blocks, method == one, method == other, facets[facet] == level)
+        for facet in facets.drop(columns=["transition", "rest"], errors="ignore")
+        if facets[facet].nunique() > 1
+        for level in dict.fromkeys(facets[facet])
+    }
+    return Paradox(found, {at: rows for at, rows in by.items() if rows}, _beside(results, columns, method == one))
+
+
+def against_baseline(results: Results) -> list[Difference]:
+    """All pipelines minus their generators alone: eq. 5.3 of the thesis as a difference, which is sound near zero."""
+    return _beside(results, headlines(results), np.ones(len(results.configurations), dtype=bool))
+
+
+def stage_means(results: Results) -> list[StageMeans]:
+    """The headline metrics at every stage."""
+    found = []
+    for column in headlines(results):
+        matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
+        means = {stage: _averages([values])[0] for stage, values in matrices.items() if np.isfinite(values).any()}
+        pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
+        known = [pair for pair in pairs if set(pair) <= set(means)]
+        steps = _averages([matrices[a] - matrices[b] for a, b in known])
+        named = {f"{a} - {b}": step for (a, b), step in zip(known, steps, strict=True) if step.seeds}
+        found.append(StageMeans(column, means, named))
+    return found
+
+
+def _averages(matrices: Sequence[Array]) -> list[Estimate]:
+    """Means over the complete configurations of each; the wide intervals hold together."""
+    found = []
+    for values in matrices:
+        rows, seeds = complete(values)
+        n = int(rows.sum())
+        found += (
+            estimates(np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices))
+            if n
+            else [Estimate(float("nan"), seeds=0)]
+        )
+    return found
+
+
+def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Series) -> list[Difference]:
+    """Synthetic minus baseline over the chosen configurations."""
+    both = [column for column in columns if column.at("baseline") in results.columns]
+    found = []
+    for column in both:
+        ours, alone = results.matrix(column.name), results.matrix(column.at("baseline"))
+        rows, seeds = complete(np.where(np.asarray(chosen)[:, None], ours - alone, np.nan))
+        n = int(rows.sum())
+        if n:
+            at = np.ix_(rows, seeds)
+            estimate = estimates(np.full((1, n), 1 / n), ours[at] - alone[at], len(both))[0]
+            found.append(Difference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
+    return found
+
+
+def _matched(
+    results: Results,
+    columns: Sequence[Column],
+    blocks: pd.Series,
+    one: pd.Series,
+    other: pd.Series,
+    chosen: Array | pd.Series,
+) -> list[Difference]:
+    """One minus other, averaged over the blocks that hold both."""
+    found = []
+    for column in columns:
+        values = results.matrix(column.name)
+        eligible = np.asarray(chosen) & np.asarray(one | other)
+        rows, seeds = complete(np.where(eligible[:, None], values, np.nan))
+        sides = [_block_means(blocks, rows & np.asarray(side)) for side in (one, other)]
+        shared = sorted(sides[0].keys() & sides[1].keys())
+        if not shared:
+            continue
+        weights = [np.mean([side[block] for block in shared], axis=0) for side in sides]
+        whole = values[:, seeds].copy()
+        whole[~rows] = 0.0
+        estimate = estimates((weights[0] - weights[1])[None], whole, len(columns))[0]
+        means = [float((side @ whole).mean()) for side in weights]
+        found.append(Difference(column, means[0], means[1], estimate, len(shared)))
+    return found
+
+
+def _block_means(blocks: pd.Series, rows: Array) -> Mapping[str, Array]:
+    """Per block the weights that average its chosen configurations."""
+    members = {block: np.asarray(blocks == block) & rows for block in dict.fromkeys(blocks[rows])}
+    return {block: member / member.sum() for block, member in members.items()}

@@ -1,0 +1,200 @@
+"""What every factor does by itself, and what two of them do together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from hybrid.answers.contrasts import Estimate, complete, estimates
+from hybrid.arrays import Array
+
+
+@dataclass(frozen=True)
+class LevelEffect:
+    """One level of a factor.
+
+    Parameters
+    ----------
+    level : str
+    runs : int
+        Runs behind it.
+    mean : Estimate or None
+        The metric at this level, the other factors as often at each of their levels as in the plan; None where the
+        plan does not tell this factor from others.
+    effect : Estimate or None
+        That mean minus the mean of all levels.
+    """
+
+    level: str
+    runs: int
+    mean: Estimate | None
+    effect: Estimate | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A pair of levels: what they do together beyond what each does by itself."""
+
+    levels: tuple[str, str]
+    effect: Estimate
+
+
+@dataclass(frozen=True)
+class MetricEffects:
+    """The effects of all factors on one metric.
+
+    Parameters
+    ----------
+    column : str
+        The metric's column in the results.
+    configurations, seeds : int
+        What the numbers are made from: runs with a value for every seed.
+    main : dict
+        Per factor its levels.
+    interactions : dict
+        Per pair of factors the cells that the plan tells apart; empty where it tells none.
+    """
+
+    column: str
+    configurations: int
+    seeds: int
+    main: dict[str, list[LevelEffect]]
+    interactions: dict[tuple[str, str], list[Cell]]
+
+
+class EffectModel:
+    """The least-squares model of a plan, as weights over its configurations.
+
+    Additive in the factors; an interaction is added to it for the pair that is asked about. Coded so that the effects
+    of a factor's levels add up to zero (Yates 1934): each level counts the same, however often it was run. In a full
+    factorial plan the weights are those of plain averages; in another the effects of the other factors are taken out.
+
+    Parameters
+    ----------
+    levels : pandas.DataFrame, shape (n_configurations, n_factors)
+        Text. Factors with one level are left out.
+    """
+
+    def __init__(self, levels: pd.DataFrame) -> None:
+        self.levels = levels[[name for name in levels if levels[name].nunique() > 1]]
+        self._coded = {name: _sum_coded(self.levels[name]) for name in self.levels}
+        self._mean = np.ones((len(levels), 1))
+        self._main = np.hstack([self._mean, *(code for code, _ in self._coded.values())])
+        self._solved = np.linalg.pinv(self._main)
+
+    def names(self, factor: str) -> list[str]:
+        """The levels of a factor in the order of the plan."""
+        return self._coded[factor][1]
+
+    def main(self, factor: str) -> tuple[Array, Array, Array]:
+        """Weights of a factor's level means and effects, shape (n_levels, n_configurations) each, and what is known.
+
+        Returns
+        -------
+        (means, effects, known)
+            ``known``, shape (n_levels,), bool: whether the plan tells the level from the other factors' effects.
+        """
+        at = 1 + sum(code.shape[1] for name, (code, _) in self._coded.items() if name in self._before(factor))
+        width = len(self.names(factor)) - 1
+        asked = np.zeros((width + 1, self._main.shape[1]))
+        asked[:, at : at + width] = _zero_sum(width + 1)
+        effects, estimable = _weights(asked, self._main, self._solved)
+        asked += np.where(asked.any(axis=0), 0.0, self._main.mean(axis=0))
+        means, also = _weights(asked, self._main, self._solved)
+        return means, effects, estimable & also
+
+    def interaction(self, first: str, second: str) -> tuple[list[tuple[str, str]], Array]:
+        """The pairs of levels that the plan tells apart, and the weights of their joint effects."""
+        one, other = self._coded[first], self._coded[second]
+        products = (one[0][:, :, None] * other[0][:, None, :]).reshape(len(self.levels), -1)
+        design = np.hstack([self._main, products])
+        cells = np.kron(_zero_sum(len(one[1])), _zero_sum(len(other[1])))
+        asked = np.hstack([np.zeros((len(cells), self._main.shape[1])), cells])
+        weights, estimable = _weights(asked, design, np.linalg.pinv(design))
+        names = [(a, b) for a in one[1] for b in other[1]]
+        return [name for name, known in zip(names, estimable, strict=True) if known], weights[estimable]
+
+    def _before(self, factor: str) -> list[str]:
+        names = list(self._coded)
+        return names[: names.index(factor)]
+
+
+def metric_effects(column: str, levels: pd.DataFrame, values: Array, models: dict[bytes, EffectModel]) -> MetricEffects:
+    """Main effects and two-way interactions on one metric.
+
+    Parameters
+    ----------
+    column : str
+        The metric's column.
+    levels : pandas.DataFrame, shape (n_configurations, n_factors)
+        Text.
+    values : numpy.ndarray, shape (n_configurations, n_seeds)
+        NaN where a run has no value.
+    models : dict
+        Models by the configurations they are made for; filled here, for metrics with the same gaps.
+    """
+    rows, seeds = complete(values)
+    whole = values[np.ix_(rows, seeds)]
+    if not rows.any():
+        return MetricEffects(column, 0, 0, {}, {})
+    key = rows.tobytes()
+    model = models.setdefault(key, EffectModel(levels[rows]))
+    factors = list(model.levels)
+    asked = {factor: model.main(factor) for factor in factors}
+    family = sum(_free(len(estimable)) for _, _, estimable in asked.values())
+    main = {factor: _levels(model, factor, whole, asked[factor], family) for factor in factors}
+    pairs = {pair: model.interaction(*pair) for pair in combinations(factors, 2)}
+    family = sum(_free(len(names)) for names, _ in pairs.values())
+    cells = {
+        pair: [Cell(name, one) for name, one in zip(names, estimates(weights, whole, family), strict=True)]
+        for pair, (names, weights) in pairs.items()
+    }
+    return MetricEffects(column, int(rows.sum()), int(seeds.sum()), main, cells)
+
+
+def _free(n: int) -> int:
+    """How many of n numbers differ in more than their sign."""
+    return n if n > 2 else n // 2
+
+
+def _levels(
+    model: EffectModel, factor: str, values: Array, asked: tuple[Array, Array, Array], family: int
+) -> list[LevelEffect]:
+    means, effects, estimable = asked
+    column = model.levels[factor]
+    found = zip(estimates(means, values), estimates(effects, values, family), strict=True)
+    return [
+        LevelEffect(
+            name,
+            int((column == name).sum()) * values.shape[1],
+            mean if estimable[at] else None,
+            effect if estimable[at] else None,
+        )
+        for at, (name, (mean, effect)) in enumerate(zip(model.names(factor), found, strict=True))
+    ]
+
+
+def _sum_coded(column: pd.Series) -> tuple[Array, list[str]]:
+    codes, names = pd.factorize(column)
+    return _zero_sum(len(names))[codes], [str(name) for name in names]
+
+
+def _zero_sum(n: int) -> Array:
+    """Sum-to-zero codes of n levels, shape (n, n - 1): the last is minus the others."""
+    return np.vstack([np.eye(n - 1), -np.ones((1, n - 1))])
+
+
+def _weights(asked: Array, design: Array, solved: Array) -> tuple[Array, Array]:
+    """Least-squares weights of linear functions of a model's parameters, and which of them the design determines."""
+    weights = asked @ solved
+    return weights, np.isclose(weights @ design, asked, atol=1e-8).all(axis=1)
+
+
+def effects(columns: Sequence[str], levels: pd.DataFrame, matrices: dict[str, Array]) -> list[MetricEffects]:
+    """:func:`metric_effects` of several metrics."""
+    models: dict[bytes, EffectModel] = {}
+    return [metric_effects(column, levels, matrices[column], models) for column in columns]

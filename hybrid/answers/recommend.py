@@ -1,0 +1,156 @@
+"""Which configuration to take, and why: the safest of those that nothing shows to be less useful than the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.answers.contrasts import Estimate, estimates
+from hybrid.answers.pareto import pareto_front
+from hybrid.answers.results import STRONGEST, Column, Results
+from hybrid.arrays import Array
+from hybrid.evaluate.intervals import quantile
+
+PRIVACY = (STRONGEST, "identical_match", "singling_out", "dcr_share", "inference")
+UTILITY = ("tstr", "tstr_linear", "discriminator", "association_difference", "total_variation", "column_shapes")
+"""What decides: of each list the first that was measured."""
+SEVERITY = ("pass", "review", "block")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration in the choice, with its means over the seeds."""
+
+    configuration: str
+    privacy: Estimate
+    utility: Estimate
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to take.
+
+    Parameters
+    ----------
+    privacy, utility : Column
+        The metrics that decided; the utility is the mean over all targets.
+    chosen : Candidate or None
+        None where the gate blocks everything.
+    verdict : str
+        What the gate says of it, its worst over the seeds; empty where no gate was asked.
+    ended, admitted : int
+        Configurations that ended well with every seed, and those of them with this verdict.
+    most_useful, safest : Candidate
+        Of the admitted ones.
+    near : int
+        Admitted ones within one standard error of the most useful, itself included.
+    refused : Candidate or None
+        The most useful of those with a worse verdict, if it is more useful than the chosen one.
+    on_front : bool
+        Whether nothing admitted is both safer and more useful.
+    seeds : int
+    """
+
+    privacy: Column
+    utility: Column
+    chosen: Candidate | None
+    verdict: str
+    ended: int
+    admitted: int
+    most_useful: Candidate
+    safest: Candidate
+    near: int
+    refused: Candidate | None
+    on_front: bool
+    seeds: int
+
+
+def recommend(results: Results) -> Recommendation | None:
+    """Choose a configuration; None if nothing with a privacy and a utility metric ended well with every seed.
+
+    Of the configurations with the best verdict of the gate, those within one standard error of the most useful one (the
+    rule of Breiman et al. 1984, section 3.4.3, for trees); of these the one with the lowest privacy risk. The standard
+    error is that of the difference over the seeds; with one seed, that of the metric itself.
+    """
+    privacy, utility = (_first(results, names) for names in (PRIVACY, UTILITY))
+    if not privacy or not utility:
+        return None
+    risk = privacy[0].sign * -_mean(results, privacy)
+    useful = utility[0].sign * _mean(results, utility)
+    whole = np.isfinite(risk).all(axis=1) & np.isfinite(useful).all(axis=1)
+    if not whole.any():
+        return None
+    verdicts = _verdicts(results)
+    status = next((one for one in SEVERITY if (whole & (verdicts == one)).any()), "")
+    admitted = whole & (verdicts == status)
+    means = useful.mean(axis=1)
+    best = _best(means, admitted)
+    errors = _errors(results, utility, useful, best)
+    near = admitted & (means[best] - means <= errors)
+    chosen = _best(-risk.mean(axis=1), near)
+    front = pareto_front(-risk.mean(axis=1)[admitted], means[admitted])
+
+    def candidate(at: int) -> Candidate:
+        one = np.ones((1, 1))
+        return Candidate(
+            str(results.configurations.index[at]),
+            estimates(one, privacy[0].sign * -risk[at : at + 1])[0],
+            estimates(one, utility[0].sign * useful[at : at + 1])[0],
+        )
+
+    others = whole & ~admitted & (means > means[chosen])
+    return Recommendation(
+        privacy[0],
+        utility[0],
+        None if status == "block" else candidate(chosen),
+        status,
+        int(whole.sum()),
+        int(admitted.sum()),
+        candidate(best),
+        candidate(_best(-risk.mean(axis=1), admitted)),
+        int(near.sum()),
+        candidate(_best(means, others)) if others.any() else None,
+        bool(front[np.flatnonzero(np.flatnonzero(admitted) == chosen)[0]]),
+        risk.shape[1],
+    )
+
+
+def _first(results: Results, names: Sequence[str]) -> list[Column]:
+    """The columns, one per target or secret, of the first metric that was measured."""
+    for name in names:
+        found = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
+        if found:
+            return found
+    return []
+
+
+def _mean(results: Results, columns: Sequence[Column]) -> Array:
+    values: Array = np.mean([results.matrix(column.name) for column in columns], axis=0)
+    return values
+
+
+def _verdicts(results: Results) -> Array:
+    """The worst verdict of each configuration; empty text where the gate was not asked."""
+    worst: dict[str, int] = {}
+    given = results.ok.get("verdict")
+    for name, verdict in zip(results.ok["configuration"], [] if given is None else given, strict=given is not None):
+        severity = SEVERITY.index(verdict) if verdict in SEVERITY else -1
+        worst[name] = max(worst.get(name, -1), severity)
+    return np.array(["" if worst.get(n, -1) < 0 else SEVERITY[worst[n]] for n in results.configurations.index])
+
+
+def _errors(results: Results, columns: Sequence[Column], useful: Array, best: int) -> Array:
+    """Standard error of each configuration's distance from the best one, shape (n_configurations,)."""
+    seeds = useful.shape[1]
+    if seeds > 1:
+        spread: Array = (useful[best] - useful).std(axis=1, ddof=1) / np.sqrt(seeds)
+        return spread
+    halves = [results.matrix(c.name, "high") - results.matrix(c.name, "low") for c in columns]
+    own = np.nan_to_num(np.mean(halves, axis=0)[:, 0]) / (2 * quantile(0.95))
+    return np.where(np.arange(len(own)) == best, 0.0, np.hypot(own, own[best]))
+
+
+def _best(values: Array, among: Array) -> int:
+    return int(np.argmax(np.where(among, values, -np.inf)))

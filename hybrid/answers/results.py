@@ -1,0 +1,163 @@
+"""The results of a comparison as matrices: one per metric, configurations by seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from hybrid.arrays import Array
+from hybrid.evaluate import REGISTRY
+from hybrid.evaluate.measure import Direction, Family
+from hybrid.evaluate.metric import Metric
+
+STAGES = ("original", "anonymized", "synthetic", "baseline")
+"""The tables that are measured; baseline is the generator alone."""
+BESIDE = ("low", "high", "reference")
+"""What stands beside a metric's value, in columns of their own."""
+STRONGEST = "strongest_attack"
+"""The leakage of the attack that gets most, as a metric of its own."""
+ATTACKS = ("identical_match", "singling_out_univariate", "singling_out", "linkability", "inference", "dcr_share")
+"""Whose leakage counts for it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measured column of the results, ``<stage>.<metric>[.<column it is about>]``."""
+
+    name: str
+    stage: str
+    metric: str
+    about: str
+    family: Family
+    direction: Direction
+
+    @property
+    def sign(self) -> int:
+        """1 if higher is better, -1 if lower is."""
+        return 1 if self.direction == "higher" else -1
+
+    def at(self, stage: str) -> str:
+        """The column of the same metric at another stage."""
+        return f"{stage}{self.name[len(self.stage) :]}"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was run and what it scored.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per configuration and seed: ``configuration``, a column per factor, ``seed``, ``status`` ("ok" or
+        not), ``reason``, ``verdict``, and per measured column the value and, where it has them, the same name with
+        ``_low``, ``_high`` and ``_reference``.
+    factors : sequence of str
+        Columns that say what was varied.
+    facets : mapping of str to mapping
+        Per configuration what the thesis varied (k, sampling, transition, ...); empty where that is not known.
+    metrics : mapping of str to Metric
+        What is known about the metrics.
+    """
+
+    table: pd.DataFrame
+    factors: Sequence[str]
+    facets: Mapping[str, Mapping[str, str]]
+    metrics: Mapping[str, Metric]
+
+    @cached_property
+    def columns(self) -> dict[str, Column]:
+        """Measured columns by name, the strongest attack first at each stage."""
+        names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
+        beside = {f"{name}_{what}" for name in names for what in BESIDE}
+        found: dict[str, Column] = {}
+        for name in names:
+            stage, _, rest = name.partition(".")
+            metric, _, about = rest.partition(".")
+            if name in beside:
+                continue
+            if metric == STRONGEST:
+                found[name] = Column(name, stage, metric, about, "privacy", "lower")
+            elif metric in self.metrics:
+                known = self.metrics[metric]
+                found[name] = Column(name, stage, metric, about, known.family, known.direction)
+        return found
+
+    @cached_property
+    def ok(self) -> pd.DataFrame:
+        """Rows of runs that ended well."""
+        return self.table[self.table["status"] == "ok"]
+
+    @cached_property
+    def configurations(self) -> pd.DataFrame:
+        """Factor levels as text, shape (n_configurations, n_factors), by configuration in the order of the plan."""
+        first = self.table.drop_duplicates("configuration").set_index("configuration")
+        return first[list(self.factors)].map(level_text)
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """In the order of the plan."""
+        return list(dict.fromkeys(self.table["seed"]))
+
+    def matrix(self, column: str, what: str = "") -> Array:
+        """A column's values, shape (n_configurations, n_seeds); NaN where there is none.
+
+        ``what`` may be ``low``, ``high`` or ``reference``.
+        """
+        name = f"{column}_{what}" if what else column
+        values: Array = np.full((len(self.configurations), len(self.seeds)), np.nan)
+        if name in self.ok.columns:
+            values[self._places] = self.ok[name].to_numpy(float, na_value=np.nan)
+        return values
+
+    @cached_property
+    def _places(self) -> tuple[Array, Array]:
+        """Where each run that ended well stands in a matrix."""
+        rows = self.configurations.index.get_indexer(pd.Index(self.ok["configuration"]))
+        return rows, pd.Index(self.seeds).get_indexer(pd.Index(self.ok["seed"]))
+
+    def facet_table(self) -> pd.DataFrame:
+        """Facets as text, by configuration; without columns where they are not known."""
+        rows = {name: dict(self.facets.get(name, {})) for name in self.configurations.index}
+        return pd.DataFrame.from_dict(rows, orient="index").reindex(self.configurations.index).fillna("")
+
+
+def results(
+    table: pd.DataFrame,
+    factors: Sequence[str],
+    facets: Mapping[str, Mapping[str, str]] | None = None,
+    metrics: Mapping[str, Metric] = REGISTRY,
+) -> Results:
+    """Results with the strongest attack of every run added as a column per stage; parameters as :class:`Results`."""
+    leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
+    known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
+    return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics)
+
+
+def level_text(value: object) -> str:
+    """A level as it is shown; 5.0 (a column with gaps, read from CSV) is 5."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _strongest(table: pd.DataFrame, stage: str, metrics: Mapping[str, Metric]) -> pd.Series:
+    """Per run the largest leakage: 0 is what people outside the data score, 1 what an exact copy scores.
+
+    (value - clean) / (copy - clean), where clean is the score without any leak or, where that depends on the data,
+    what the control set scores. The largest of several noisy numbers is biased upwards, for every run alike.
+    """
+    leaks = []
+    for name in (name for name in table.columns if name.partition(".")[0] == stage):
+        metric = metrics.get(name.split(".")[1])
+        reference = f"{name}_reference"
+        if metric is None or metric.name not in ATTACKS or metric.copy is None:
+            continue
+        if metric.no_leak is None and reference not in table.columns:
+            continue
+        clean = table[reference] if metric.no_leak is None else metric.no_leak
+        leaks.append((table[name] - clean) / (metric.copy - clean))
+    return pd.concat(leaks, axis=1).max(axis=1) if leaks else pd.Series(np.nan, index=table.index)

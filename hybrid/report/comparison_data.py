@@ -1,0 +1,239 @@
+"""The answers of a comparison as JSON types: for ``comparison.json``, and for the script of ``comparison.html``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.answers import Answers, Results
+from hybrid.answers.contrasts import CONFIDENCE, Estimate
+from hybrid.answers.differences import Difference, headlines
+from hybrid.answers.effects import MetricEffects
+from hybrid.answers.recommend import Candidate, Recommendation
+from hybrid.answers.results import STRONGEST, Column
+from hybrid.report.inputs import MetricText, title_of
+from hybrid.report.metrics import BETTER
+
+DIGITS = 6
+"""Significant digits of every number."""
+STRONGEST_TEXT = MetricText(
+    "Strongest attack",
+    "Leakage of the attack that gets most, of copies, singling out, linkability, inference and distances: 0 is what "
+    "people outside the data score, 1 what an exact copy scores. The largest of several noisy numbers is somewhat "
+    "above 0 even where nothing leaks.",
+    "value without any leak",
+    "privacy",
+    "lower",
+)
+
+
+def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+    """Everything but the runs themselves, which are in ``comparison.csv``.
+
+    Estimates are objects with ``value``, ``low`` and ``high`` (95 % over the seeds), ``wide_low`` and ``wide_high``
+    (together with all of their family) and ``seeds``; what is not known is left out.
+    """
+    results = answers.results
+    return {
+        "name": title,
+        "confidence": CONFIDENCE,
+        "seeds": len(results.seeds),
+        "factors": list(results.factors),
+        "configurations": _configurations(results),
+        "metrics": [_metric(column, texts) for column in results.columns.values()],
+        "headlines": [column.name for column in headlines(results)],
+        "effects": [_effects(each, interactions=True) for each in answers.effects],
+        "facets": [_effects(each, interactions=False) for each in answers.facets],
+        "stages": [
+            {
+                "column": each.column.name,
+                "means": {stage: _estimate(mean) for stage, mean in each.means.items()},
+                "steps": {name: _estimate(step) for name, step in each.steps.items()},
+            }
+            for each in answers.stages
+        ],
+        "paradox": {
+            "differences": [_difference(each) for each in answers.paradox.differences],
+            "by": [
+                {"facet": facet, "level": level, "differences": [_difference(each) for each in rows]}
+                for (facet, level), rows in answers.paradox.by.items()
+            ],
+            "alone": [_difference(each) for each in answers.paradox.alone],
+        },
+        "against_baseline": [_difference(each) for each in answers.against_baseline],
+        "overall": [
+            {
+                "configuration": each.configuration,
+                "rank": _estimate(each.rank),
+                "privacy": rounded(each.privacy),
+                "usefulness": rounded(each.usefulness),
+                "behind": _estimate(each.behind),
+            }
+            for each in answers.overall
+        ],
+        "per_metric": [
+            {
+                "column": each.column.name,
+                "configuration": each.configuration,
+                "value": _estimate(each.value),
+                "wins": each.wins,
+                "near": each.near,
+                "gain": None if each.gain is None else _estimate(each.gain),
+            }
+            for each in answers.per_metric
+        ],
+        "recommendation": _recommendation(answers.recommendation),
+    }
+
+
+def runs_json(results: Results) -> dict[str, Any]:
+    """The runs, a column each, for the script: many equal values are numbered.
+
+    A column is a list of values, or ``{"values": [...], "codes": [...]}`` where that is shorter.
+    """
+    table = results.table
+    texts = ["configuration", *results.factors, "seed", "status", "verdict", "reason"]
+    shown = {name: table[name].map(_text).tolist() for name in texts if name in table.columns}
+    numbers = [name for column in results.columns.values() for name in _with_interval(column, table)]
+    shown |= {name: [rounded(value) for value in table[name].to_numpy(float, na_value=np.nan)] for name in numbers}
+    return {name: _coded(values) for name, values in shown.items()}
+
+
+def rounded(value: float) -> float | None:
+    """A number with six significant digits, or None."""
+    return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+
+
+def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
+    """How a column's metric is explained."""
+    if column.metric == STRONGEST:
+        return STRONGEST_TEXT
+    return texts.get(column.metric, MetricText(title_of(column.metric), "", family=column.family))
+
+
+def name_of(column: Column, texts: Mapping[str, MetricText]) -> str:
+    """A column's title: its metric's, and what it is about."""
+    return text_of(column, texts).title + (f", {column.about}" if column.about else "")
+
+
+def _with_interval(column: Column, table: pd.DataFrame) -> list[str]:
+    ends = [f"{column.name}_{end}" for end in ("low", "high")] if column.stage == "synthetic" else []
+    return [name for name in (column.name, *ends) if name in table.columns]
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _coded(values: Sequence[Any]) -> Any:
+    distinct = list(dict.fromkeys(values))
+    if 3 * len(distinct) > len(values):
+        return values
+    codes = {value: at for at, value in enumerate(distinct)}
+    return {"values": distinct, "codes": [codes[value] for value in values]}
+
+
+def _configurations(results: Results) -> list[dict[str, Any]]:
+    runs = results.table.groupby("configuration", sort=False)["status"]
+    ended = runs.agg(lambda status: int((status == "ok").sum())).to_dict()
+    return [
+        {
+            "name": str(name),
+            "factors": {str(factor): level for factor, level in row.items()},
+            "facets": {key: value for key, value in results.facets.get(str(name), {}).items() if key != "rest"},
+            "ended": ended[name],
+        }
+        for name, row in results.configurations.iterrows()
+    ]
+
+
+def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+    text = text_of(column, texts)
+    return {
+        "column": column.name,
+        "stage": column.stage,
+        "name": column.metric,
+        "about": column.about,
+        "title": name_of(column, texts),
+        "family": column.family,
+        "direction": column.direction,
+        "better": BETTER[column.family, column.direction],
+        "sentence": text.sentence,
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "wide_low", "wide_high")}
+    known = {name: rounded(value) for name, value in numbers.items() if value is not None}
+    return known | {"seeds": estimate.seeds}
+
+
+def _difference(difference: Difference) -> dict[str, Any]:
+    return {
+        "column": difference.column.name,
+        "one": rounded(difference.one),
+        "other": rounded(difference.other),
+        "difference": _estimate(difference.estimate),
+        "pairs": difference.pairs,
+        "judgement": difference.judgement,
+    }
+
+
+def _effects(effects: MetricEffects, interactions: bool) -> dict[str, Any]:
+    main = {
+        factor: [
+            {
+                "level": level.level,
+                "runs": level.runs,
+                "mean": level.mean and _estimate(level.mean),
+                "effect": level.effect and _estimate(level.effect),
+            }
+            for level in levels
+        ]
+        for factor, levels in effects.main.items()
+        if factor != "rest"
+    }
+    found = {
+        "column": effects.column,
+        "configurations": effects.configurations,
+        "seeds": effects.seeds,
+        "main": main,
+    }
+    if not interactions:
+        return found
+    pairs = [
+        {"factors": pair, "cells": [{"levels": cell.levels, **_estimate(cell.effect)} for cell in cells]}
+        for pair, cells in effects.interactions.items()
+    ]
+    return found | {"interactions": pairs}
+
+
+def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "privacy": found.privacy.name,
+        "utility": found.utility.name,
+        "chosen": found.chosen and _candidate(found.chosen),
+        "verdict": found.verdict,
+        "ended": found.ended,
+        "admitted": found.admitted,
+        "most_useful": _candidate(found.most_useful),
+        "safest": _candidate(found.safest),
+        "near": found.near,
+        "refused": found.refused and _candidate(found.refused),
+        "on_front": found.on_front,
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "configuration": candidate.configuration,
+        "privacy": _estimate(candidate.privacy),
+        "utility": _estimate(candidate.utility),
+    }

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hybrid.answers.contrasts import complete, estimates
+
+
+def test_interval_by_hand() -> None:
+    """Seeds answer 1, 2 and 6: mean 3, standard error sqrt(7/3), t of two degrees of freedom 4.302653."""
+    values = np.array([[3.0, 5.0, 10.0], [2.0, 3.0, 4.0]])
+    (one,) = estimates(np.array([[1.0, -1.0]]), values)
+    assert one.value == pytest.approx(3.0)
+    half = 4.302653 * np.sqrt(7 / 3)
+    assert (one.low, one.high) == (pytest.approx(3 - half), pytest.approx(3 + half))
+    assert (one.wide_low, one.wide_high) == (pytest.approx(3 - half), pytest.approx(3 + half))
+
+
+def test_wide_interval_by_hand() -> None:
+    """Two numbers together: each at p = 0.95 ** (1/2), where t of one degree of freedom is tan(pi p / 2)."""
+    values = np.array([[0.0, 2.0], [0.0, 4.0]])
+    one, other = estimates(np.eye(2), values, family=2)
+    factor = np.tan(np.pi * 0.95**0.5 / 2)
+    assert one.wide_high == pytest.approx(1 + factor)
+    assert other.wide_high == pytest.approx(2 + 2 * factor)
+
+
+def test_one_seed_has_no_interval() -> None:
+    (one,) = estimates(np.array([[1.0]]), np.array([[0.5]]))
+    assert (one.value, one.low, one.wide_high, one.seeds) == (0.5, None, None, 1)
+    assert not one.found and not one.differs
+
+
+def test_no_spread_is_no_certainty() -> None:
+    """Two seeds with the same count of copies may differ with the third."""
+    (one,) = estimates(np.array([[1.0, -1.0]]), np.array([[0.1 + 0.2, 0.1 + 0.2], [0.1, 0.1]]))
+    assert one.low is None and not one.found and one.seeds == 2
+
+
+def test_rounding_is_no_difference() -> None:
+    values = np.array([[0.1 + 0.2, 0.6], [0.3, 0.6]])
+    (one,) = estimates(np.array([[1.0, -1.0]]), values)
+    assert one.value == 0.0 and not one.found
+
+
+def test_gaps_keep_as_many_runs_as_possible() -> None:
+    gap = np.nan
+    rows, seeds = complete(np.array([[1.0, 1.0, gap], [1.0, 1.0, gap], [1.0, 1.0, 1.0]]))
+    assert rows.tolist() == [True, True, True] and seeds.tolist() == [True, True, False]
+    rows, seeds = complete(np.array([[1.0, gap], [1.0, gap], [1.0, gap], [1.0, 1.0]]))
+    assert rows.tolist() == [False, False, False, True] and seeds.tolist() == [True, True]
+    rows, seeds = complete(np.array([[1.0, gap], [gap, gap]]))
+    assert rows.tolist() == [True, False] and seeds.tolist() == [True, False]
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 5))))
+def test_what_is_kept_is_complete(known: np.ndarray) -> None:
+    rows, seeds = complete(np.where(known, 1.0, np.nan))
+    assert known[np.ix_(rows, seeds)].all()
+    assert rows.any() == known.any()
+    if (known.sum(axis=1) > 1).any():
+        assert seeds.sum() > 1
