@@ -85,6 +85,7 @@ class EffectModel:
         self._mean = np.ones((len(levels), 1))
         self._main = np.hstack([self._mean, *(code for code, _ in self._coded.values())])
         self._solved = np.linalg.pinv(self._main)
+        self._pairs: dict[tuple[str, str], tuple[list[tuple[str, str]], Array]] = {}
 
     def names(self, factor: str) -> list[str]:
         """The levels of a factor in the order of the plan."""
@@ -109,6 +110,11 @@ class EffectModel:
 
     def interaction(self, first: str, second: str) -> tuple[list[tuple[str, str]], Array]:
         """The pairs of levels that the plan tells apart, and the weights of their joint effects."""
+        if (first, second) not in self._pairs:
+            self._pairs[first, second] = self._solve_pair(first, second)
+        return self._pairs[first, second]
+
+    def _solve_pair(self, first: str, second: str) -> tuple[list[tuple[str, str]], Array]:
         one, other = self._coded[first], self._coded[second]
         products = (one[0][:, :, None] * other[0][:, None, :]).reshape(len(self.levels), -1)
         design = np.hstack([self._main, products])
