@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 
 from hybrid import sampling, transition
-from hybrid.accounting import Explanation, explain_generator, explain_run, together
+from hybrid.accounting import Explanation, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
@@ -30,6 +30,7 @@ from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.manifest import LIBRARIES, Recorder
 from hybrid.progress import Progress, silent
+from hybrid.promises import promises
 from hybrid.randomness import fresh_seed, stream
 from hybrid.release.gate import judge
 from hybrid.release.history import Membership, membership
@@ -273,31 +274,8 @@ class Walk:
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
-        """What every mechanism of this configuration promises: sampling before k-anonymity, a private generator."""
-        return tuple(one for one in (self._sampling_explained(), self._generator_explained()) if one is not None)
-
-    def _sampling_explained(self) -> Explanation | None:
-        if self.config.anonymize is None or self.config.transition is None:
-            return None
-        options = self.config.transition
-        reads = transition.REGISTRY[options.method].reads_originals(options)
-        schema = self.table.schema.without_identifiers()
-        return explain_run(self.config.anonymize, self.config.sample, schema, reads_originals=reads)
-
-    def _generator_explained(self) -> Explanation | None:
-        """What a generator with a privacy budget promises; None for all others."""
-        if self.config.synthesize.is_off:
-            return None
-        options = self.config.synthesize.resolve()
-        epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
-        if epsilon is None or delta is None:
-            return None
-        looked_at = self.config.anonymize is not None or self.config.sample.method == "stratified"
-        names = self.table.schema.without_identifiers().names
-        post = self.config.transition is not None and self.config.transition.order == "post"
-        found = [name for name in names if post or name not in self.domains]
-        name = self.config.synthesize.generator
-        return explain_generator(name, epsilon, delta, looked_at_before=looked_at, from_records=found)
+        """What every mechanism of this configuration promises."""
+        return promises(self.config, self.table.schema.without_identifiers(), self.domains)
 
     @cached_property
     def give_away(self) -> GiveAway | None:

@@ -1,0 +1,53 @@
+"""What every mechanism of a configuration promises: sampling before k-anonymity, a generator with a privacy budget."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from hybrid import transition
+from hybrid.accounting import Explanation, explain_generator, explain_run
+from hybrid.config import RunConfig
+from hybrid.table import Schema
+
+
+def promises(config: RunConfig, schema: Schema, listed: Container[str]) -> tuple[Explanation, ...]:
+    """What may be said of each mechanism that a configuration uses.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What is done.
+    schema : Schema
+        The columns, without identifiers.
+    listed : container of str
+        Columns whose values hierarchy files list, so that they are not taken from the records.
+
+    Returns
+    -------
+    tuple of Explanation
+        Empty where nothing is anonymized and the generator has no budget.
+    """
+    found = (_of_sampling(config, schema), _of_generator(config, schema, listed))
+    return tuple(explanation for explanation in found if explanation is not None)
+
+
+def _of_sampling(config: RunConfig, schema: Schema) -> Explanation | None:
+    if config.anonymize is None or config.transition is None:
+        return None
+    reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
+    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads)
+
+
+def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:
+    if config.synthesize.is_off:
+        return None
+    options = config.synthesize.resolve()
+    epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
+    if epsilon is None or delta is None:
+        return None
+    looked_at = config.anonymize is not None or config.sample.method == "stratified"
+    post = config.transition is not None and config.transition.order == "post"
+    found = [name for name in schema.names if post or name not in listed]
+    return explain_generator(
+        config.synthesize.generator, epsilon, delta, looked_at_before=looked_at, from_records=found
+    )
