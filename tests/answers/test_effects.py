@@ -142,8 +142,8 @@ def test_intervals_cover_at_their_rate_and_nothing_is_found_where_nothing_is(see
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
 def test_intervals_cover_at_their_rate_many_times(seeds: int) -> None:
-    intervals, covered, repeats, wrong = _rates(2000, seeds, with_effects=False)
-    assert covered / intervals == pytest.approx(0.95, abs=0.01)
+    intervals, covered, repeats, wrong = _rates(1000, seeds, with_effects=False)
+    assert covered / intervals == pytest.approx(0.95, abs=0.012)
     assert binomtest(wrong, repeats, 0.05, alternative="greater").pvalue > 0.001
 
 
@@ -152,6 +152,5 @@ def test_what_is_there_is_found() -> None:
     rng = np.random.default_rng(4)
     truth = 10 * _truth(PLAN)
     found = _effects(PLAN, truth[:, None] + noise(PLAN, 10, rng))
-    assert [row.level for row in found.main["k"] if row.effect is not None and row.effect.found] >= ["5"]
     assert {row.level for row in found.main["k"] if row.effect and row.effect.found} >= {"5", "50"}
     assert all(cell.effect.found for cell in found.interactions["transition", "order"] if cell.levels[0] == "uniform")
