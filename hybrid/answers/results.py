@@ -70,7 +70,7 @@ class Results:
 
     @cached_property
     def columns(self) -> dict[str, Column]:
-        """Measured columns by name, the strongest attack first at each stage."""
+        """Measured columns by name, the strongest attack first."""
         names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
         beside = {f"{name}_{what}" for name in names for what in BESIDE}
         found: dict[str, Column] = {}
@@ -84,7 +84,7 @@ class Results:
             elif metric in self.metrics:
                 known = self.metrics[metric]
                 found[name] = Column(name, stage, metric, about, known.family, known.direction)
-        return found
+        return dict(sorted(found.items(), key=lambda item: item[1].metric != STRONGEST))
 
     @cached_property
     def ok(self) -> pd.DataFrame:

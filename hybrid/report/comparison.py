@@ -194,9 +194,12 @@ def _level_with_first(answers: Answers) -> str:
     return f"{len(ranked):,} configurations ranked; the seeds do not tell {level:,} of them from the first."
 
 
-def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
-    return [
+def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The best by each headline metric, and by each other one."""
+    shown = {column.name for column in headlines(answers.results)}
+    rows = [
         {
+            "shown": each.column.name in shown,
             "title": name_of(each.column, texts),
             "better": _better(each.column),
             "name": each.configuration,
@@ -209,6 +212,7 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[
         }
         for each in answers.per_metric
     ]
+    return [row for row in rows if row["shown"]], [row for row in rows if not row["shown"]]
 
 
 def _failures(results: Results) -> list[dict[str, Any]]:

@@ -90,8 +90,8 @@ def _choice(found: Recommendation, texts: Mapping[str, MetricText]) -> str:
         alone = "" if found.near > 1 else "; no other one comes within one standard error of it"
         return f"Of these it is the most useful{safest}: {_told(found.chosen, found, texts)}{alone}."
     return (
-        f"The most useful of these is {_told(found.most_useful, found, texts)}. {found.near:,} are within one standard "
-        f"error of it, so that nothing shows them to be less useful; {_told(found.chosen, found, texts)} is the safest "
+        f"The most useful of these is {_told(found.most_useful, found, texts)}. {found.near:,}, itself included, are within one "
+        f"standard error of it, so that nothing shows them to be less useful; {_told(found.chosen, found, texts)} is the safest "
         "of those."
     )
 
