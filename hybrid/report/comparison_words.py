@@ -89,10 +89,10 @@ def _choice(found: Recommendation, texts: Mapping[str, MetricText]) -> str:
         safest = " and also the safest" if found.safest.configuration == found.chosen.configuration else ""
         alone = "" if found.near > 1 else "; no other one comes within one standard error of it"
         return f"Of these it is the most useful{safest}: {_told(found.chosen, found, texts)}{alone}."
+    best, chosen = (_told(candidate, found, texts) for candidate in (found.most_useful, found.chosen))
     return (
-        f"The most useful of these is {_told(found.most_useful, found, texts)}. {found.near:,}, itself included, are within one "
-        f"standard error of it, so that nothing shows them to be less useful; {_told(found.chosen, found, texts)} is the safest "
-        "of those."
+        f"The most useful of these is {best}. {found.near:,}, itself included, are within one standard error of it, so "
+        f"that nothing shows them to be less useful; {chosen} is the safest of those."
     )
 
 
