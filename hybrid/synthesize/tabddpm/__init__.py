@@ -16,7 +16,7 @@ from hybrid.options import Options
 from hybrid.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature, Model
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.tabddpm.options import CHUNK_CELLS, TabddpmOptions
 
 SECONDS_PER_WEIGHT = 7e-11
 """Of one step, per record of the batch and weight of the network: Adult, one core."""
@@ -64,7 +64,8 @@ class Tabddpm:
         training = steps * (0.004 + batch * (weights * SECONDS_PER_WEIGHT + inputs * SECONDS_PER_STATE))
         per_stride = weights * SECONDS_PER_WEIGHT / 2 + inputs * SECONDS_PER_STATE * 0.8
         sampling = n_rows * options.sampling_steps * per_stride
-        memory = 2**29 + 40 * weights + 4 * batch * inputs * 8 + 16 * n_rows * len(features)
+        drawn = min(n_rows * inputs, CHUNK_CELLS)
+        memory = 2**29 + 40 * weights + 32 * (batch * inputs + drawn) + 16 * n_rows * len(features)
         return Cost(training + sampling, memory, inputs, options.max_inputs)
 
     def learn(

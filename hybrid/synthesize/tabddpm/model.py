@@ -24,12 +24,10 @@ from hybrid.synthesize.base import Encoded
 from hybrid.synthesize.tabddpm.diffusion import Diffusion
 from hybrid.synthesize.tabddpm.draws import Draws
 from hybrid.synthesize.tabddpm.network import Denoiser
-from hybrid.synthesize.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.tabddpm.options import CHUNK_CELLS, TabddpmOptions
 from hybrid.synthesize.tabddpm.quantiles import Quantiles
 from hybrid.synthesize.tabddpm.train import train
 
-CHUNK_CELLS = 2**24
-"""Rows times states denoised at once: bounds the memory of sampling. Balanced draws balance within a chunk."""
 _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
 

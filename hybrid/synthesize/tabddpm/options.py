@@ -13,6 +13,9 @@ OF_BOTH_ENGINES = frozenset(
 )
 """Options that mean the same to both engines; the others are the native one's."""
 
+CHUNK_CELLS = 2**24
+"""Rows times states denoised at once: bounds the memory of sampling. Balanced draws balance within a chunk."""
+
 
 class TabddpmOptions(Options):
     """Options of ``tabddpm``."""
