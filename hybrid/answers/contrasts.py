@@ -58,7 +58,10 @@ class Estimate:
 
 
 def complete(values: Array) -> tuple[Array, Array]:
-    """The configurations and seeds that are compared: no value missing, and as many runs as one's own seeds allow.
+    """The configurations and seeds that are compared: no value missing, and as many configurations as possible.
+
+    A plan with holes is worse than one seed less. So seeds are given up first, down to half of them (but two), and
+    configurations only where that is not enough, those with the fewest seeds first.
 
     Parameters
     ----------
@@ -71,13 +74,14 @@ def complete(values: Array) -> tuple[Array, Array]:
         bool, shapes (n_configurations,) and (n_seeds,). Two seeds or more wherever a configuration has two.
     """
     known = np.isfinite(values)
-    patterns = np.unique(known[known.any(axis=1)], axis=0)
-    if not len(patterns):
-        return np.zeros(len(values), dtype=bool), np.zeros(values.shape[1], dtype=bool)
-    whole = (known[:, None, :] | ~patterns).all(axis=2)
-    sizes = patterns.sum(axis=1)
-    best = np.lexsort((whole.sum(axis=0) * sizes, sizes > 1))[-1]
-    return whole[:, best], patterns[best]
+    counts = known.sum(axis=1)
+    most = int(counts.max(initial=0))
+    needed = max(min(2, most), (most + 1) // 2)
+    rows = counts >= max(needed, 1)
+    while rows.any() and known[rows].all(axis=0).sum() < needed:
+        rows[np.argmin(np.where(rows, counts, most + 1))] = False
+    seeds: Array = known[rows].all(axis=0) & rows.any()
+    return rows, seeds
 
 
 def estimates(weights: Array, values: Array, family: int = 1, confidence: float = CONFIDENCE) -> list[Estimate]:

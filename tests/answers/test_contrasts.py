@@ -46,7 +46,7 @@ def test_rounding_is_no_difference() -> None:
     assert one.value == 0.0 and not one.found
 
 
-def test_gaps_keep_as_many_runs_as_possible() -> None:
+def test_gaps_cost_seeds_before_they_cost_configurations() -> None:
     gap = np.nan
     rows, seeds = complete(np.array([[1.0, 1.0, gap], [1.0, 1.0, gap], [1.0, 1.0, 1.0]]))
     assert rows.tolist() == [True, True, True] and seeds.tolist() == [True, True, False]
@@ -54,6 +54,17 @@ def test_gaps_keep_as_many_runs_as_possible() -> None:
     assert rows.tolist() == [False, False, False, True] and seeds.tolist() == [True, True]
     rows, seeds = complete(np.array([[1.0, gap], [gap, gap]]))
     assert rows.tolist() == [True, False] and seeds.tolist() == [True, False]
+    holes = np.ones((16, 5))
+    holes[14:, 4] = gap
+    rows, seeds = complete(holes)
+    assert rows.all() and seeds.tolist() == [True] * 4 + [False]
+
+
+def test_a_configuration_that_mostly_failed_does_not_cost_the_seeds_of_all() -> None:
+    values = np.ones((5, 10))
+    values[2, 2:] = np.nan
+    rows, seeds = complete(values)
+    assert rows.tolist() == [True, True, False, True, True] and seeds.all()
 
 
 @settings(max_examples=60, deadline=None)
