@@ -32,6 +32,7 @@ from hybrid.report.comparison_words import settings, with_interval
 
 BEGIN, END = "<!-- made by benchmarks/reproduction.py -->\n", "<!-- end -->\n"
 TEXTS = describe(REGISTRY.values())
+STAGES = ("original", "anonymized", "synthetic", "baseline")
 SHOWN = ("strongest_attack", "singling_out", "inference", "identical_match", "tstr", "discriminator", "total_variation")
 
 
@@ -158,15 +159,30 @@ def _share(answers: Answers, column: str) -> Estimate | None:
 
 
 def _at_stages(answers: Answers, metric: str) -> list[str]:
+    """The metric at every stage, then apart by transition."""
     rows = [
         [name_of(each.column, TEXTS), *(with_interval(mean) if mean else "–" for mean in map(each.means.get, STAGES))]
         for each in answers.stages
         if each.column.metric == metric
     ]
-    return _grid(["metric", *STAGES], rows)
+    levels = answers.results.facet_table()
+    ways = levels["transition"] + ", " + levels["order"]
+    apart = [
+        [_title(answers, column), name, with_interval(mean)]
+        for column in _columns(answers, ("anonymized", "synthetic"))
+        if answers.results.columns[column].metric == metric
+        for name in dict.fromkeys(ways)
+        if (mean := _mean(answers, column, (ways == name).to_numpy())) is not None
+    ]
+    return [*_grid(["metric", *STAGES], rows), "", *_grid(["metric (stage)", "transition", "mean (95 %)"], apart)]
 
 
-STAGES = ("original", "anonymized", "synthetic", "baseline")
+def _mean(answers: Answers, column: str, chosen: np.ndarray) -> Estimate | None:
+    """Mean over the chosen configurations."""
+    values = answers.results.matrix(column)
+    kept, seeds = complete(np.where(chosen[:, None], values, np.nan))
+    n = int(kept.sum())
+    return estimates(np.full((1, n), 1 / n), values[np.ix_(kept, seeds)])[0] if n else None
 
 
 def _of_inference(answers: Answers) -> list[str]:
@@ -174,21 +190,7 @@ def _of_inference(answers: Answers) -> list[str]:
 
 
 def _of_singling_out(answers: Answers) -> list[str]:
-    lines = _at_stages(answers, "singling_out")
-    levels = answers.results.facet_table()
-    rows = []
-    for column in _columns(answers, ("anonymized", "synthetic")):
-        if ".singling_out" not in column or "transition" not in levels:
-            continue
-        values = answers.results.matrix(column)
-        for name in dict.fromkeys(levels["transition"] + ", " + levels["order"]):
-            chosen = (levels["transition"] + ", " + levels["order"] == name).to_numpy()
-            kept, seeds = complete(np.where(chosen[:, None], values, np.nan))
-            n = int(kept.sum())
-            if n:
-                mean = estimates(np.full((1, n), 1 / n), values[np.ix_(kept, seeds)])[0]
-                rows.append([_title(answers, column), name, with_interval(mean)])
-    return [*lines, "", *_grid(["metric (stage)", "transition", "mean (95 %)"], rows)]
+    return _at_stages(answers, "singling_out")
 
 
 def _differences(found: Sequence[Difference], one: str, other: str) -> list[str]:
@@ -213,9 +215,9 @@ def _of_best(answers: Answers) -> list[str]:
             each.configuration,
             settings(answers, each.configuration),
             f"{each.rank.value:.1f}",
-            with_interval(each.behind),
+            with_interval(each.behind) if at else "–",
         ]
-        for each in answers.overall[:4]
+        for at, each in enumerate(answers.overall[:4])
     ]
     metrics = [
         [

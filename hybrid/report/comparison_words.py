@@ -15,7 +15,7 @@ from hybrid.report.metrics import number
 
 GATE = {
     "pass": "pass the gate with every seed",
-    "review": "are left to a person by the gate, and none passes",
+    "review": "are left to a person by the gate, and none passes with every seed",
     "block": "are blocked by the gate with a seed or more, and none is admitted",
     "": "ended well (no gate was asked)",
 }
@@ -30,8 +30,8 @@ def seeds_note(seeds: int) -> str:
         )
     few = " With so few, only what stands out far from the noise is found; more seeds narrow the intervals fast."
     return (
-        f"{seeds} seeds. Intervals are 95 % over the seeds (Student's t, {seeds - 1} degrees of freedom): they hold "
-        f"training and control split, sampling, transition and generator alike.{few if seeds < 5 else ''}"
+        f"{seeds} seeds. Intervals are 95 % over the seeds (Student's t, {seeds - 1} degrees of freedom): they "
+        f"include the luck of split, sampling, transition and generator.{few if seeds < 5 else ''}"
     )
 
 

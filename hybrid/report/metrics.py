@@ -145,6 +145,9 @@ def _details(measure: Measure) -> list[tuple[str, str]]:
         (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else number(value))
         for name, value in measure.details.items()
         if isinstance(value, int | float)
+    ] + [
+        (f"{role}: random sample", f"{found['records']:,} of {found['of']:,}")
+        for role, found in measure.details.get("sampled", {}).items()
     ]
 
 
