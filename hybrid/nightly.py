@@ -19,17 +19,17 @@ from typing import Any, Literal
 from hybrid.deliver import deliver
 from hybrid.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.locks import locked
 from hybrid.notify import Notice, Outcome, post
 from hybrid.pipeline import Walk
-from hybrid.release.folder import Release, latest_in
+from hybrid.release.folder import Release, releases_in
 from hybrid.release.identity import data_tag, record_secret, release_key, release_tag
 from hybrid.release.ledger import Ledger
+from hybrid.release.night import one_night
 from hybrid.release.publish import publish
 from hybrid.release.redact import public_config
 from hybrid.release.verify import verify
 from hybrid.run_folder import check_writable, keep_private_details, new_folder, write_candidate
-from hybrid.store import Store, make_private
+from hybrid.store import Store
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit"]
@@ -116,25 +116,23 @@ class Night:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """One night of a data set at a time; an error is written down and told before it goes on its way."""
-        make_private(self.places.work)
-        with locked(self.places.work / f".night-{self.name}.lock"):
+        """One night of a data set at a time; an error is written down and told before it goes on its way.
+
+        So is, before anything else, that the night before never came to its end: killed, down with the machine, or
+        stopped by hand.
+        """
+        with one_night(self.places.work, self.name) as mark:
+            if mark.cut_off is not None:
+                self._end(
+                    "interrupted", f"the night that began {mark.cut_off} was cut off; this one goes on from there"
+                )
             try:
                 yield
-            except GateRefused:
-                # Publishing has entered in the ledger whether it is refused or waits for an approval.
-                event = self.ledger.events(self.name, last=1)[-1]
-                outcome: Outcome = "waiting" if event.outcome == "waiting" else "refused"
-                self._tell(Notice(self.name, outcome, event.message))
-                raise
-            except HybridError as error:
-                keep_private_details(error, self.places.work)
-                self._end("stopped" if error.exit_code == 2 else "failed", _first(error))
-                raise
             except Exception as error:
-                # The text of a stray error may hold a record.
-                self._end("failed", type(error).__name__)
+                self._write_down(error)
+                mark.remove()
                 raise
+            mark.remove()
 
     def decide(self, accept_drift: bool = False) -> Decision:
         """Read the table, compare it with the one behind the latest release, and say what to do.
@@ -206,11 +204,14 @@ class Night:
         return {} if baseline is None else baseline.seconds
 
     def _latest(self) -> Release | None:
-        """The latest release, if it is of this data set and as it was published."""
-        found = latest_in(self.places.releases)
-        if found is None or found.certificate.get("name") != self.name or verify(found.path):
-            return None
-        return found
+        """The newest release of this data set, if it is as it was published.
+
+        The folder's ``latest`` may be of another data set. Newest is what the ledger, and not the clock, says.
+        """
+        order = {entry.release: at for at, entry in enumerate(self.ledger.entries(self.name))}
+        own = [found for found in releases_in(self.places.releases) if found.certificate.get("name") == self.name]
+        newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
+        return None if newest is None or verify(newest.path) else newest
 
     def _same_source_and_method(self, key: bytes, latest: Release) -> bool:
         manifest = {"data_fingerprint": self.walk.data_fingerprint, "config": self._config}
@@ -236,6 +237,18 @@ class Night:
         if datetime.now(UTC) - datetime.fromisoformat(latest.created) > timedelta(days=rule.days):
             return Decision("refit", f"the latest release is older than {rule.days:g} days; {words}", findings)
         return Decision("reuse", f"the data changed little; {words}", findings, latest.path.name)
+
+    def _write_down(self, error: Exception) -> None:
+        if isinstance(error, GateRefused):
+            # Publishing has entered in the ledger whether it is refused or waits for an approval.
+            event = self.ledger.events(self.name, last=1)[-1]
+            self._tell(Notice(self.name, "waiting" if event.outcome == "waiting" else "refused", event.message))
+        elif isinstance(error, HybridError):
+            keep_private_details(error, self.places.work)
+            self._end("stopped" if error.exit_code == 2 else "failed", _first(error))
+        else:
+            # The text of a stray error may hold a record.
+            self._end("failed", type(error).__name__)
 
     def _end(self, outcome: Outcome, message: str) -> None:
         self.ledger.note(self.name, outcome, message)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 logger = logging.getLogger(__name__)
-Outcome = Literal["released", "kept", "waiting", "refused", "stopped", "failed"]
+Outcome = Literal["released", "kept", "waiting", "refused", "stopped", "failed", "interrupted"]
 _SECONDS = 10
 
 

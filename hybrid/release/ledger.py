@@ -67,7 +67,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     outcome: str
-    """released, kept, refused, waiting, stopped or failed."""
+    """released, kept, refused, waiting, stopped, failed or interrupted."""
     message: str
     """No cell value."""
 

@@ -10,7 +10,10 @@ from pathlib import Path
 from hybrid.errors import Problem
 from hybrid.release.folder import Release, latest_in
 from hybrid.release.ledger import Entry, Event, Ledger
+from hybrid.release.night import cut_off_nights
 from hybrid.release.verify import verify
+
+_AFTER = "the next night goes on from what it had finished; to have that now: hybrid nightly CONFIG"
 
 
 @dataclass(frozen=True)
@@ -45,16 +48,19 @@ def releases_state(
     """
     ledger = Ledger(private_dir)
     latest = latest_in(releases_dir)
-    entries = tuple(ledger.entries(data_set))
+    known = ledger.entries()
+    entries = tuple(entry for entry in known if data_set in (None, entry.data_set))
     events = tuple(ledger.events(data_set))
-    problems = tuple(_problems(releases_dir, latest, entries, events, now, max_age_hours))
+    cut_off = cut_off_nights(private_dir, data_set)
+    nights = [Problem(f"{name}: the night that began {began} was cut off", _AFTER) for name, began in cut_off.items()]
+    problems = (*nights, *_problems(releases_dir, latest, known, events, now, max_age_hours))
     return State(None if latest is None else latest.path.name, entries, events, problems)
 
 
 def _problems(
     releases_dir: Path,
     latest: Release | None,
-    entries: tuple[Entry, ...],
+    entries: list[Entry],
     events: tuple[Event, ...],
     now: datetime,
     max_age_hours: float | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from hybrid.nightly import Decision, Night, Places
 from hybrid.notify import Notice
 from hybrid.pipeline import Walk
 from hybrid.release.ledger import Ledger
+from hybrid.release.state import releases_state
 from hybrid.release.verify import verify
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
@@ -189,6 +191,78 @@ def test_a_damaged_release_is_not_kept(clinic: Clinic) -> None:
     table.write_text("")
     assert clinic.night() == "released"
     assert clinic.latest != damaged
+
+
+def test_two_data_sets_in_one_folder_of_releases(clinic: Clinic, tmp_path: Path) -> None:
+    clinic.night()
+    first = clinic.latest
+    clinic.content["name"] = "ward"
+    assert clinic.night() == "released"
+    assert clinic.latest != first
+    for name in ("clinic", "ward"):
+        clinic.content["name"] = name
+        assert clinic.night() == "kept"
+        assert clinic.decision is not None and clinic.decision.action == "skip"
+
+
+def test_the_newest_release_is_the_last_one_whatever_the_clock_said(clinic: Clinic) -> None:
+    clinic.night()
+    clinic.frame = grown(clinic.frame, 0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hybrid.release.publish.datetime", Earlier)
+        assert clinic.night() == "released"
+    second = clinic.latest
+    assert clinic.night() == "kept"
+    assert clinic.notices[-1].release == second
+
+
+def test_a_night_that_was_cut_off_is_told(clinic: Clinic) -> None:
+    clinic.night()
+    first = clinic.latest
+    clinic.frame = grown(clinic.frame, 0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Walk, "check", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            clinic.night()
+    (problem,) = problems(clinic)
+    assert problem.startswith("clinic: the night that began 20") and problem.endswith("was cut off")
+    assert problems(clinic, "ward") == []
+    assert clinic.latest == first
+    assert clinic.night() == "released"
+    assert [notice.outcome for notice in clinic.notices] == ["released", "interrupted", "released"]
+    assert problems(clinic) == []
+
+
+def test_a_night_that_goes_on_or_failed_is_not_cut_off(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    clinic.night()
+    seen: list[list[str]] = []
+
+    def look_and_fail(_: Walk) -> None:
+        seen.append(problems(clinic))
+        raise DataError("the source is broken")
+
+    monkeypatch.setattr(Walk, "check", look_and_fail)
+    with pytest.raises(DataError):
+        clinic.night()
+    assert seen == [[]]
+    assert problems(clinic) == ["the last night: stopped: the source is broken"]
+
+
+def problems(clinic: Clinic, name: str = "clinic") -> list[str]:
+    state = releases_state(clinic.places.releases, clinic.places.work, name, datetime.now(UTC))
+    return [problem.message for problem in state.problems]
+
+
+def _interrupt(_: Walk) -> None:
+    raise KeyboardInterrupt
+
+
+class Earlier(datetime):
+    """A clock that was set back."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return datetime.now(tz) - timedelta(days=3)
 
 
 def test_delivery_to_a_folder_is_caught_up(clinic: Clinic, tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""One night of a data set at a time, and the mark by which one is found that never came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybrid.errors import OutputError
+from hybrid.locks import locked, locked_if_free
+from hybrid.store import make_private
+
+_PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
+
+
+@dataclass(frozen=True)
+class NightMark:
+    """An empty file that lies in the private zone from the beginning of a night until its end was told."""
+
+    path: Path
+    cut_off: str | None
+    """When an earlier night began that never came to its end: UTC, ISO 8601 to the minute."""
+
+    def remove(self) -> None:
+        """The night came to its end, good or bad, and that is written down."""
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
+    """Be the only night of a data set for the length of the block; wait for the one that goes on.
+
+    Raises
+    ------
+    OutputError
+        The private zone cannot be written to.
+    """
+    make_private(private_dir)
+    mark = private_dir / f"{_PREFIX}{data_set}{_MARK}"
+    with locked(mark.with_suffix(_LOCK)):
+        cut_off = _began(mark)
+        try:
+            mark.touch(mode=0o600)
+        except OSError as error:
+            raise OutputError(f"{mark}: writing failed ({error.strerror})", mend="check the disk") from None
+        yield NightMark(mark, cut_off)
+
+
+def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
+    """When the nights began that neither go on nor came to their end, by data set; of one data set if named."""
+    found = {}
+    for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
+        with locked_if_free(mark.with_suffix(_LOCK)) as free:
+            began = _began(mark) if free else None
+        name = mark.name.removeprefix(_PREFIX).removesuffix(_MARK)
+        if began is not None and data_set in (None, name):
+            found[name] = began
+    return found
+
+
+def _began(mark: Path) -> str | None:
+    try:
+        seconds = mark.stat().st_mtime
+    except FileNotFoundError:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
