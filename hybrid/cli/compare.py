@@ -46,6 +46,7 @@ def compare(
     """Run a plan of configurations side by side. Interrupted, the same command goes on where it was."""
     from hybrid.compare import compare as run_plan
     from hybrid.compare import forecast, load_plan, write_comparison
+    from hybrid.compare.written import RECOMMENDED
     from hybrid.run_folder import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
@@ -63,7 +64,9 @@ def compare(
     write_comparison(plan, config.parent, table, folder)
     failed = int((table["status"] == "failed").sum())
     console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
-    console.out.print(f"\ntable   {folder / 'comparison.csv'}\nreport  {folder / 'comparison.html'}")
+    console.out.print(f"\ntable        {folder / 'comparison.csv'}\nreport       {folder / 'comparison.html'}")
+    if (folder / RECOMMENDED).exists():
+        console.out.print(f"recommended  {folder / RECOMMENDED}")
 
 
 def _print_forecast(expected: Forecast, jobs: int) -> None:
