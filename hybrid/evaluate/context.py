@@ -37,6 +37,12 @@ class Part(NamedTuple):
     rows: Array
 
 
+def own_places(asked: Part, part: Part) -> Array:
+    """Where the records asked about stand in the part they are from, shape (n_asked,), int64."""
+    places: Array = np.searchsorted(part.rows, asked.rows)
+    return places
+
+
 class Context:
     """The tables of one stage and what is derived from them.
 
@@ -83,6 +89,8 @@ class Context:
         self.fit_and_sample = fit_and_sample
         self.progress = progress
         self._own: dict[Hashable, Any] = {}
+        self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
+        """How many records of a part were asked about since this was last cleared, and of how many."""
 
     @property
     def schema(self) -> Schema:
@@ -182,24 +190,52 @@ class Context:
         shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
         return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
 
+    def asked(self, part: Part) -> Part:
+        """The records of a part that searches ask about: all, or a random sample of ``options.max_records``.
+
+        A sample does not depend on the order of the rows and is the same for every search, so that scores of one
+        record can be compared. What is searched is never cut: a value from a sample is an unbiased estimate.
+        """
+        of, limit = len(part.rows), self.options.max_records or len(part.rows)
+        self.asked_about[part.role, part.key] = min(of, limit), of
+        if of <= limit:
+            return part
+
+        def draw() -> Part:
+            order = self.encoded(part.role).order
+            rows = order[np.isin(order, part.rows)]
+            rng = self.random(f"asked {part.role} {part.key}")
+            return Part(part.role, ("asked", part.key), np.sort(rng.permutation(rows)[:limit]))
+
+        return self.once(("asked", part.role, part.key), draw)
+
+    def sampled(self) -> dict[str, dict[str, int]]:
+        """For every table that was not asked about as a whole: records asked about, and of how many."""
+        counts: dict[str, dict[str, int]] = {}
+        for (role, _), (asked, of) in self.asked_about.items():
+            found = counts.setdefault(role, {"records": 0, "of": 0})
+            found["records"], found["of"] = found["records"] + asked, found["of"] + of
+        return {role: found for role, found in counts.items() if found["records"] < found["of"]}
+
     def distances(self, queries: Part, references: Part) -> Array:
-        """E1 distances to the :data:`NEIGHBOURS` nearest references, shape (n, 5), ascending.
+        """E1 distances of the queries :meth:`asked` to their 5 nearest references, shape (n_asked, 5), ascending.
 
         A record is not its own neighbour when both parts are the same; inf where there are fewer references.
         """
         return self._search(queries, references)[0]
 
     def neighbours(self, queries: Part, references: Part) -> Array:
-        """Positions (in the part) of the references at :meth:`distances`, shape (n, 5), int64; -1 for none."""
+        """Positions (in the part) of the references at :meth:`distances`, shape (n_asked, 5), int64; -1 for none."""
         return self._search(queries, references)[1]
 
     def _search(self, queries: Part, references: Part) -> tuple[Array, Array]:
+        asked = self.asked(queries)
         key = ("distances", queries.role, queries.key, references.role, references.key)
         remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
-        same = key[1:3] == key[3:5]
+        own = own_places(asked, queries) if key[1:3] == key[3:5] else None
 
         def search() -> tuple[Array, Array]:
-            return nearest(self.space, self.place(queries), self.place(references), NEIGHBOURS, same)
+            return nearest(self.space, self.place(asked), self.place(references), NEIGHBOURS, own)
 
         return remember(key, search)
 

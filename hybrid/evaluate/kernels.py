@@ -101,9 +101,9 @@ def slack(bound: float, columns: int, scale: float) -> float:
 
 @compiled
 def nearest(
-    q: Any, r: Any, squared: bool, same: bool, scale: float, start: int, stop: int, best: Array, index: Array
+    q: Any, r: Any, squared: bool, own: Array, scale: float, start: int, stop: int, best: Array, index: Array
 ) -> None:
-    """The k nearest references of queries start..stop-1 into ``best`` and ``index``, shape (n, k), ascending."""
+    """The k nearest references of queries start..stop-1 into ``best``, ``index``, shape (n, k); not ``own[i]``."""
     k = best.shape[1]
     columns = q.numbers.shape[0] + q.codes.shape[0]
     n = r.codes.shape[1]
@@ -118,7 +118,7 @@ def nearest(
             if within(rough, np.float32(limit)) == 0:
                 continue
             for b in range(last - first):
-                if rough[b] > limit or (same and first + b == i):
+                if rough[b] > limit or first + b == own[i]:
                     continue
                 d = distance(q, i, r, first + b, squared, -1)
                 if d < worst:

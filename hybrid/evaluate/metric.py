@@ -105,9 +105,12 @@ class Metric:
     def _attempt(self, context: Context, column: str | None) -> Outcome:
         try:
             with one_thread(len(context.train) + len(context.table)):
+                context.asked_about.clear()
                 outcome = self.compute(context) if self.per is None else self.compute(context, column)
-            if isinstance(outcome, Measure) and context.encoding.excluded:
-                return replace(outcome, details=outcome.details | {"excluded_columns": context.encoding.excluded})
+            notes = {"excluded_columns": context.encoding.excluded, "sampled": context.sampled()}
+            said = {name: note for name, note in notes.items() if note}
+            if isinstance(outcome, Measure) and said:
+                return replace(outcome, details=outcome.details | said)
             return outcome
         except HybridError as error:
             return NotComputable(f"failed: {error.problems[0].message}", "failed")

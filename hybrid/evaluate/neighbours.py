@@ -100,7 +100,9 @@ def magnitude(*tables: Columns) -> float:
     return float(max([1.0, *(np.abs(table.numbers).max(initial=0.0) for table in tables)]))
 
 
-def nearest(space: Space, queries: Columns, references: Columns, k: int = 1, same: bool = False) -> tuple[Array, Array]:
+def nearest(
+    space: Space, queries: Columns, references: Columns, k: int = 1, own: Array | None = None
+) -> tuple[Array, Array]:
     """The k nearest references of every query.
 
     Parameters
@@ -108,9 +110,9 @@ def nearest(space: Space, queries: Columns, references: Columns, k: int = 1, sam
     space : Space
         In which both were placed.
     k : int
-        Fewer than the references (than the others, with ``same``); the rest is inf and -1.
-    same : bool
-        Queries and references are the same records; a record is not its own neighbour.
+        Fewer than the references (than the others, with ``own``); the rest is inf and -1.
+    own : numpy.ndarray, shape (n,), int64, optional
+        Which reference is the query itself, -1 for none: a record is not its own neighbour.
 
     Returns
     -------
@@ -124,10 +126,11 @@ def nearest(space: Space, queries: Columns, references: Columns, k: int = 1, sam
     n = queries.codes.shape[1]
     best = np.full((n, k), np.inf)
     index = np.full((n, k), -1, dtype=np.int64)
+    itself = np.full(n, -1, dtype=np.int64) if own is None else own
     scale = magnitude(queries, references)
 
     def search(start: int, stop: int) -> None:
-        kernels.nearest(queries, references, space.squared, same, scale, start, stop, best, index)
+        kernels.nearest(queries, references, space.squared, itself, scale, start, stop, best, index)
 
     in_chunks(search, n)
     return (np.sqrt(best) if space.squared else best), index

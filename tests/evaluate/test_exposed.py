@@ -44,8 +44,8 @@ def test_vulnerability_is_the_printed_one(role: str) -> None:
     if role == "train":
         np.fill_diagonal(distance, np.inf)
     expected = np.sort(distance, axis=1)[:, :5].mean(axis=1)
-    np.testing.assert_allclose(vulnerability(context, role), expected, atol=1e-9)  # type: ignore[arg-type]
-    chosen = most_vulnerable(context, 0.1, role)  # type: ignore[arg-type]
+    np.testing.assert_allclose(vulnerability(context, context.whole(role)), expected, atol=1e-9)  # type: ignore[arg-type]
+    chosen = most_vulnerable(context, 0.1, context.whole(role))  # type: ignore[arg-type]
     assert chosen.sum() == round(len(expected) * 0.1)
     assert expected[chosen].min() > expected[~chosen].max()
 
@@ -67,7 +67,7 @@ def test_a_leak_of_outliers_alone_is_found_among_them() -> None:
     rng = np.random.default_rng(2)
     train, control = make_people(1200, rng), make_people(1200, rng)
     context = Context(train, control, train, EvaluateOptions(), 1)
-    found = outcomes(train, control, leaking(rng, most_vulnerable(context, 0.05, "train"), train))
+    found = outcomes(train, control, leaking(rng, most_vulnerable(context, 0.05, context.whole("train")), train))
     whole, exposed, told = (found[name] for name in ("membership", "membership_exposed", "inference_exposed"))
     assert isinstance(whole, Measure) and isinstance(exposed, Measure) and isinstance(told, Measure)
     assert whole.value < 0.56

@@ -58,7 +58,7 @@ def test_a_record_is_not_its_own_neighbour_but_its_twin_is() -> None:
     encoding = tables(3)
     rows = encoding.tables[2].take(np.array([0, 1, 2, 1]))
     space = euclidean(encoding)
-    found, index = nearest(space, space.place(rows), space.place(rows), 1, same=True)
+    found, index = nearest(space, space.place(rows), space.place(rows), 1, np.arange(len(rows)))
     assert found[1, 0] == found[3, 0] == 0.0
     assert (index[1, 0], index[3, 0]) == (3, 1)
     assert found[0, 0] > 0

@@ -122,7 +122,7 @@ def hitting_rate(context: Context) -> Outcome:
     rows = space.place(table)
 
     def rate(role: Role) -> tuple[float, int]:
-        records = context.encoded(role)
+        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
         found, _ = matches(space.place(records), rows, HIT_SHARE, _nothing(len(records)), _nothing(len(table)))
         return float((found > 0).sum()), len(records)
 

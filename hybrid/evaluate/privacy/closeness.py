@@ -40,7 +40,7 @@ def _share_at(context: Context, neighbour: int) -> Measure:
     value = float(np.mean(shares))
     error = quantile(context.options.confidence) * float(np.mean(errors))
     details = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": neighbour + 1}
-    return Measure(value, max(value - error, 0.0), min(value + error, 1.0), 0.5, len(context.table), details)
+    return Measure(value, max(value - error, 0.0), min(value + error, 1.0), 0.5, len(scores), details)
 
 
 def dcr_share(context: Context) -> Measure:
@@ -89,7 +89,7 @@ def nndr(context: Context) -> Measure:
     value, gap = float(np.mean(means)), float(np.mean(gaps))
     error, gap_error = z * float(np.mean(errors)), z * float(np.mean(gap_errors))
     details = {"difference": gap, "difference_interval": [gap - gap_error, gap + gap_error], "parts": len(means)}
-    return Measure(value, value - error, value + error, value - gap, len(context.table), details)
+    return Measure(value, value - error, value + error, value - gap, len(mine), details)
 
 
 def _ratio(distances: Array) -> Array:
@@ -124,8 +124,9 @@ def dcr_score(context: Context) -> Measure:
         "percentile": alpha * 100,
     }
     if context.options.paper:
-        details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, len(context.train)) for pair in pairs]))}
-    return Measure(float(value), float(min(low, value)), float(max(high, value)), 0.0, len(context.table), details)
+        ratio = len(context.table) / len(context.train)
+        details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in pairs]))}
+    return Measure(float(value), float(min(low, value)), float(max(high, value)), 0.0, len(pairs[0][0]), details)
 
 
 def _score(mine: Array, other: Array, alpha: float) -> tuple[float, float, float, float]:
@@ -140,9 +141,9 @@ def _resampled(pairs: list[tuple[Array, Array]], alpha: float, rng: np.random.Ge
     return _score(rng.choice(mine, len(mine)), rng.choice(other, len(other)), alpha)[0]
 
 
-def _printed(mine: Array, other: Array, alpha: float, n_train: int) -> float:
-    """The thesis's PS as printed: strict comparison, |T| in the denominator."""
-    ratio = float((mine < np.quantile(other, alpha)).sum()) / (alpha * n_train)
+def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:
+    """The thesis's PS as printed: strict comparison, rows of the table counted by |T|."""
+    ratio = float((mine < np.quantile(other, alpha)).mean()) * rows_per_record / alpha
     return alpha * (ratio - 1) / (1 - alpha)
 
 

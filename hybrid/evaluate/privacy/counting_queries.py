@@ -62,10 +62,11 @@ def all_counts(person: Table, table: Table, columns: list[str]) -> Array:
 
 
 def _targets(context: Context, count: int) -> Array:
-    """The most vulnerable training records, ties by content: rows of train."""
-    order = context.encoded("train").order
-    worst_first = np.argsort(-vulnerability(context, "train")[order], kind="stable")
-    chosen: Array = order[worst_first[:count]]
+    """The most vulnerable training records asked about, ties by content: rows of train."""
+    people, order = context.whole("train"), context.encoded("train").order
+    values = np.full(len(order), -np.inf)
+    values[context.asked(people).rows] = vulnerability(context, people)
+    chosen: Array = order[np.argsort(-values[order], kind="stable")[:count]]
     return chosen
 
 

@@ -33,7 +33,7 @@ def _too_few(least: int) -> NotComputable:
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
     """How vulnerable the training records are, in quantiles: no single one."""
-    values = np.quantile(vulnerability(context, "train"), QUANTILES)
+    values = np.quantile(vulnerability(context, context.whole("train")), QUANTILES)
     return {"quantiles": list(QUANTILES), "vulnerability": [float(value) for value in values]}
 
 
@@ -48,8 +48,8 @@ def membership_exposed(context: Context) -> Outcome:
     share = _share(len(members), len(others), least)
     if share > 1:
         return _too_few(least)
-    mine = members[most_vulnerable(context, share, "train")]
-    its = others[most_vulnerable(context, share, "control", sets.others.rows)]
+    mine = members[most_vulnerable(context, share, sets.members)]
+    its = others[most_vulnerable(context, share, sets.others)]
     value, low, high = auc_interval(mine, its, context.options.confidence)
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
     return Measure(value, low, high, 0.5, len(mine), details)
@@ -74,8 +74,9 @@ def membership_subgroups(context: Context) -> Outcome:
     """
     sets, members, others = scores(context)
     least = context.options.min_cell
+    asked, unseen = context.asked(sets.members).rows, context.asked(sets.others).rows
     made = {
-        (group.column, group.label): (members[group.train], others[group.control[sets.others.rows]])
+        (group.column, group.label): (members[group.train[asked]], others[group.control[unseen]])
         for group in groups(context)
     }
     made = {name: sides for name, sides in made.items() if min(map(len, sides)) >= least}
@@ -97,7 +98,7 @@ def membership_subgroups(context: Context) -> Outcome:
 
 
 def _told(context: Context) -> dict[str, tuple[Array, Array]]:
-    """For every secret the probability that it is told, of each training and each control record."""
+    """For every secret the probability that it is told, of each training and each control record asked about."""
     found = {}
     for secret, (train, control, at) in inference.guesses(context).items():
         found[secret] = (inference.expected(train)[:, at], inference.expected(control)[:, at])
@@ -114,11 +115,12 @@ def inference_exposed(context: Context) -> Outcome:
     Chosen as for :func:`membership_exposed`; the interval holds for all secrets at once (Sidak).
     """
     least = context.options.min_cell
-    share = _share(len(context.train), len(context.encoded("control")), least)
+    people = context.whole("train"), context.whole("control")
+    share = _share(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
     told = _told(context)
     if share > 1 or not told:
         return _too_few(least) if told else NotComputable("no secret varies")
-    mine, its = most_vulnerable(context, share, "train"), most_vulnerable(context, share, "control")
+    mine, its = (most_vulnerable(context, share, part) for part in people)
     attacks = {secret: _attack(context, train[mine], control[its]) for secret, (train, control) in told.items()}
     return worst(attacks, "secret", context.options.confidence)
 
@@ -130,11 +132,13 @@ def inference_subgroups(context: Context) -> Outcome:
     :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and control records.
     """
     least = context.options.min_cell
-    chosen = [group for group in groups(context) if min(group.train.sum(), group.control.sum()) >= least]
+    asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
+    chosen = [group._replace(train=group.train[asked], control=group.control[unseen]) for group in groups(context)]
     attacks = {
         (secret, group.column, group.label): _attack(context, train[group.train], control[group.control])
         for secret, (train, control) in _told(context).items()
         for group in chosen
+        if min(group.train.sum(), group.control.sum()) >= least
         if secret in context.declared_secrets and group.column != secret
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}

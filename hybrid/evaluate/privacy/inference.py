@@ -30,10 +30,11 @@ def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
 
 def guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
     """For every secret: guesses about train and control, and its place in them. One pass over the pairs of records."""
-    return context.once("inference", lambda: _guesses(context))
+    people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
+    return context.once("inference", lambda: _guesses(context, people[0], people[1]))
 
 
-def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
+def _guesses(context: Context, train: Encoded, control: Encoded) -> dict[str, tuple[Guesses, Guesses, int]]:
     encoding = context.encoding
     space = gower(encoding)
     names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
@@ -43,20 +44,20 @@ def _guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
     table = context.encoded("table")
     references, guess = space.place(table), secrets_of(context, table, columns)
 
-    def about(role: Role) -> Guesses:
-        records = context.encoded(role)
-        return infer(space.place(records), references, skip, secrets_of(context, records, columns), guess)
-
-    train, control = about("train"), about("control")
-    return {name: (train, control, i) for i, name in enumerate(names)}
+    mine, its = (
+        infer(space.place(records), references, skip, secrets_of(context, records, columns), guess)
+        for records in (train, control)
+    )
+    return {name: (mine, its, i) for i, name in enumerate(names)}
 
 
 def _printed(context: Context, secret: str) -> dict[str, object]:
     """As Anonymeter does it: ranges refitted for control, tolerance relative to the guess, the first of tied rows."""
 
     def about(role: Role) -> Guesses:
-        encoding, records, table = context.encoding, context.encoded(role), context.encoded("table")
-        space = gower(encoding, tables=[records, table])
+        encoding, everybody, table = context.encoding, context.encoded(role), context.encoded("table")
+        space = gower(encoding, tables=[everybody, table])
+        records = everybody.take(context.asked(context.whole(role)).rows)
         columns = np.array([encoding.names.index(secret)])
         skip = np.flatnonzero(space.columns == columns[0])
         truth, guess = (secrets_of(context, t, columns)._replace(symmetric=False) for t in (records, table))
@@ -72,7 +73,7 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
 
 
 def attack(context: Context, secret: str) -> Attack | NotComputable:
-    """The attack on one secret, over all training and all control records."""
+    """The attack on one secret, over all training and all control records asked about."""
     found = guesses(context)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column")

@@ -33,7 +33,7 @@ def linkability(context: Context) -> Outcome:
     k = min(context.options.linkability_neighbours, len(table))
 
     def success(role: Role) -> Array:
-        records = context.encoded(role)
+        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
         return linked(spaces, (spaces[0].place(records), spaces[1].place(records)), references, k)
 
     train, control = success("train"), success("control")

@@ -49,13 +49,9 @@ def _nearness(context: Context, people: Part, sets: Sets) -> Array:
 
 
 def scores(context: Context) -> tuple[Sets, Array, Array]:
-    """The sets, and the scores of members and of people never seen; shapes (n_members,), (n_others,)."""
-
-    def compute() -> tuple[Sets, Array, Array]:
-        sets = _sets(context)
-        return sets, _nearness(context, sets.members, sets), _nearness(context, sets.others, sets)
-
-    return context.once("membership", compute)
+    """The sets, and the scores of members and of people never seen that were asked about, shapes (n_asked,)."""
+    sets = context.once("membership", lambda: _sets(context))
+    return sets, _nearness(context, sets.members, sets), _nearness(context, sets.others, sets)
 
 
 def membership(context: Context) -> Measure:

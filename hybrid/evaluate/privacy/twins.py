@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hybrid.arrays import Array
-from hybrid.evaluate.context import Context, Part, Role
+from hybrid.evaluate.context import Context, Part, Role, own_places
 from hybrid.evaluate.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
@@ -38,29 +38,35 @@ def nnaa(context: Context) -> Measure:
         train_scores.append(float(of_train))
         differences.append(float(of_control - of_train))
         parts = [
-            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context.neighbours(part, part)[:, 0]))
+            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context, part))
             for score, part in zip(outward, (train, control), strict=True)
         ]
         gap = inward[1] - inward[0]
         near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
-        kin = clustered_error(gap, chains(context.neighbours(table, table)[:, 0]))
+        kin = clustered_error(gap, chains(context, table))
         parts.append(math.sqrt(max(kin**2 + clustered_error(gap, *near) ** 2 - gap.var() / len(gap), kin**2)))
         errors.append(math.hypot(*parts) / 2)
+    people = {part.key: context.asked(part) for part, *_ in context.parts(ROLES)}
+    asked = sum(len(part.rows) for part in people.values())
     value = float(np.mean(differences))
     error = quantile(context.options.confidence) * float(np.mean(errors))
     accuracy_train = float(np.mean(train_scores))
     details = {"accuracy_train": accuracy_train, "accuracy_control": accuracy_train + value, "parts": len(differences)}
-    return Measure(value, value - error, value + error, 0.0, len(context.train), details)
+    return Measure(value, value - error, value + error, 0.0, asked, details)
 
 
-def chains(nearest_own: Array) -> Array:
-    """Number of the chain of nearest neighbours that each record belongs to, shape (n,): their scores go together."""
+def chains(context: Context, part: Part) -> Array:
+    """:func:`linked_by` their nearest neighbours: number of the chain that each record asked about belongs to."""
+    return linked_by(own_places(context.asked(part), part), context.neighbours(part, part)[:, 0], len(part.rows))
+
+
+def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
+    """Number of the chain of nearest neighbours, among ``n``, of each record in ``own``: their scores go together."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    n = len(nearest_own)
-    links = coo_array((np.ones(n), (np.arange(n), nearest_own)), shape=(n, n))
-    numbers: Array = connected_components(links, directed=False)[1]
+    links = coo_array((np.ones(len(own)), (own, nearest_own)), shape=(n, n))
+    numbers: Array = connected_components(links, directed=False)[1][own]
     return numbers
 
 
@@ -82,9 +88,7 @@ def authenticity(context: Context) -> Outcome:
             scores.append(
                 (
                     near,
-                    clustered_error(
-                        near, context.neighbours(part, table)[:, 0], chains(context.neighbours(part, part)[:, 0])
-                    ),
+                    clustered_error(near, context.neighbours(part, table)[:, 0], chains(context, part)),
                 )
             )
     return _compared(context, scores[::2], scores[1::2])
@@ -144,10 +148,13 @@ def identifiability(context: Context) -> Outcome:
     for *people, table in context.parts(ROLES):
         rows = space.place(context.encoded("table").take(table.rows))
         for part in people:
-            mine = space.place(context.encoded(part.role).take(part.rows))
-            own, across = nearest(space, mine, mine, same=True), nearest(space, mine, rows)
+            asked, records = context.asked(part), context.encoded(part.role)
+            mine, itself = space.place(records.take(asked.rows)), own_places(asked, part)
+            own = nearest(space, mine, space.place(records.take(part.rows)), own=itself)
+            across = nearest(space, mine, rows)
             near = farther(own[0][:, 0], across[0][:, 0]).astype(float)
-            scores.append((near, clustered_error(near, across[1][:, 0], chains(own[1][:, 0]))))
+            chained = linked_by(itself, own[1][:, 0], len(part.rows))
+            scores.append((near, clustered_error(near, across[1][:, 0], chained)))
     return _compared(context, scores[::2], scores[1::2])
 
 
