@@ -168,13 +168,14 @@ def picture(rows: pd.DataFrame) -> str:
     x = 60 + 440 * _place(seconds, seconds)
     y = 250 - 210 * _place(values, values)
     marks = []
-    for at, (label, dash) in enumerate(zip(ERRORS.values(), ("", "7 4", "2 3"), strict=True)):
+    styles = zip(ERRORS.values(), ("", "7 4", "2 3"), (-7, 14, -7), strict=True)
+    for at, (label, dash, above) in enumerate(styles):
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y[:, at], strict=True))
         marks.append(f'<polyline points="{points}" fill="none" stroke="#234" stroke-dasharray="{dash}"/>')
         marks.append(f'<text x="508" y="{y[-1, at] + 4:.1f}">{escape(label)} {values[-1, at]:.2f}</text>')
         for a, b, value in zip(x[:-1], y[:-1, at], values[:-1, at], strict=True):
             marks.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="#234"/>')
-            marks.append(f'<text x="{a:.1f}" y="{b - 7:.1f}" text-anchor="middle">{value:.2f}</text>')
+            marks.append(f'<text x="{a:.1f}" y="{b + above:.1f}" text-anchor="middle">{value:.2f}</text>')
     for a, second, steps in zip(x, seconds, means.index, strict=True):
         marks.append(f'<text x="{a:.1f}" y="275" text-anchor="middle">{second:.0f} s</text>')
         marks.append(f'<text x="{a:.1f}" y="290" text-anchor="middle" fill="#666">{steps} steps</text>')

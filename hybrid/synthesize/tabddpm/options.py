@@ -43,7 +43,8 @@ class TabddpmOptions(Options):
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of hidden units dropped while training."""
     ema: float = Field(default=0.999, ge=0, lt=1)
-    """Decay of the averaged weights, which are the ones sampled from; 0: the last weights."""
+    """Decay of the averaged weights, which are the ones sampled from; 0: the last weights. At most step / (step + 9),
+    which averages the last tenth of the steps: .999 is reached after 9,000."""
     max_levels: int = Field(default=128, ge=0)
     """Numbers and dates with up to this many distinct values are learned as categories: of these, only values
     that occur come out. 0: never."""
