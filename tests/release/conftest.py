@@ -33,7 +33,9 @@ def an_evaluation(copies: float = 0.001, control: float = 0.001) -> Evaluation:
     privacy = ("privacy", "synthetic", "lower")
     return Evaluation(
         (
-            MetricResult("identical_match", *privacy, Measure(copies, copies / 2, copies * 2, control, 1000, {"seed": 12})),
+            MetricResult(
+                "identical_match", *privacy, Measure(copies, copies / 2, copies * 2, control, 1000, {"seed": 12})
+            ),
             MetricResult("dcr_share", *privacy, Measure(0.5, 0.48, 0.52, 0.5, 1000)),
             MetricResult("inference", *privacy, NotComputable("no secrets were named"), column="pay"),
             MetricResult(
