@@ -39,13 +39,6 @@ def anonymeter(train: pd.DataFrame, control: pd.DataFrame, table: pd.DataFrame, 
         found = evaluator.risk()
         return f"{found.value:.4f} ({found.ci[0]:.4f} to {found.ci[1]:.4f})"
 
-    with timed("singling out, univariate") as said:
-        evaluator = SinglingOutEvaluator(**tables)
-        said.append(risk(evaluator.evaluate(mode="univariate")))
-    for columns in (3, 4, 6):
-        with timed(f"singling out, {columns} columns") as said:
-            evaluator = SinglingOutEvaluator(**tables, n_cols=columns)
-            said.append(risk(evaluator.evaluate(mode="multivariate")))
     with timed("linkability, halves, 1 neighbour") as said:
         half = len(names) // 2
         evaluator = LinkabilityEvaluator(**tables, aux_cols=(names[:half], names[half:]), n_neighbors=1)
@@ -56,6 +49,13 @@ def anonymeter(train: pd.DataFrame, control: pd.DataFrame, table: pd.DataFrame, 
             number = pd.api.types.is_numeric_dtype(train[secret])
             evaluator = InferenceEvaluator(**tables, aux_cols=known, secret=secret, regression=number)
             said.append(risk(evaluator.evaluate(n_jobs=1)))
+    with timed("singling out, univariate") as said:
+        evaluator = SinglingOutEvaluator(**tables)
+        said.append(risk(evaluator.evaluate(mode="univariate")))
+    for columns in (3, 4, 6):
+        with timed(f"singling out, {columns} columns") as said:
+            evaluator = SinglingOutEvaluator(**tables, n_cols=columns)
+            said.append(risk(evaluator.evaluate(mode="multivariate")))
 
 
 def syntheval(train: pd.DataFrame, control: pd.DataFrame, table: pd.DataFrame, target: str) -> None:

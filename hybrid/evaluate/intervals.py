@@ -72,6 +72,29 @@ def risk(train: Rate, control: Rate) -> Risk | None:
     return Risk(value, value - error, value + error)
 
 
+def failure_ratio(train: tuple[float, int], control: tuple[float, int], confidence: float) -> tuple[float, float]:
+    """Bounds of (1 - r_T)/(1 - r_C), which is 1 - R, that hold for few attacks and far out in the tails.
+
+    Donner and Zou's method (2012, eq. 9) from the Wilson bounds of both rates of failure, which are not symmetric.
+
+    Parameters
+    ----------
+    train, control : tuple of float and int
+        Successes and attacks; control has failures.
+    """
+    (a, a_low, a_high), (b, b_low, b_high) = (_failures(*side, confidence) for side in (train, control))
+    product = a * b
+    up, down = b_low * (2 * b - b_low), a_low * (2 * a - a_low)
+    high = (product + math.sqrt(max(product**2 - a_high * (2 * a - a_high) * up, 0.0))) / up
+    below = product + math.sqrt(max(product**2 - down * b_high * (2 * b - b_high), 0.0))
+    return down / below if below > 0 else 0.0, high
+
+
+def _failures(successes: float, attempts: int, confidence: float) -> tuple[float, float, float]:
+    """Observed rate of failure, 0..1, with Wilson bounds."""
+    return 1 - successes / attempts, *share_interval(1 - successes / attempts, attempts, confidence)
+
+
 def simultaneous(confidence: float, parts: int) -> float:
     """Sidak's level for each of ``parts`` intervals, so that all hold together with ``confidence``."""
     return float(confidence ** (1 / max(parts, 1)))

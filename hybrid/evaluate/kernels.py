@@ -174,13 +174,14 @@ def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
 
 @compiled
 def infer(
-    q: Any, r: Any, skip: Array, truth: Any, guess: Any, scale: float, start: int, stop: int, best: Array, ties: Array,
-    hits: Array, first_hit: Array
+    q: Any, r: Any, times: Array, skip: Array, truth: Any, guess: Any, scale: float, start: int, stop: int, best: Array,
+    ties: Array, hits: Array, first_hit: Array
 ) -> None:  # fmt: skip
     """Nearest references of every query when column ``skip[s]`` is unknown, for all secrets s in one pass.
 
-    ``best`` (n, m) Gower distance without the secret; ``ties`` and ``hits`` (n, m): references at that distance,
-    and those of them that tell the secret; ``first_hit`` (n, m): whether the first of them does.
+    ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance without the secret; ``ties`` and
+    ``hits`` (n, m): references at that distance, and those of them that tell the secret; ``first_hit`` (n, m):
+    whether the first of them does.
     """
     columns = q.numbers.shape[0] + q.codes.shape[0]
     n, m = r.codes.shape[1], skip.shape[0]
@@ -216,8 +217,8 @@ def infer(
                     if d < best[i, s] - edge:
                         best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, told
                         limits[s] = slack(d + edge, columns + 2, scale)
-                    ties[i, s] += 1
-                    hits[i, s] += told
+                    ties[i, s] += times[first + b]
+                    hits[i, s] += told * times[first + b]
 
 
 @compiled

@@ -31,6 +31,12 @@ class Columns(NamedTuple):
     codes: Array
     weights: Array
 
+    def take(self, rows: Array) -> Columns:
+        """Some of the records."""
+        chosen = (np.ascontiguousarray(part[:, rows]) for part in (self.numbers, self.screen, self.missing, self.codes))
+        numbers, screen, missing, codes = chosen
+        return Columns(numbers, screen, missing, self.has_missing, codes, self.weights)
+
 
 class Space(NamedTuple):
     """A distance: which columns, how numbers are scaled, what a differing category costs.
@@ -187,6 +193,11 @@ class Secrets(NamedTuple):
     symmetric: bool
     """Whether ``relative`` is of the larger of the two (else of the guess alone)."""
 
+    def take(self, rows: Array) -> Secrets:
+        """Some of the records."""
+        ranks, numbers = (np.ascontiguousarray(part[:, rows]) for part in (self.ranks, self.numbers))
+        return self._replace(ranks=ranks, numbers=numbers)
+
 
 class Guesses(NamedTuple):
     """What the nearest references of each query tell about each secret, shapes (n, m)."""
@@ -213,17 +224,34 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
     """
     from hybrid.evaluate import kernels
 
-    n, m = queries.codes.shape[1], len(secrets)
+    asked, answer = _distinct(queries, truth)
+    rows, row = _distinct(references, guess)
+    queries, references = queries.take(asked), references.take(rows)
+    truth, guess = truth.take(asked), guess.take(rows)
+    times = np.bincount(row).astype(np.int32)
+    n, m = len(asked), len(secrets)
     best = np.full((n, m), np.inf)
     ties, hits = np.zeros((n, m), dtype=np.int32), np.zeros((n, m), dtype=np.int32)
     first = np.zeros((n, m), dtype=bool)
     scale = magnitude(queries, references)
 
     def work(start: int, stop: int) -> None:
-        kernels.infer(queries, references, secrets, truth, guess, scale, start, stop, best, ties, hits, first)
+        kernels.infer(queries, references, times, secrets, truth, guess, scale, start, stop, best, ties, hits, first)
 
     in_chunks(work, n)
-    return Guesses(ties, hits, first)
+    return Guesses(ties[answer], hits[answer], first[answer])
+
+
+def _distinct(records: Columns, secrets: Secrets) -> tuple[Array, Array]:
+    """First occurrence of every distinct record, in their order, and which of them each is: all are compared once."""
+    import pandas as pd
+
+    values = [*records.codes, *records.numbers, *records.missing, *secrets.ranks, *secrets.numbers]
+    keys = np.zeros(records.codes.shape[1], dtype=np.int64)
+    for value in values:
+        codes, distinct = pd.factorize(value, use_na_sentinel=False)
+        keys = pd.factorize(keys * len(distinct) + codes)[0].astype(np.int64)
+    return np.unique(keys, return_index=True)[1], keys
 
 
 def matches(

@@ -12,7 +12,16 @@ from test_identities import differences, run
 from hybrid.evaluate import EvaluateOptions
 
 SEEDS = 150
-NAMES = ("knn_share", "nnaa", "membership", "membership_exposed", "membership_subgroups", "gtcap", "inference")
+NAMES = (
+    "knn_share",
+    "nnaa",
+    "membership",
+    "membership_exposed",
+    "membership_subgroups",
+    "gtcap",
+    "inference",
+    "inference_subgroups",
+)
 
 
 @pytest.mark.slow
@@ -25,7 +34,7 @@ def test_intervals_cover(n_control: int) -> None:
         tables = make_people(300, rng), make_people(n_control, rng), make_people(300, rng)
         for key, inside in differences(run(*tables, options, seed)).items():
             covered[key].append(inside)
-    assert len(covered) == 11
+    assert len(covered) == 12
     for key, inside in covered.items():
         # Binomial(150, .95) is below 132 once in 2,000 tries; below 138 on the average of all would be a fault.
         assert sum(inside) >= 132, (key, np.mean(inside))

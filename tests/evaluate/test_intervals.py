@@ -4,8 +4,20 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from hybrid.evaluate.intervals import Rate, auc, auc_interval, clustered_error, risk, simultaneous, vote_error, wilson
+from hybrid.evaluate.attack import Attack, attacked
+from hybrid.evaluate.intervals import (
+    Rate,
+    auc,
+    auc_interval,
+    clustered_error,
+    failure_ratio,
+    risk,
+    simultaneous,
+    vote_error,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(500, 0.99619), (2000, 0.99904)])
@@ -86,3 +98,23 @@ def test_clustered_error_of_independent_rows_is_the_usual_one(rng: np.random.Gen
     assert clustered_error(values, each, each) == pytest.approx(values.std() / 200**0.5)
     twice = np.repeat(values, 2)
     assert clustered_error(twice, np.repeat(each, 2)) == pytest.approx(values.std() / 200**0.5)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.6, 0.9])
+def test_an_attack_on_few_people_finds_no_leak_where_there_is_none(rate: float, confidence: float) -> None:
+    """Every possible outcome of 80 attacks on training and 20 on control records with the same success, weighted."""
+    held = 0.0
+    for mine, chance in enumerate(binom.pmf(np.arange(81), 80, rate)):
+        for its, other in enumerate(binom.pmf(np.arange(21), 20, rate)):
+            made = attacked(mine, its, 80, 20, confidence) if chance * other > 1e-9 else None
+            measure = made.measure() if isinstance(made, Attack) else None
+            held += chance * other * (measure is None or (measure.low <= 1e-12 and measure.high >= -1e-12))
+    assert held >= confidence - 0.01 * (confidence < 0.99) - 0.001
+
+
+def test_the_ratio_of_failures_is_wider_only_for_few_attacks() -> None:
+    least, most = failure_ratio((3000, 10_000), (2000, 10_000), 0.95)
+    # ratio 7/8; log standard error sqrt(.3/7000 + .2/8000) = .008237
+    assert (least, most) == pytest.approx((0.875 * np.exp(-1.96 * 0.008237), 0.875 * np.exp(1.96 * 0.008237)), abs=2e-4)
+    assert failure_ratio((80, 80), (10, 20), 0.95)[0] == 0

@@ -109,6 +109,7 @@ def test_linked_uses_all_ties(seed: int, k: int) -> None:
 def test_infer_finds_the_nearest_without_each_secret(seed: int) -> None:
     encoding = tables(seed, 25, 1100)
     people, _, rows = encoding.tables
+    people, rows = people.take(np.arange(40) % 25), rows.take(np.append(np.arange(1100), [7] * 300))
     space = gower(encoding)
     columns = np.arange(len(encoding.columns))
     place = {int(c): i for i, c in enumerate(space.columns)}

@@ -15,6 +15,8 @@ from hybrid.evaluate.utility.models import features
 TREES = 50
 MAX_ROWS = 50_000
 """Rows of the table that the attacker's forest is trained on."""
+SPLIT_COLUMNS = 20
+"""Columns that a split on the way to a number chooses from, at most; categories: the root of all."""
 
 
 def inference_model(context: Context, column: str) -> Outcome:
@@ -37,8 +39,9 @@ def inference_model(context: Context, column: str) -> Outcome:
     source = table.take(rows if len(rows) <= MAX_ROWS else rows[rng.permutation(len(rows))[:MAX_ROWS]])
     if not len(rows):
         return NotComputable("the secret is missing in every row of the table", "too_few")
-    forest = RandomForestClassifier if classify else RandomForestRegressor
-    model = forest(n_estimators=TREES, n_jobs=-1, random_state=int(rng.integers(2**31)))
+    settings = {"n_estimators": TREES, "n_jobs": -1, "random_state": int(rng.integers(2**31))}
+    numbers = {"max_features": min(len(others), SPLIT_COLUMNS)}
+    model = RandomForestClassifier(**settings) if classify else RandomForestRegressor(**settings, **numbers)
     model.fit(features(encoding, source, others), source.ranks[:, at] if classify else source.numbers[:, at])
 
     def success(role: Role) -> Array:
