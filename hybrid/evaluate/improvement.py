@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid.evaluate.measure import Direction, Evaluation, Family, Measure, Stage
+from hybrid.evaluate.measure import Direction, Evaluation, Family, Measure, MetricResult, Stage
+from hybrid.evaluate.registry import REGISTRY
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,9 @@ class Improvement:
     better : bool or None
         Whether the stage is better beyond the interval, worse (False), or neither can be said (None).
     relative : float or None
-        (other - stage) / other, only where the other's interval excludes 0.
+        (other - stage) / other, only of metrics that are 0 without a leak, where the other's interval excludes 0.
+    printed : float or None
+        The thesis's formula, of evaluations made with ``paper``.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Improvement:
     high: float | None
     better: bool | None
     relative: float | None
+    printed: float | None
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -54,9 +58,37 @@ def improvements(evaluation: Evaluation, stage: Stage = "synthetic", other: Stag
         if result.stage != stage or beside is None:
             continue
         if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):
-            numbers = _compare(result.outcome, beside.outcome, result.direction)
-            rows.append(Improvement(result.name, result.family, result.direction, result.column, *numbers))
+            difference, low, high, better, relative = _compare(result.outcome, beside.outcome, result.direction)
+            known = REGISTRY.get(result.name)
+            rows.append(
+                Improvement(
+                    result.name,
+                    result.family,
+                    result.direction,
+                    result.column,
+                    difference,
+                    low,
+                    high,
+                    better,
+                    relative if known is not None and known.no_leak == 0 else None,
+                    result.outcome.details.get("paper", {}).get("improvement"),
+                )
+            )
     return rows
+
+
+def with_printed(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details of the synthetic stage, as eq. 5.3 prints it."""
+    return Evaluation(tuple(_with_printed(evaluation, result) for result in evaluation.metrics))
+
+
+def _with_printed(evaluation: Evaluation, result: MetricResult) -> MetricResult:
+    beside = evaluation.find(result.name, "baseline", result.column)
+    mine, its = result.outcome, beside.outcome if beside else None
+    if result.stage != "synthetic" or not isinstance(mine, Measure) or not isinstance(its, Measure) or not its.value:
+        return result
+    paper = mine.details.get("paper", {}) | {"improvement": (mine.value - its.value) / its.value}
+    return replace(result, outcome=replace(mine, details=mine.details | {"paper": paper}))
 
 
 def _compare(

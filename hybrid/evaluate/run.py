@@ -11,6 +11,7 @@ import numpy as np
 
 from hybrid.errors import ConfigError
 from hybrid.evaluate.context import Context, FitAndSample, Share
+from hybrid.evaluate.improvement import with_printed
 from hybrid.evaluate.measure import Evaluation, Family, MetricResult, Stage
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.options import EvaluateOptions
@@ -83,7 +84,8 @@ def evaluate(
                 results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
                 spent[metric.family] += results[-1].seconds
             progress(f"evaluate {stage}", s * len(chosen) + m + 1, total)
-    return Evaluation(tuple(results))
+    found = Evaluation(tuple(results))
+    return with_printed(found) if options.paper else found
 
 
 def _remember(results: dict[str, Any]) -> Share:

@@ -126,8 +126,11 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
         words = {True: "better", False: "worse", None: "no difference beyond the interval"}[found.better]
         bounds = "–" if found.low is None else f"{number(found.low)} to {number(found.high)}"
         words = "no interval" if found.low is None else words
-        share = "–" if found.relative is None else f"{100 * found.relative:.0f} %".replace("-", "−")
-        rows.append(ExposureRow((about, words), (number(found.difference), bounds, share)))
+        shares = (found.relative, found.printed)
+        columns = ("–" if share is None else f"{100 * share:.0f} %".replace("-", "−") for share in shares)
+        rows.append(ExposureRow((about, words), (number(found.difference), bounds, *columns)))
+    if all(row.numbers[-1] == "–" for row in rows):
+        return [ExposureRow(row.names, row.numbers[:-1]) for row in rows]
     return rows
 
 

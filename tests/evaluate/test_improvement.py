@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from hybrid.evaluate import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.evaluate.improvement import improvements
+from hybrid.evaluate.improvement import improvements, with_printed
 
 
-def result(stage: str, outcome: Measure | NotComputable, direction: str = "lower", name: str = "risk") -> MetricResult:
+def result(
+    stage: str, outcome: Measure | NotComputable, direction: str = "lower", name: str = "linkability"
+) -> MetricResult:
     return MetricResult(name, "privacy", stage, direction, outcome)  # type: ignore[arg-type]
 
 
@@ -19,6 +21,22 @@ def test_a_lower_risk_is_better_only_beyond_the_interval() -> None:
     close = Evaluation((result("synthetic", Measure(0.1, 0.0, 0.2)), result("baseline", Measure(0.12, -0.01, 0.25))))
     assert improvements(close)[0].better is None
     assert improvements(close)[0].relative is None
+    half = Evaluation(
+        tuple(
+            result(stage, outcome.outcome, name="dcr_share")
+            for stage, outcome in zip(("synthetic", "baseline"), both.metrics, strict=True)  # type: ignore[arg-type]
+        )
+    )
+    assert (improvements(half)[0].relative, improvements(half)[0].difference) == (None, pytest.approx(-0.3))
+
+
+def test_the_printed_formula_calls_a_lower_risk_negative() -> None:
+    both = Evaluation((result("synthetic", Measure(0.1, 0.07, 0.13)), result("baseline", Measure(0.4, 0.36, 0.44))))
+    assert improvements(both)[0].printed is None
+    (row,) = improvements(with_printed(both))
+    assert row.printed == pytest.approx(-0.75)
+    none = Evaluation((result("synthetic", Measure(0.1)), result("baseline", Measure(0.0))))
+    assert with_printed(none) == none
 
 
 def test_direction_and_what_has_no_interval_or_number() -> None:

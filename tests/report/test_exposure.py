@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hybrid.evaluate.improvement import with_printed
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, Stage
 from hybrid.release.policy import Policy
 from hybrid.release.stage_verdicts import verdicts_by_stage
@@ -66,6 +67,9 @@ def test_improvement_is_said_in_words_beyond_the_interval_only() -> None:
     assert rows["Linkability"][1][2] == "67 %"
     assert rows["Inference"][0] == "no difference beyond the interval"
     assert list(rows)[-1] == "K reached"
+    assert all(len(numbers) == 3 for _, numbers in rows.values())
+    printed = {row.names[0]: row.numbers for row in improvement_rows(with_printed(evaluation), {})}
+    assert printed["Linkability"][2:] == ("67 %", "−67 %")
 
 
 def test_the_gate_at_each_stage() -> None:
