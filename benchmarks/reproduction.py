@@ -117,7 +117,9 @@ def _of_k(answers: Answers) -> list[str]:
         rows.append(
             [_title(answers, column), f"{names[low]} to {names[high]}", _change(difference), _judged(difference)]
         )
-    verdict = f"An effect of k was found in {found} of {len(rows)} rows." if rows else "Nothing was measured."
+    verdict = f"An effect of k was found in {found} of {len(rows)} rows."
+    if len(answers.results.seeds) == 1:
+        verdict = "One seed: nothing is concluded."
     return [*_grid(["metric (stage)", "k", "change (95 %)", "beyond chance"], rows), "", verdict]
 
 
