@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,6 +51,12 @@ class Attack:
         low, high = min(excess.low, 1 - most), max(excess.high, 1 - least)
         return Measure(excess.value, low, high, 0.0, self.n_train, shown | details)
 
+    def printed(self) -> dict[str, object]:
+        """The risk as the papers print it, cut to 0..1, with the propagated interval of this one attack."""
+        rates = wilson(self.train, self.n_train, self.confidence), wilson(self.control, self.n_control, self.confidence)
+        value, low, high = risk(*rates) or (math.nan,) * 3
+        return {"risk": min(max(value, 0.0), 1.0), "interval": [low, high], "successes": self.train}
+
 
 def attacked(train: float, control: float, n_train: int, n_control: int, confidence: float) -> Attack | NotComputable:
     """The attack, if the control leaves headroom for a risk."""
@@ -58,10 +65,11 @@ def attacked(train: float, control: float, n_train: int, n_control: int, confide
     return Attack(float(train), float(control), n_train, n_control, confidence)
 
 
-def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float) -> Outcome:
+def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
     """The largest risk of several attacks, with an interval that holds for all of them at once (Sidak).
 
-    A maximum is biased up: its lower bound, not its value, says whether there is a leak. The mean is in details.
+    A maximum is biased up: its lower bound, not its value, says whether there is a leak. The mean is in details;
+    with ``paper`` also the maximum with the interval of a single attack, as the thesis has it.
     """
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not made:
@@ -81,6 +89,8 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
         "interval": f"simultaneous over {len(made)}",
         "not_computable": {name: a.reason for name, a in attacks.items() if isinstance(a, NotComputable)},
     }
+    if paper:
+        details["paper"] = made[top].printed()
     return Measure(single[top].value, wide[top].low, wide[top].high, 0.0, wide[top].n, details)
 
 

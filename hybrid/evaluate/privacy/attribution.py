@@ -101,13 +101,15 @@ def gtcap(context: Context, column: str) -> Outcome:
     excess = risk(train.rate, control.rate)
     if excess is None:
         return NotComputable("no headroom: people never seen are attributed correctly every time")
-    details = {
+    details: dict[str, object] = {
         "train": train.rate.value,
         "control": control.rate.value,
         "coverage": train.coverage,
         "control_coverage": control.coverage,
         "keys": [context.encoding.names[i] for i in keys],
     }
+    if context.options.paper:  # Without control.
+        details["paper"] = {"TCAP": train.rate.value}
     return Measure(excess.value, excess.low, excess.high, 0.0, train.matched, details)
 
 
@@ -121,16 +123,20 @@ def hitting_rate(context: Context) -> Outcome:
     table = context.encoded("table")
     rows = space.place(table)
 
-    def rate(role: Role) -> tuple[float, int]:
+    def rate(role: Role) -> tuple[float, int, float]:
         records = context.encoded(role).take(context.asked(context.whole(role)).rows)
         found, _ = matches(space.place(records), rows, HIT_SHARE, _nothing(len(records)), _nothing(len(table)))
-        return float((found > 0).sum()), len(records)
+        return float((found > 0).sum()), len(records), float(found.sum())
 
     train, control = rate("train"), rate("control")
     confidence = context.options.confidence
     low, high = share_interval(train[0] / train[1], train[1], confidence)
-    excess = risk(wilson(*train, confidence), wilson(*control, confidence))
-    details = {} if excess is None else {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    excess = risk(wilson(*train[:2], confidence), wilson(*control[:2], confidence))
+    details: dict[str, object] = {}
+    if excess is not None:
+        details |= {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    if context.options.paper:  # PrivEval counts pairs.
+        details["paper"] = {"HitR": train[2] / train[1]}
     return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details)
 
 

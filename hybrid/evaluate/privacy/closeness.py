@@ -67,7 +67,16 @@ def _curve(distances: Array) -> list[float]:
 
 def knn_share(context: Context) -> Measure:
     """As :func:`dcr_share`, by the distance to the fifth nearest record: memorized neighbourhoods, not only twins."""
-    return _share_at(context, NEIGHBOURS - 1)
+    measure = _share_at(context, NEIGHBOURS - 1)
+    if context.options.paper:
+        alpha, ratio = context.options.dcr_percentile / 100, len(context.table) / len(context.train)
+        table = context.whole("table")
+        means = [
+            (context.distances(table, train).mean(axis=1), context.distances(train, control).mean(axis=1))
+            for train, control in _pairs(context)
+        ]
+        measure.details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in means]))}
+    return measure
 
 
 def nndr(context: Context) -> Measure:
@@ -88,7 +97,11 @@ def nndr(context: Context) -> Measure:
     z = quantile(context.options.confidence)
     value, gap = float(np.mean(means)), float(np.mean(gaps))
     error, gap_error = z * float(np.mean(errors)), z * float(np.mean(gap_errors))
-    details = {"difference": gap, "difference_interval": [gap - gap_error, gap + gap_error], "parts": len(means)}
+    details: dict[str, object] = {"difference": gap, "difference_interval": [gap - gap_error, gap + gap_error]}
+    details["parts"] = len(means)
+    if context.options.paper:
+        firsts = [context.distances(table, train) for train, _ in _pairs(context)]
+        details["paper"] = {"NNDR": float(np.mean([np.where(d[:, 0] > 0, _ratio(d), 1.0).mean() for d in firsts]))}
     return Measure(value, value - error, value + error, value - gap, len(mine), details)
 
 
@@ -142,7 +155,7 @@ def _resampled(pairs: list[tuple[Array, Array]], alpha: float, rng: np.random.Ge
 
 
 def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:
-    """The thesis's PS as printed: strict comparison, rows of the table counted by |T|."""
+    """The thesis's PS (of nearest or mean distances) as printed: strict comparison, rows of the table over |T|."""
     ratio = float((mine < np.quantile(other, alpha)).mean()) * rows_per_record / alpha
     return alpha * (ratio - 1) / (1 - alpha)
 

@@ -56,7 +56,12 @@ def identical_match(context: Context) -> Measure:
     reference is the share found in the control set, at equal size: where the control set is smaller than train, its
     share is scaled by how the share in train grows with the number of training rows.
     """
-    return _share(context, context.keys)
+    measure = _share(context, context.keys)
+    if context.options.paper:
+        train, rows = np.unique(context.keys["train"]), np.unique(context.keys["table"])
+        shared = len(np.intersect1d(train, rows))
+        measure.details["paper"] = {"IMS": shared / len(rows), "CRP": shared / (len(train) + 1e-8)}
+    return measure
 
 
 def identical_match_quasi(context: Context) -> Measure:

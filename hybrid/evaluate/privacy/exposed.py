@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.arrays import Array
 from hybrid.evaluate.attack import Attack, attacked, worst
 from hybrid.evaluate.context import Context
-from hybrid.evaluate.intervals import auc_interval, simultaneous
+from hybrid.evaluate.intervals import auc, auc_interval, simultaneous
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.privacy import inference
@@ -52,6 +52,8 @@ def membership_exposed(context: Context) -> Outcome:
     its = others[most_vulnerable(context, share, sets.others)]
     value, low, high = auc_interval(mine, its, context.options.confidence)
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
+    if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
+        details["paper"] = {"AUC": auc(mine, others)}
     return Measure(value, low, high, 0.5, len(mine), details)
 
 
@@ -122,7 +124,7 @@ def inference_exposed(context: Context) -> Outcome:
         return _too_few(least) if told else NotComputable("no secret varies")
     mine, its = (most_vulnerable(context, share, part) for part in people)
     attacks = {secret: _attack(context, train[mine], control[its]) for secret, (train, control) in told.items()}
-    return worst(attacks, "secret", context.options.confidence)
+    return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 
 def inference_subgroups(context: Context) -> Outcome:

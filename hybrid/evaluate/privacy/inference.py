@@ -115,7 +115,7 @@ def inference_worst(context: Context) -> Outcome:
     if not context.secrets:
         return NotComputable("no secret column is declared")
     attacks = {secret: attack(context, secret) for secret in context.secrets}
-    return worst(attacks, "secret", context.options.confidence)
+    return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 
 METRICS = (

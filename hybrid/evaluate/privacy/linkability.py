@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hybrid.arrays import Array
 from hybrid.evaluate.attack import attacked
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.measure import NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
-from hybrid.evaluate.neighbours import gower, linked
+from hybrid.evaluate.neighbours import Columns, Space, gower, linked, nearest
 
 
 def _halves(context: Context) -> tuple[list[str], list[str]]:
@@ -41,7 +43,27 @@ def linkability(context: Context) -> Outcome:
     attack = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
     if isinstance(attack, NotComputable):
         return attack
-    return attack.measure(sides=[[context.encoding.names[i] for i in side] for side in columns], neighbours=k)
+    details: dict[str, object] = {}
+    if context.options.paper:
+        printed = {role: _first_of_ties(context, spaces, references, k, role) for role in ("train", "control")}
+        details["paper"] = _printed(printed["train"], printed["control"], confidence)
+    named = [[context.encoding.names[i] for i in side] for side in columns]
+    return attack.measure(**details, sides=named, neighbours=k)
+
+
+def _first_of_ties(
+    context: Context, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int, role: Role
+) -> Array:
+    """Whether the first k nearest rows of both sides have one in common, as Anonymeter has it; shape (n,), bool."""
+    records = context.encoded(role).take(context.asked(context.whole(role)).rows)
+    left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
+    hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])
+    return hit
+
+
+def _printed(train: Array, control: Array, confidence: float) -> dict[str, object] | None:
+    made = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    return None if isinstance(made, NotComputable) else made.printed()
 
 
 METRICS = (

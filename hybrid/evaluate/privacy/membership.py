@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.arrays import Array
 from hybrid.evaluate.context import Context, Part
 from hybrid.evaluate.encoding import Encoded
-from hybrid.evaluate.intervals import auc_interval
+from hybrid.evaluate.intervals import auc, auc_interval
 from hybrid.evaluate.measure import Measure
 from hybrid.evaluate.metric import Metric
 
@@ -87,7 +87,12 @@ def membership_density(context: Context) -> Measure:
     people = points(sets.members, MAX_ATTACKED), points(sets.others, MAX_ATTACKED)
     scores = [log_density(x, table) - log_density(x, reference) for x in people]
     value, low, high = auc_interval(scores[0], scores[1], context.options.confidence)
-    return Measure(value, low, high, 0.5, len(scores[0]), {"advantage": 2 * value - 1, "non_members": len(scores[1])})
+    details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
+    if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
+        least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
+        printed = [log_density(x, table) - np.logaddexp(log_density(x, reference), least) for x in people]
+        details["paper"] = {"AUC": auc(*printed)}
+    return Measure(value, low, high, 0.5, len(scores[0]), details)
 
 
 def _ordinal(table: Encoded, continuous: Array) -> Array:
@@ -106,7 +111,7 @@ def _standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
 
 
 def log_density(queries: Array, points: Array) -> Array:
-    """Log of a Gaussian kernel density estimate up to a constant of the dimension, shape (n_queries,)."""
+    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,)."""
     n, p = points.shape
     covariance = np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p)
     root = np.linalg.cholesky(covariance)

@@ -13,7 +13,7 @@ import numpy as np
 from hybrid.arrays import Array
 from hybrid.evaluate.attack import Attack, attacked, worst
 from hybrid.evaluate.context import Context
-from hybrid.evaluate.measure import NotComputable, Outcome
+from hybrid.evaluate.measure import Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.predicates import Index, Predicates
 
@@ -33,6 +33,8 @@ class Tables(NamedTuple):
     table: Index
     train: list[Index]
     control: list[Index]
+    whole: tuple[Index, Index]
+    """Train and control as they are."""
 
 
 def _tables(context: Context) -> Tables:
@@ -51,7 +53,8 @@ def _index(context: Context) -> Tables:
         else:
             rows = [side.order[rng.permutation(len(side))[:size]] for _ in range(SUBSAMPLES)]
             samples.append([Index(side.take(r), cardinality) for r in rows])
-    return Tables(Index(context.encoded("table"), cardinality), *samples)
+    whole = Index(train, cardinality), Index(control, cardinality)
+    return Tables(Index(context.encoded("table"), cardinality), samples[0], samples[1], whole)
 
 
 def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
@@ -63,6 +66,13 @@ def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attac
         for side in (tables.train, tables.control)
     )
     return attacked(train, control, len(predicates), len(predicates), confidence)
+
+
+def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, object] | None:
+    """As Giomi et al. print it: on all of train and all of control, however their sizes differ."""
+    train, control = (float((index.count(predicates) == 1).sum()) for index in tables.whole)
+    made = attacked(train, control, len(predicates), len(predicates), confidence)
+    return None if isinstance(made, NotComputable) else made.printed()
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
@@ -136,7 +146,10 @@ def singling_out_univariate(context: Context) -> Outcome:
     predicates = univariate_predicates(context, tables.table)
     predicates = _stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
     attack = _success(tables, predicates, context.options.confidence)
-    return attack if isinstance(attack, NotComputable) else attack.measure()
+    if isinstance(attack, NotComputable):
+        return attack
+    paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
+    return attack.measure(**paper)
 
 
 def singling_out(context: Context) -> Outcome:
@@ -149,12 +162,17 @@ def singling_out(context: Context) -> Outcome:
     sizes = [size for size in context.options.singling_out_columns if 2 <= size <= p]
     if not sizes:
         return NotComputable("too few columns to combine")
-    attacks = {}
+    attacks, printed = {}, {}
     for size in sizes:
         rng = context.random(f"singling_out {size}")
         predicates = multivariate_predicates(context, tables.table, size, rng)
         attacks[str(size)] = _success(tables, predicates, context.options.confidence)
-    return worst(attacks, "columns", context.options.confidence)
+        if context.options.paper and isinstance(attacks[str(size)], Attack):
+            printed[str(size)] = _printed(tables, predicates, context.options.confidence)
+    found = worst(attacks, "columns", context.options.confidence)
+    if printed and isinstance(found, Measure):
+        found.details["paper"] = printed
+    return found
 
 
 METRICS = (

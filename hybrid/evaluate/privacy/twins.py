@@ -51,7 +51,13 @@ def nnaa(context: Context) -> Measure:
     value = float(np.mean(differences))
     error = quantile(context.options.confidence) * float(np.mean(errors))
     accuracy_train = float(np.mean(train_scores))
-    details = {"accuracy_train": accuracy_train, "accuracy_control": accuracy_train + value, "parts": len(differences)}
+    details: dict[str, object] = {
+        "accuracy_train": accuracy_train,
+        "accuracy_control": accuracy_train + value,
+        "parts": len(differences),
+    }
+    if context.options.paper:  # PrivEval leaves out the half.
+        details["paper"] = {"NNAA'": 1 - 2 * accuracy_train}
     return Measure(value, value - error, value + error, 0.0, asked, details)
 
 
