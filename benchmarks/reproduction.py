@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from hybrid.answers import Answers, answer, results
 from hybrid.answers.contrasts import Estimate, complete, estimates
@@ -24,7 +25,7 @@ from hybrid.compare import load_plan
 from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets
 from hybrid.compare.rows import ROWS, Rows
-from hybrid.compare.table import results_table
+from hybrid.compare.table import TABLE, results_table
 from hybrid.evaluate import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison_data import name_of
@@ -48,7 +49,8 @@ class Ran:
 def read(plan_path: Path, scale: str, folder: Path) -> Ran:
     plan = load_plan(plan_path, scale)
     configurations = expand(plan, plan_path.parent).configurations
-    table = results_table(list(Rows(folder / ROWS).read().values()))
+    kept = folder / TABLE
+    table = pd.read_csv(kept) if kept.exists() else results_table(list(Rows(folder / ROWS).read().values()))
     found = results(table, plan.factor_names, facets(configurations))
     return Ran(scale, answer(found), len(configurations) * len(plan.seeds))
 
