@@ -168,3 +168,25 @@ def test_usefulness(context: Callable[..., Context], reference: Reference) -> No
     assert told["0.5"] == pytest.approx(0.5, abs=0.015)
     assert told["1.0"] == pytest.approx(0.5, abs=0.015)
     assert np.isfinite(list(told.values())).all()
+
+
+PRINTED = {
+    ("linkability", "risk"): {"0.0": 0.000, "0.5": 0.108, "1.0": 0.219},
+    ("hitting_rate", "HitR"): {"0.0": 0.248, "0.5": 0.748, "1.0": 1.252},
+    ("nnaa", "NNAA'"): {"0.0": -0.0004, "0.5": 0.668, "1.0": 1.0},
+    ("identical_match", "CRP"): {"0.0": 0.0004, "0.5": 0.500, "1.0": 0.9997},
+    ("knn_share", "PS"): {"1.0": 0.030},
+    ("wasserstein", "W"): {"0.0": 395.7, "1.0": 0.0},
+    ("total_variation", "TVD"): {"0.0": 0.01755, "1.0": 0.0},
+}
+"""What the formulas give as they are printed, by independent computations; to their digits."""
+
+
+@pytest.mark.parametrize("leak", ["0.0", "0.5", "1.0"])
+def test_printed_formulas(leak: str, context: Callable[..., Context], shared: Path) -> None:
+    names = adult(shared / "data" / "adult_census" / "leaky", "train").schema.names
+    c = context(leak, linkability=(tuple(names[:7]), tuple(names[7:])), paper=True)
+    for (name, printed), values in PRINTED.items():
+        if leak in values:
+            found = measured(c, name).details["paper"][printed]
+            assert found == pytest.approx(values[leak], rel=2e-4, abs=6e-4), (name, found)
