@@ -15,6 +15,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 
 from flows.progress import ShownProgress
+from flows.shown import shown
 from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
 from hybrid.config import load_config
 from hybrid.errors import HybridError, UnreachableError
@@ -41,7 +42,8 @@ def look(night: Night, accept_drift: bool) -> Decision:
     decision = night.decide(accept_drift)
     lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
     lines += [f"| {finding.status} | {finding.message} |" for finding in decision.findings]
-    create_markdown_artifact("\n".join(lines), key=artifact_key(night.name, "decision"))
+    with shown("decision"):
+        create_markdown_artifact("\n".join(lines), key=artifact_key(night.name, "decision"))
     return decision
 
 
@@ -52,7 +54,8 @@ def close(night: Night, decision: Decision) -> Notice:
         return night.close(decision)
     finally:
         if night.run_folder is not None and night.run_folder.is_dir():
-            show_run(night.walk, night.run_folder)
+            with shown("figures"):
+                show_run(night.walk, night.run_folder)
 
 
 @flow(name="nightly", log_prints=False)

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.shown import shown
+
 STEPS = ("read", "anonymize", "sample", "transition", "synthesize", "baseline", "evaluate")
 """The stages of a walk, as it reports them."""
 _EVERY_SECONDS = 2.0
@@ -57,10 +59,11 @@ class ShownProgress:
         return [seconds for stage, seconds in self.seconds.items() if stage.partition("-")[0] == name]
 
     def _write(self, percent: float, description: str) -> None:
-        if self.artifact is None:
-            self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
-        else:
-            update_progress_artifact(self.artifact, progress=percent, description=description)
+        with shown("progress"):
+            if self.artifact is None:
+                self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
+            else:
+                update_progress_artifact(self.artifact, progress=percent, description=description)
 
 
 def _duration(seconds: float) -> str:
