@@ -23,6 +23,7 @@ from hybrid.config import RunConfig
 from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.context import FitAndSample
+from hybrid.evaluate.improvement import with_printed
 from hybrid.evaluate.measure import Evaluation, Stage
 from hybrid.evaluate.run import check_options
 from hybrid.hierarchy import Hierarchy
@@ -253,7 +254,8 @@ class Walk:
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every stage."""
         judged = (stage for stage in get_args(Stage) if EVALUATE + stage in self.keys)
-        return Evaluation(tuple(metric for stage in judged for metric in self.evaluated(stage).metrics))
+        found = Evaluation(tuple(metric for stage in judged for metric in self.evaluated(stage).metrics))
+        return with_printed(found) if self.config.evaluate.paper else found
 
     def evaluated(self, stage: Stage) -> Evaluation:
         """Privacy, utility and fidelity of one stage's table."""

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from simulated_people import make_people
 
-from hybrid.evaluate import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluate import EvaluateOptions, Evaluation, Measure, MetricResult, NotComputable, evaluate
 from hybrid.evaluate.improvement import improvements, with_printed
 
 
@@ -54,3 +56,15 @@ def test_direction_and_what_has_no_interval_or_number() -> None:
     assert tstr.better is False
     assert (plain.difference, plain.low, plain.better) == (pytest.approx(0.1), None, None)
     assert plain.to_json()["name"] == "plain"
+
+
+def test_paper_carries_the_printed_formula() -> None:
+    rng = np.random.default_rng(5)
+    train, control, table = (make_people(60, rng) for _ in range(3))
+    options = EvaluateOptions(metrics=("dcr_share",), paper=True)
+    found = evaluate(train, control, {"synthetic": table, "baseline": train}, options, rng)
+    (row,) = improvements(found)
+    mine, its = (metric.outcome for metric in found.metrics)
+    assert isinstance(mine, Measure) and isinstance(its, Measure)
+    assert row.printed == pytest.approx((mine.value - its.value) / its.value)
+    assert row.relative is None
