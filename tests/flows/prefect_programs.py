@@ -76,20 +76,31 @@ class Prefect:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
+    def save_secret(self, name: str, value: str) -> None:
+        self.call("-c", f"from prefect.blocks.system import Secret; Secret(value={value!r}).save({name!r})")
+
+    def deploy(self) -> None:
+        """What prefect.yaml names, once a worker has made the work pool."""
+        self.until(lambda: self.api.get("/work_pools/local").status_code == httpx.codes.OK)
+        self.call("-m", "prefect", "--no-prompt", "deploy", "--all")
+
     def night(self, deployment_name: str = "nightly", **parameters: Any) -> str:
         """Run a deployment of the nightly flow; gives the state it ends in."""
+        return self.end(self.begin(deployment_name, **parameters))
+
+    def begin(self, deployment_name: str = "nightly", **parameters: Any) -> str:
+        """Ask for a run of a deployment of the nightly flow; gives its id."""
         deployment = self.ask("GET", f"/deployments/name/nightly/{deployment_name}")
         asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
-        run = self.ask("POST", f"/deployments/{deployment['id']}/create_flow_run", json=asked)
-        ended: list[str] = []
+        return str(self.ask("POST", f"/deployments/{deployment['id']}/create_flow_run", json=asked)["id"])
 
-        def has_ended() -> bool:
-            state = self.ask("GET", f"/flow_runs/{run['id']}")["state_type"]
-            ended.append(state)
-            return state in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+    def end(self, run: str) -> str:
+        """The state that a run ends in."""
+        self.until(lambda: self.state(run) in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"))
+        return self.state(run)
 
-        self.until(has_ended)
-        return ended[-1]
+    def state(self, run: str) -> str:
+        return str(self.ask("GET", f"/flow_runs/{run}")["state_type"])
 
     def artifacts(self) -> dict[str, str]:
         found = self.ask("POST", "/artifacts/latest/filter", json={})

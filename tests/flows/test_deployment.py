@@ -8,17 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-import yaml
+from clinic_database import add_people, write_clinic
 from postgres_server import PASSWORD, Server, postgres
 from prefect_programs import Prefect
 
-from hybrid.config import load_config
-from hybrid.demo import write_demo
 from hybrid.release.verify import verify
-from hybrid.sources.sql import replace_sql_table
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
-RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 
 
 @pytest.fixture
@@ -28,23 +24,8 @@ def database() -> Iterator[Server]:
 
 
 @pytest.fixture
-def clinic(database: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A table in the database, and a config that reads it and delivers into it."""
-    path = write_demo(tmp_path / "job", rows=500, seed=5)
-    config = load_config(path)
-    monkeypatch.setenv("CLINIC_URL", database.url)
-    replace_sql_table(config.load_table(), "CLINIC_URL", "admissions")
-    monkeypatch.delenv("CLINIC_URL")
-    content = yaml.safe_load(path.read_text())
-    columns = content["data"]["columns"]
-    content["data"] = {"sql": {"url_env": "CLINIC_URL", "table": "admissions"}, "columns": columns, "unlisted": "error"}
-    content["evaluate"] |= {"metrics": ["identical_match"], "baseline": False}
-    content |= {"name": "clinic", "policy": "policy.yaml"}
-    content["nightly"] = {"deliver": {"folder": "elsewhere", "sql": {"url_env": "CLINIC_URL", "table": "released"}}}
-    path.write_text(yaml.safe_dump(content))
-    policy = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
-    (path.parent / "policy.yaml").write_text(yaml.safe_dump(policy))
-    return path
+def clinic(database: Server, tmp_path: Path) -> Path:
+    return write_clinic(tmp_path / "job", database)
 
 
 def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
@@ -54,13 +35,10 @@ def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
     places = {place: str(tmp_path / place) for place in ("work", "runs", "releases")}
     latest = tmp_path / "releases" / "latest"
     with prefect.server():
-        prefect.call(
-            "-c", f"from prefect.blocks.system import Secret; Secret(value={database.url!r}).save('clinic-url')"
-        )
+        prefect.save_secret("clinic-url", database.url)
         given = {"config": str(clinic), "credentials": {"CLINIC_URL": "clinic-url"}, **places}
         with prefect.program("worker", "worker", "start", "--pool", "local", "--type", "process"):
-            prefect.until(lambda: prefect.api.get("/work_pools/local").status_code == 200)
-            prefect.call("-m", "prefect", "--no-prompt", "deploy", "--all")
+            prefect.deploy()
             deployment = prefect.ask("GET", "/deployments/name/nightly/nightly")
             assert deployment["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
             assert deployment["global_concurrency_limit"]["limit"] == 1
@@ -77,7 +55,7 @@ def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
             assert latest.resolve() == first
             assert "skip" in prefect.artifacts()["clinic-decision"]
 
-            _grow(engine, source)
+            add_people(database, "G")
             assert prefect.night(**given) == "COMPLETED"
             second = latest.resolve()
             assert second != first and verify(second) == []
@@ -93,16 +71,6 @@ def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
     assert len(released) == len(pd.read_parquet(second / "synthetic.parquet"))
     assert "canary-bmi" in "".join(path.read_text() for path in (tmp_path / "work").glob("error-*.txt"))
     _scan(tmp_path, source, released)
-
-
-def _grow(engine: sa.Engine, source: pd.DataFrame) -> None:
-    names = [name for name in source.columns if name != "patient_id"]
-    others = ", ".join(names)
-    with engine.begin() as connection:
-        grown = (
-            f"insert into admissions (patient_id, {others}) select 'G' || patient_id, {others} from admissions limit 5"
-        )
-        connection.execute(sa.text(grown))
 
 
 def _scan(folder: Path, source: pd.DataFrame, released: pd.DataFrame) -> None:
