@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.drift.statistics import TableStatistics
 from hybrid.errors import OutputError
-from hybrid.store import make_private
+from hybrid.store import keep_private
 
 FOLDER = "baselines"
 FORMAT = 1
@@ -35,20 +34,8 @@ def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Bas
     OutputError
         The private zone cannot be written.
     """
-    path = _path(private_dir, data_set, data_tag)
     content = {"format": FORMAT, "statistics": baseline.statistics.to_json(), "seconds": dict(baseline.seconds)}
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    try:
-        make_private(path.parent)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(content, file)
-        temporary.replace(path)
-        oldest = time.time() - KEPT_DAYS * 86_400
-        for other in path.parent.glob("*.json"):
-            if other.stat().st_mtime < oldest:
-                other.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})", mend="free some space") from None
+    keep_private(_path(private_dir, data_set, data_tag), json.dumps(content).encode(), KEPT_DAYS)
 
 
 def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline | None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from hybrid.errors import OutputError
 from hybrid.release.folder import releases_in
 from hybrid.release.history import Exposure, JointClasses, Membership
 from hybrid.release.ledger import Ledger
 from hybrid.release.run import FinishedRun
-from hybrid.store import make_private
+from hybrid.store import keep_private
 
 FOLDER = "memberships"
 KEPT_DAYS = 30
@@ -35,20 +32,7 @@ def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
     """Keep a run's membership (mode 0600) for when the run is published."""
     content = io.BytesIO()
     np.savez_compressed(content, records=found.records, classes=found.classes)
-    path = _path(private_dir, run_id)
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    try:
-        make_private(path.parent)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content.getvalue())
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(f"{path.parent}: writing failed ({error.strerror})", mend="free some space") from None
-    oldest = time.time() - KEPT_DAYS * 86_400
-    for other in path.parent.iterdir():
-        if other.stat().st_mtime < oldest:
-            other.unlink(missing_ok=True)
+    keep_private(_path(private_dir, run_id), content.getvalue(), KEPT_DAYS)
 
 
 def forget_membership(private_dir: Path, run: FinishedRun) -> None:

@@ -109,7 +109,7 @@ def publish(
             ledger.note(run.data_set, "kept", existing.path.name)
             return existing.path
         acceptances = _admit(run, verdict, ledger, Acceptance(by.strip(), reason.strip()) if accept_review else None)
-        release = _build(run, releases_dir, private_dir, verdict, acceptances, tags, history)
+        release = _build(run, releases_dir, private_dir, ledger, verdict, acceptances, tags, history)
         ledger.settle(releases_dir)
         point_latest(release)
         forget_membership(private_dir, run)
@@ -203,6 +203,7 @@ def _build(
     run: FinishedRun,
     releases_dir: Path,
     private_dir: Path,
+    ledger: Ledger,
     verdict: Verdict,
     acceptances: tuple[Acceptance, ...],
     tags: Mapping[str, str],
@@ -240,7 +241,7 @@ def _build(
             exposure=history.exposure if isinstance(history.exposure, Exposure) else None,
             **tags,
         )
-        Ledger(private_dir).enter(entry, releases_dir, history.joint)
+        ledger.enter(entry, releases_dir, history.joint)
         place(temporary, target)
     return target
 

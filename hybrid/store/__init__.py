@@ -2,7 +2,7 @@
 
 from hybrid.fingerprint import code_version, fingerprint, library_versions
 from hybrid.store.entry import StoreEntry
-from hybrid.store.local import Store, make_private
+from hybrid.store.local import Store, keep_private, make_private
 from hybrid.store.opened import MEMORY, StorePlace, memory_store
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "StorePlace",
     "code_version",
     "fingerprint",
+    "keep_private",
     "library_versions",
     "make_private",
     "memory_store",

@@ -222,6 +222,29 @@ def make_private(folder: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
+def keep_private(path: Path, content: bytes, days: float) -> None:
+    """Write a file of the private zone whole or not at all (mode 0600); those beside it older than ``days`` go.
+
+    Raises
+    ------
+    OutputError
+        The private zone cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    try:
+        make_private(path.parent)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+        temporary.replace(path)
+        oldest = time.time() - days * 86_400
+        for other in path.parent.iterdir():
+            if other.stat().st_mtime < oldest:
+                other.unlink(missing_ok=True)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error.strerror})", mend="free some space") from None
+
+
 class _Damaged(Exception):
     """An entry is not what was written."""
 
