@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pickle
 import uuid
+from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.arrow import ArrowFSWrapper
+from s3_server import bucket
 
 from hybrid.errors import ConfigError, OutputError
 from hybrid.fingerprint import fingerprint
+from hybrid.s3 import s3
 from hybrid.store import Store, StorePlace, memory_store, opened
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, new_key
 
@@ -30,14 +35,24 @@ class Counter:
         return self.result
 
 
-@pytest.fixture(params=["folder", "memory", "file"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
-    places = {"folder": str(tmp_path / "s"), "memory": f"memory://{uuid.uuid4().hex}", "file": f"file://{tmp_path}/s"}
-    return StorePlace(places[request.param], new_key())
+@pytest.fixture(params=["folder", "memory", "file", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePlace]:
+    own = uuid.uuid4().hex
+    places = {
+        "folder": str(tmp_path / "s"),
+        "memory": f"memory://{own}",
+        "file": f"file://{tmp_path}/s",
+        "s3": f"s3://{own}/deep/down",
+    }
+    with bucket(own) if request.param == "s3" else nullcontext():
+        yield StorePlace(places[request.param], new_key())
 
 
 def contents(place: StorePlace) -> list[tuple[str, bytes]]:
-    fs, root = fsspec.core.url_to_fs(place.place)
+    if place.place.startswith("s3://"):
+        fs, root = ArrowFSWrapper(s3(), skip_instance_cache=True), place.place.removeprefix("s3://")
+    else:
+        fs, root = fsspec.core.url_to_fs(place.place)
     return [(name, fs.cat_file(name)) for name in fs.find(root)]
 
 

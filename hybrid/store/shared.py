@@ -1,4 +1,4 @@
-"""A store that many machines share, on any file system that fsspec knows: s3://, gs://, sftp://, file:// ..."""
+"""A store that many machines share: s3:// through Arrow, any other file system that fsspec knows, such as sftp://."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from hybrid.errors import ConfigError, MissingExtraError, OutputError
+from hybrid.s3 import s3
 from hybrid.store.cipher import Cipher
 from hybrid.store.entry import StoreEntry, own_seconds
 from hybrid.store.local import Store
@@ -138,8 +139,11 @@ class SharedStore(Store):
 
 def _file_system(url: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
+    from fsspec.implementations.arrow import ArrowFSWrapper
 
     try:
+        if url.startswith("s3://"):
+            return ArrowFSWrapper(s3(), skip_instance_cache=True), url.removeprefix("s3://").rstrip("/")
         found, root = url_to_fs(url)
     except ImportError as error:
         raise MissingExtraError(f"{url}: {error.name or 'a package'} is not installed", mend="install it") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hybrid.errors import ConfigError, MissingExtraError, UnreachableError
+from hybrid.s3 import s3
 
-_CONNECT_SECONDS = 10
-_ANSWER_SECONDS = 60
 _AWS_ERROR = re.compile(r"AWS Error ([A-Z_]+)")
 
 
@@ -95,7 +93,7 @@ def file_at(text: str, folder: Path) -> File:
 def storage(url: str) -> tuple[pafs.FileSystem, str]:
     """The storage that a URL points into, and the path there.
 
-    ``s3://`` is read by Arrow (credentials and ``AWS_ENDPOINT_URL`` from the environment), everything else by fsspec.
+    ``s3://`` is read by Arrow (:func:`hybrid.s3.s3`), everything else by fsspec.
 
     Raises
     ------
@@ -109,7 +107,7 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
     protocol, _, path = url.partition("://")
     try:
         if protocol == "s3":
-            return _s3(), path
+            return s3(), path
         import fsspec
 
         filesystem, path = fsspec.core.url_to_fs(url)
@@ -122,17 +120,6 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
         raise ConfigError(f"{protocol}:// is no protocol that fsspec knows", mend="use s3://, or a path") from None
     except Exception as error:  # noqa: BLE001 - as in File.info
         unreachable(url, error)
-
-
-def _s3() -> pafs.FileSystem:
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    scheme, _, host = endpoint.rpartition("://")
-    return pafs.S3FileSystem(
-        endpoint_override=host or None,
-        scheme=scheme or "https",
-        connect_timeout=_CONNECT_SECONDS,
-        request_timeout=_ANSWER_SECONDS,
-    )
 
 
 def unreachable(name: str, error: Exception) -> NoReturn:
