@@ -63,7 +63,8 @@ def compare(
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
     write_comparison(plan, config.parent, table, folder)
     failed = int((table["status"] == "failed").sum())
-    console.line("ok" if not failed else "note", f"{len(table) - failed} runs done, {failed} failed (see the reasons)")
+    said = f", {failed:,} failed (why is in the column reason)" if failed else ""
+    console.line("note" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
     console.out.print(f"\ntable        {folder / 'comparison.csv'}\nreport       {folder / 'comparison.html'}")
     if (folder / RECOMMENDED).exists():
         console.out.print(f"recommended  {folder / RECOMMENDED}")
