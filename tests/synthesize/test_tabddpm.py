@@ -187,3 +187,37 @@ def test_a_single_record_is_hardly_held_to_the_shares():
     sure = torch.tensor([[-8.0, 8.0]])
     held = Diffusion([2], shares, likelihood=True, shares=shares)._held(sure, shares)
     assert float(torch.softmax(held, 1)[0, 1]) > 0.999
+
+
+def test_sampled_shares_are_those_of_one_bootstrap_per_model():
+    """As noisy as the shares among so many independent records, and the same in every table that the model draws."""
+    table = people(400)
+    models = [fit(table, options(steps=1), seed).model for seed in range(40)]
+    exact, sampled = models[0].frequencies, torch.stack([model.sampled for model in models])
+    assert all(torch.equal(model.frequencies, exact) for model in models)
+    noise = (sampled - exact) / torch.sqrt(exact * (1 - exact) / len(table)).clamp(min=1e-9)
+    common = exact.gt(0.02) & exact.lt(0.98)
+    assert common.any()
+    assert float(noise[:, common].std()) == pytest.approx(1, abs=0.1)
+    assert float(noise[:, common].mean()) == pytest.approx(0, abs=0.1)
+
+
+def test_drawn_tables_follow_the_held_shares_of_their_model():
+    """Not those among the training records, which everybody who knows the others would solve for."""
+    table = people(2000)
+
+    def followed(shares: str) -> float:
+        """How much of the sample's noise the drawn tables repeat: 1 all, 0 nothing."""
+        noise, drawn = [], []
+        for seed in range(8):
+            model = fit(table, options(steps=1, shares=shares, sampling_steps=25), seed).model
+            columns = zip(model.draw(2000, seed), model.levels, strict=True)
+            counts = [np.bincount(column, minlength=size) for column, size in columns if size]
+            common = model.frequencies > 0.05
+            noise.append((model.sampled - model.frequencies)[common].numpy())
+            drawn.append((np.concatenate(counts) / 2000 - model.frequencies.numpy())[common.numpy()])
+        x, y = np.concatenate(noise), np.concatenate(drawn)
+        return float(x @ y / (x @ x))
+
+    assert 0.45 < followed("sampled") < 1.1
+    assert abs(followed("exact")) < 0.2

@@ -2,8 +2,8 @@
 
 It departs from the paper: numbers with few distinct values are learned as categories, the others become normal
 scores spread over ties, the network predicts velocities and clean states, categories diffuse to their
-frequencies, records are drawn in 50 exact strides and balance each other. ``docs/tabddpm.md`` says what of this was
-measured. ``preset: paper`` takes the paper's choices where they are options.
+frequencies, records are drawn in 50 exact strides, balance each other and are held at shares. ``docs/tabddpm.md``
+says what of this was measured. ``preset: paper`` takes the paper's choices where they are options.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Tabddpm:
             "prior": "uniform",
             "likelihood": False,
             "balanced": False,
+            "shares": "free",
             "sampling_steps": 1000,
             "batch_size": 4096,
             "lr": 1e-3,

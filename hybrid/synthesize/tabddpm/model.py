@@ -41,6 +41,8 @@ class TabddpmModel:
         States of each feature in order; 0 for continuous ones.
     frequencies : Tensor, shape (n_states,)
         Observed frequencies of all discrete columns' states, one column after the other.
+    sampled : Tensor, shape (n_states,)
+        Frequencies among as many records drawn with replacement, each column by itself.
     quantiles : tuple of Quantiles
         One per continuous feature.
     network : Denoiser
@@ -51,6 +53,7 @@ class TabddpmModel:
 
     levels: tuple[int, ...]
     frequencies: Tensor
+    sampled: Tensor
     quantiles: tuple[Quantiles, ...]
     network: Denoiser
     options: TabddpmOptions
@@ -59,7 +62,8 @@ class TabddpmModel:
         """As :class:`hybrid.synthesize.base.Model`."""
         rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
-        diffusion = _diffusion(self.levels, self.frequencies, self.options)
+        held = {"free": None, "sampled": self.sampled, "exact": self.frequencies}[self.options.shares]
+        diffusion = _diffusion(self.levels, self.frequencies, self.options, held)
         chunk = CHUNK_CELLS // max(len(self.frequencies), *self.options.layers, 1) + 1
         sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
         steps = self.options.sampling_steps
@@ -72,7 +76,8 @@ class TabddpmModel:
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.base.Model`: weights, quantiles and options; nothing executable."""
-        torch.save({"network": self.network.state_dict(), "frequencies": self.frequencies}, folder / _WEIGHTS)
+        saved = {"network": self.network.state_dict(), "frequencies": self.frequencies, "sampled": self.sampled}
+        torch.save(saved, folder / _WEIGHTS)
         arrays: dict[str, Array] = {}
         for at, quantiles in enumerate(self.quantiles):
             arrays |= {f"distinct{at}": quantiles.distinct, f"cumulated{at}": quantiles.cumulated}
@@ -92,7 +97,8 @@ def load_model(folder: Path) -> TabddpmModel:
     quantiles = tuple(Quantiles(arrays[f"distinct{at}"], arrays[f"cumulated{at}"]) for at in range(levels.count(0)))
     network = _network(saved["frequencies"], levels, options).to(device)
     network.load_state_dict(saved["network"])
-    return TabddpmModel(levels, saved["frequencies"], quantiles, network.eval().requires_grad_(False), options)
+    network.eval().requires_grad_(False)
+    return TabddpmModel(levels, saved["frequencies"], saved["sampled"], quantiles, network, options)
 
 
 def learn_model(
@@ -122,19 +128,29 @@ def learn_model(
         network = _network(frequencies, levels, options).to(device)
         diffusion = _diffusion(levels, frequencies, options)
         averaged = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
-    return TabddpmModel(levels, frequencies, quantiles, averaged, options)
+    sampled = _sampled(frequencies, levels, len(data), stream(seed, "tabddpm shares"))
+    return TabddpmModel(levels, frequencies, sampled, quantiles, averaged, options)
+
+
+def _sampled(frequencies: Tensor, levels: Sequence[int], n: int, random: np.random.Generator) -> Tensor:
+    """Frequencies that ``n`` records drawn with replacement have, each column by itself."""
+    columns = frequencies.double().cpu().split([size for size in levels if size])
+    counts = [random.multinomial(n, (share / share.sum()).numpy()) for share in columns]
+    return torch.tensor(np.concatenate([np.empty(0), *counts]) / n, dtype=torch.float32, device=frequencies.device)
 
 
 def _network(frequencies: Tensor, levels: Sequence[int], options: TabddpmOptions) -> Denoiser:
     return Denoiser(torch.log(frequencies), levels.count(0), options.layers, options.dropout)
 
 
-def _diffusion(levels: Sequence[int], frequencies: Tensor, options: TabddpmOptions) -> Diffusion:
+def _diffusion(
+    levels: Sequence[int], frequencies: Tensor, options: TabddpmOptions, held: Tensor | None = None
+) -> Diffusion:
     sizes = [size for size in levels if size]
     prior = frequencies
     if options.prior == "uniform":
         prior = torch.cat([torch.full((size,), 1 / size) for size in sizes]).to(frequencies.device)
-    return Diffusion(sizes, prior, options.likelihood, frequencies if options.hold_shares else None)
+    return Diffusion(sizes, prior, options.likelihood, held)
 
 
 def _tensor(columns: list[Array], n_rows: int, dtype: torch.dtype, device: torch.device) -> Tensor:

@@ -61,10 +61,12 @@ class TabddpmOptions(Options):
     balanced: bool = True
     """Records drawn together balance each other (systematic sampling), so that shares in the drawn table are closer
     to what the model learned. The distribution of each record by itself is the same; no training record is read."""
-    hold_shares: bool = False
-    """Hold the share of every category at its share among the training records while denoising: much closer single
-    columns and pairs. Says more about the training records than the default: shares of common categories come out
-    almost exactly, so an outsider who knows all records but one may tell that one's category from them."""
+    shares: Literal["free", "sampled", "exact"] = "sampled"
+    """What the shares of categories are held at while denoising. free: nothing; rare categories then drift towards
+    common ones. sampled: what a sample as large as the training table, drawn from it with replacement, had; drawn once
+    per model, so that its noise does not average out over many tables. exact: their shares among the training records;
+    those of common categories then come out nearly exactly, so an outsider who knows all records but one may tell that
+    one's category from them."""
     gpu: bool = True
     """Use a GPU when there is one."""
     max_inputs: int = Field(default=60_000, ge=1)
