@@ -63,7 +63,7 @@ ENGINES: dict[str, Changes] = {
 """Lines of the picture; the last one is a point: 22,000 steps on two thirds of Adult."""
 BATCH = 1024
 ERRORS = {"shape_pct": "shape", "trend_pct": "trend"}
-ROOM = 28
+ROOM = 24
 """Points nearer than this to the next one have no room for their numbers."""
 _PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
@@ -185,18 +185,18 @@ def _with(fitted: FittedGenerator, changes: Changes) -> FittedGenerator:
 def picture(rows: pd.DataFrame) -> str:
     """Errors against seconds of training and drawing, mean over seeds, as SVG: a panel per error, logarithmic axes."""
     rows = rows.assign(seconds=rows["fit_cpu_s"] + rows["sample_cpu_s"])
-    panels = "".join(_panel(rows, error, 20 + 360 * at) for at, error in enumerate(ERRORS))
+    panels = "".join(_panel(rows, error, 20 + 400 * at) for at, error in enumerate(ERRORS))
     title = f"Error in % after so many CPU seconds of training and drawing (numbers: steps of {BATCH:,} records)"
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 310" font-family="sans-serif" font-size="11">'
-        f'<rect width="740" height="310" fill="#fff"/><text x="20" y="18" font-size="13">{title}</text>{panels}</svg>\n'
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 310" font-family="sans-serif" font-size="11">'
+        f'<rect width="800" height="310" fill="#fff"/><text x="20" y="18" font-size="13">{title}</text>{panels}</svg>\n'
     )
 
 
 def _panel(rows: pd.DataFrame, error: str, left: int) -> str:
     means = rows.groupby(["engine", "steps"], sort=False)[["seconds", error]].mean().reset_index()
     means = means.assign(
-        x=left + 40 + 270 * _place(means["seconds"].to_numpy(), means["seconds"].to_numpy()),
+        x=left + 40 + 310 * _place(means["seconds"].to_numpy(), means["seconds"].to_numpy()),
         y=255 - 200 * _place(means[error].to_numpy(), means[error].to_numpy()),
     )
     marks = [f'<text x="{left}" y="42" font-weight="bold">{ERRORS[error]}</text>']
@@ -205,7 +205,9 @@ def _panel(rows: pd.DataFrame, error: str, left: int) -> str:
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(line["x"], line["y"], strict=True))
         marks.append(f'<polyline points="{points}" fill="none" stroke="#234" stroke-dasharray="{dash}"/>')
         last = line.iloc[-1]
-        marks.append(f'<text x="{last["x"]:.1f}" y="{last["y"] - 20:.1f}" text-anchor="middle">{escape(engine)}</text>')
+        marks.append(
+            f'<text x="{last["x"] + 20:.1f}" y="{last["y"] - 20:.1f}" text-anchor="end">{escape(engine)}</text>'
+        )
         right = np.inf
         for point in line[::-1].itertuples():
             marks.append(f'<circle cx="{point.x:.1f}" cy="{point.y:.1f}" r="2.5" fill="#234"/>')
@@ -220,7 +222,7 @@ def _panel(rows: pd.DataFrame, error: str, left: int) -> str:
     seconds = means["seconds"].to_numpy()
     for mark in (25, 50, 100, 200, 400, 800, 1600):
         if seconds.min() <= mark <= seconds.max():
-            x = left + 40 + 270 * _place(np.array([mark]), seconds)[0]
+            x = left + 40 + 310 * _place(np.array([mark]), seconds)[0]
             marks.append(f'<text x="{x:.1f}" y="295" text-anchor="middle">{mark} s</text>')
     return "".join(marks)
 
