@@ -114,12 +114,12 @@ def _child(arguments: argparse.Namespace) -> None:
     own = {key.partition(".")[2]: yaml.safe_load(value) for key, value in given}
     elsewhere = name == "mst" or own.get("engine") == "synthcity"
     options = SynthesizeOptions(generator=name, preset=preset or "default", options=own, isolate=elsewhere)
-    clocks = [_clocks()]
+    at = [clocks()]
     fitted = fit(train, options, int(seed))
-    clocks.append(_clocks())
+    at.append(clocks())
     synthetic = fitted.sample(len(train), int(seed))
-    clocks.append(_clocks())
-    (start, start_cpu), (middle, middle_cpu), (end, end_cpu) = clocks
+    at.append(clocks())
+    (start, start_cpu), (middle, middle_cpu), (end, end_cpu) = at
     cost = {
         "fit_s": round(middle - start, 1),
         "fit_cpu_s": round(middle_cpu - start_cpu, 1),
@@ -131,7 +131,7 @@ def _child(arguments: argparse.Namespace) -> None:
     synthetic.frame.to_pickle(Path(folder) / "synthetic.pkl")
 
 
-def _clocks() -> tuple[float, float]:
+def clocks() -> tuple[float, float]:
     """Seconds by the clock, and of CPU time, workers included."""
     used = [resource.getrusage(who) for who in _PROCESSES]
     return time.perf_counter(), sum(one.ru_utime + one.ru_stime for one in used)

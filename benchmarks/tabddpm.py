@@ -11,7 +11,6 @@ that are already there are not computed again. One thread; seconds are CPU secon
 from __future__ import annotations
 
 import argparse
-import resource
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from generators import bootstrap, read, split
+from generators import bootstrap, clocks, read, split
 from quality import figures
 
 from hybrid.synthesize import FittedGenerator, SynthesizeOptions, fit
@@ -65,7 +64,6 @@ BATCH = 1024
 ERRORS = {"shape_pct": "shape", "trend_pct": "trend"}
 ROOM = 24
 """Points nearer than this to the next one have no room for their numbers."""
-_PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 class Bench:
@@ -91,15 +89,15 @@ class Bench:
 
     def trained(self, changes: Changes, seed: int) -> tuple[FittedGenerator, float]:
         """A generator, and the CPU seconds it took."""
-        start = _cpu_seconds()
+        start = clocks()[1]
         isolate = changes.get("engine") == "synthcity"
         options = SynthesizeOptions(generator="tabddpm", options=dict(changes), isolate=isolate)
-        return fit(self.train, options, seed), _cpu_seconds() - start
+        return fit(self.train, options, seed), clocks()[1] - start
 
     def drawn(self, fitted: FittedGenerator, seed: int) -> tuple[Table, float]:
         """A table as long as the training table, and the CPU seconds it took."""
-        start = _cpu_seconds()
-        return fitted.sample(len(self.train), seed), _cpu_seconds() - start
+        start = clocks()[1]
+        return fitted.sample(len(self.train), seed), clocks()[1] - start
 
 
 def main() -> None:
@@ -160,11 +158,6 @@ def _curve(bench: Bench, path: Path, engine: str, curve: list[int], seed: int) -
 
 def _named(choice: str, steps: int, seed: int) -> Changes:
     return {"choice": choice, "steps": steps, "seed": seed}
-
-
-def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in _PROCESSES]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _cost(fit_s: float, sample_s: float) -> dict[str, float]:
