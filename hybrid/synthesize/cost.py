@@ -7,11 +7,13 @@ virtual machine, Adult census, 2026); :func:`slowness` says how much slower the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+
+from hybrid.errors import GeneratorError
 
 REFERENCE_SECONDS = 0.0085
 """CPU time of :func:`_probe` on the machine the coefficients were measured on."""
@@ -38,6 +40,34 @@ class Cost:
     memory_bytes: int
     inputs: int = 0
     most_inputs: int = 0
+
+
+def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
+    """Stop before memory runs out: these networks have an input for every state of every discrete column.
+
+    Parameters
+    ----------
+    generator : str
+        As the message calls it.
+    widths : mapping
+        Inputs per column.
+    limit : int
+        Most inputs in all.
+
+    Raises
+    ------
+    GeneratorError
+        Names the columns with the most inputs.
+    """
+    needed = sum(widths.values())
+    if needed <= limit:
+        return
+    widest = sorted(widths, key=lambda column: -widths[column])[:3]
+    listed = ", ".join(f"{column!r} ({widths[column]} states)" for column in widest)
+    raise GeneratorError(
+        f"{generator} would need {needed} inputs (limit {limit}); the widest columns are {listed}",
+        mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
+    )
 
 
 @cache

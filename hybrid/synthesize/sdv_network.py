@@ -15,11 +15,10 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from hybrid.errors import GeneratorError
 from hybrid.options import Options
 from hybrid.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature
-from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.cost import Cost, refuse_wide
 from hybrid.synthesize.sdv_model import SdvModel, fit_sdv, load_sdv
 
 MOST_MODES = 11
@@ -84,7 +83,8 @@ class SdvNetwork(ABC):
         unfinished: Path | None = None,  # noqa: ARG002  (sdv has no checkpoints)
     ) -> SdvModel:
         """Train; see the options. The same seed repeats on a CPU with the same number of threads."""
-        _refuse_wide(data, options.max_inputs, self.name)
+        widths = {feature.name: feature.n_levels or MOST_MODES for feature in data.features}
+        refuse_wide(self.name, widths, options.max_inputs)
         progress(f"normalize columns for {self.name}", 0, _n_continuous(data.features))
         tell = _telling(progress, f"fit {self.name}", options.epochs, self.losses)
         synthesizer = _with_progress(*self.classes(), seed, tell)
@@ -136,25 +136,6 @@ def _telling(progress: Progress, step: str, epochs: int, columns: Mapping[str, s
         progress(step, int(last["Epoch"]) + 1, epochs, **{name: float(last[of]) for name, of in columns.items()})
 
     return tell
-
-
-def _refuse_wide(data: Encoded, limit: int, name: str) -> None:
-    """Stop before memory runs out: these networks have an input for every state of every discrete column.
-
-    Raises
-    ------
-    GeneratorError
-        Names the columns with the most states.
-    """
-    widths = {feature.name: feature.n_levels or MOST_MODES for feature in data.features}
-    if sum(widths.values()) <= limit:
-        return
-    widest = sorted(widths, key=lambda column: -widths[column])[:3]
-    listed = ", ".join(f"{column!r} ({widths[column]} states)" for column in widest)
-    raise GeneratorError(
-        f"{name} would need {sum(widths.values())} inputs (limit {limit}); the widest columns are {listed}",
-        mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
-    )
 
 
 def _n_continuous(features: Sequence[Feature]) -> int:

@@ -71,7 +71,7 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     pytest.importorskip("torch")
     path = write_demo(tmp_path / "demo", rows=300, seed=3)
     content = yaml.safe_load(path.read_text())
-    content["synthesize"] = {"generator": "tabddpm", "options": {**DEEP["tabddpm"], "steps": 700, "batch_size": 64}}
+    content["synthesize"] = {"generator": "tabddpm", "options": {**DEEP["tabddpm"], "steps": 2000, "batch_size": 64}}
     content["evaluate"] = {"metrics": ["total_variation"], "targets": ["readmitted"], "baseline": False}
     path.write_text(yaml.safe_dump(content))
     run, store = tmp_path / "run", Store(tmp_path / "store")
@@ -90,6 +90,6 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     walk = Walk(load_config(path), seed=5, store=store)
     write_run(walk, run)
     assert {"synthetic.csv", "report.html", "evaluation.json"} <= {file.name for file in run.iterdir()}
-    assert [point.done for point in walk.generated.losses] == [*range(50, 701, 50)]
+    assert [point.done for point in walk.generated.losses] == [*range(50, 2001, 50)]
     assert "Training of the generator" in (run / "report.html").read_text()
     assert json.loads((run / "manifest.json").read_text())["differential_privacy"] is False

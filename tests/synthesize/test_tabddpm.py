@@ -125,7 +125,7 @@ def test_a_learning_rate_that_explodes_is_an_error_with_advice():
 
 def test_a_table_too_wide_is_refused_by_column_name():
     table = table_of({"code": (Kind.CATEGORICAL, pd.Series(np.arange(500).astype(str)))})
-    with pytest.raises(GeneratorError, match=r"500 inputs .*'code' \(500\)"):
+    with pytest.raises(GeneratorError, match=r"500 inputs .*'code' \(500 states\)"):
         fit(table, options(max_inputs=100), 1)
 
 

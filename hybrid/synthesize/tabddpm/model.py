@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 from hybrid.arrays import Array
-from hybrid.errors import GeneratorError
 from hybrid.progress import Progress
 from hybrid.randomness import stream
 from hybrid.synthesize.base import Encoded
+from hybrid.synthesize.cost import refuse_wide
 from hybrid.synthesize.tabddpm.diffusion import Diffusion
 from hybrid.synthesize.tabddpm.draws import Draws
 from hybrid.synthesize.tabddpm.network import Denoiser
@@ -106,13 +106,7 @@ def learn_model(
 ) -> TabddpmModel:
     """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
     levels = tuple(feature.n_levels for feature in data.features)
-    widest = sorted(data.features, key=lambda feature: -feature.n_levels)[:3]
-    if sum(levels) > options.max_inputs:
-        listed = ", ".join(f"{feature.name!r} ({feature.n_levels})" for feature in widest)
-        raise GeneratorError(
-            f"tabddpm would need {sum(levels)} inputs (limit {options.max_inputs}); the widest columns are {listed}",
-            mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
-        )
+    refuse_wide("tabddpm", {feature.name: feature.n_levels for feature in data.features}, options.max_inputs)
     random = stream(seed, "tabddpm fit")
     device = _device(options)
     rng = torch.Generator(device).manual_seed(int(random.integers(2**63)))
