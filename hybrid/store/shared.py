@@ -139,11 +139,12 @@ class SharedStore(Store):
 
 def _file_system(url: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
-    from fsspec.implementations.arrow import ArrowFSWrapper
 
+    if url.startswith("s3://"):
+        from fsspec.implementations.arrow import ArrowFSWrapper
+
+        return ArrowFSWrapper(s3(), skip_instance_cache=True), url.removeprefix("s3://").rstrip("/")
     try:
-        if url.startswith("s3://"):
-            return ArrowFSWrapper(s3(), skip_instance_cache=True), url.removeprefix("s3://").rstrip("/")
         found, root = url_to_fs(url)
     except ImportError as error:
         raise MissingExtraError(f"{url}: {error.name or 'a package'} is not installed", mend="install it") from None
