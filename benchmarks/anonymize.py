@@ -23,10 +23,10 @@ from pathlib import Path
 
 from hybrid.anonymize import AnonymizeOptions, anjana, dense, local, tradeoff
 from hybrid.anonymize.task import Task, prepare
-from hybrid.errors import InfeasibleError
+from hybrid.base.errors import InfeasibleError
+from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.progress import silent
 from hybrid.table import Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read import read_table

@@ -24,8 +24,8 @@ from anonymize import peak_mb
 
 from hybrid.anonymize import AnonymizeOptions, bestfirst, dense
 from hybrid.anonymize.task import prepare
+from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy, from_levels
-from hybrid.progress import silent
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 COLUMNS = range(4, 16)

@@ -23,10 +23,10 @@ import pandas as pd
 from transition_report import write_report
 
 from hybrid.anonymize import AnonymizedTable, AnonymizeOptions, anonymize
+from hybrid.base.rng import stream
 from hybrid.evaluate import EvaluateOptions, Measure, evaluate
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.randomness import stream
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions, SplitOptions

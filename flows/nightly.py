@@ -17,8 +17,8 @@ from prefect.events import emit_event
 from flows.progress import ShownProgress
 from flows.shown import shown
 from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
+from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.config import load_config
-from hybrid.errors import HybridError, UnreachableError
 from hybrid.nightly import Decision, Listener, Night, Places
 from hybrid.notify import Notice
 

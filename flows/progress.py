@@ -15,7 +15,7 @@ _LEAST_SECONDS = 0.1
 
 
 class ShownProgress:
-    """A :class:`hybrid.progress.Progress` that Prefect shows.
+    """A :class:`hybrid.base.progress.Progress` that Prefect shows.
 
     Parameters
     ----------

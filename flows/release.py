@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from flows.stages import STAGES, compute, flow, script, show_run, stage_task, walk_of
+from hybrid.base.errors import HybridError
 from hybrid.config import load_config
-from hybrid.errors import HybridError
 from hybrid.nightly import remember
 from hybrid.pipeline import Walk
 from hybrid.release.publish import publish as publish_folder

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hybrid.base.errors import OutputError
 from hybrid.config import load_config
-from hybrid.errors import OutputError
 from hybrid.store import make_private
 
 _PATIENCE_SECONDS = 120

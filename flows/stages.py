@@ -14,11 +14,11 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
 
+from hybrid.base.errors import ConfigError, HybridError, place_of
+from hybrid.base.logs import write_json_lines
+from hybrid.base.progress import Progress, Spoken
 from hybrid.config import RunConfig
-from hybrid.errors import ConfigError, HybridError, place_of
-from hybrid.logs import write_json_lines
 from hybrid.pipeline import Walk
-from hybrid.progress import Progress, Spoken
 from hybrid.run_folder import summary
 from hybrid.store import Store
 

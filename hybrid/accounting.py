@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
 from hybrid.sampling import SampleOptions
 from hybrid.table import Schema
 

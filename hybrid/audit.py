@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig, load_config
-from hybrid.errors import ConfigError, DataError, Problem
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.encoding import ranks_of, row_keys
 from hybrid.evaluate.measure import Evaluation, Measure, Stage
 from hybrid.guess.reading import guess_reading
-from hybrid.progress import Progress, silent
-from hybrid.randomness import fresh_seed, stream
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import SEVERITY, Check, Verdict

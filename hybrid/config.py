@@ -16,11 +16,12 @@ import yaml
 from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.options import Options
 from hybrid.deliver import DeliverOptions
 from hybrid.drift.options import DriftOptions
-from hybrid.errors import ConfigError, Problem
 from hybrid.evaluate.options import EvaluateOptions
-from hybrid.options import Options
 from hybrid.sampling import SampleOptions
 from hybrid.sources import load_table
 from hybrid.synthesize import SynthesizeOptions
@@ -30,7 +31,6 @@ from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read import read_table
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.base import Transition
-from hybrid.yaml_files import read_yaml, validated
 
 Order = Literal["pre", "post"]
 StageName = Literal["anonymize", "sample", "transition", "synthesize"]

@@ -10,9 +10,9 @@ from typing import Self
 import pyarrow.fs as pafs
 from pydantic import model_validator
 
-from hybrid.errors import HybridError, OutputError, Problem
-from hybrid.fingerprint import fingerprint
-from hybrid.options import Options
+from hybrid.base.errors import HybridError, OutputError, Problem
+from hybrid.base.hashing import fingerprint
+from hybrid.base.options import Options
 from hybrid.release.folder import CERTIFICATE, LATEST
 from hybrid.sources.sql import replace_sql_table
 from hybrid.store import make_private

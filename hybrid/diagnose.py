@@ -9,14 +9,14 @@ from typing import TypeVar
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.task import prepare
 from hybrid.anonymize.tradeoff import tradeoff
+from hybrid.base.errors import HybridError, Problem
+from hybrid.base.findings import Finding
+from hybrid.base.rng import stream
 from hybrid.config import RunConfig
-from hybrid.errors import HybridError, Problem
 from hybrid.evaluate.privacy.retraining import trainings
 from hybrid.evaluate.run import check_options
-from hybrid.findings import Finding
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.randomness import stream
 from hybrid.release.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require

@@ -9,13 +9,13 @@ from hybrid import transition
 from hybrid.accounting import explain_run
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.stream import FileTask, Streamed, anonymize_file
+from hybrid.base.errors import DataError
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
+from hybrid.base.memory import available_bytes
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig
-from hybrid.errors import DataError
-from hybrid.fingerprint import fingerprint
-from hybrid.manifest import MANIFEST, Recorder, build_manifest
-from hybrid.memory import available_bytes
-from hybrid.progress import Progress, silent
-from hybrid.randomness import fresh_seed, stream
 from hybrid.release.run import ANONYMIZATION
 from hybrid.run_folder import LABELS, staged, write_json
 from hybrid.table import Schema

@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
 from hybrid.deliver import deliver
 from hybrid.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
-from hybrid.errors import DriftError, GateRefused, HybridError, Problem
 from hybrid.notify import Notice, Outcome, post
 from hybrid.pipeline import Walk
 from hybrid.release.folder import Release, releases_in

@@ -18,9 +18,12 @@ from hybrid.accounting import Explanation, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
+from hybrid.base.manifest import LIBRARIES, Recorder
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig
-from hybrid.errors import ConfigError
 from hybrid.evaluate import evaluate
 from hybrid.evaluate.context import FitAndSample
 from hybrid.evaluate.improvement import with_printed
@@ -29,10 +32,7 @@ from hybrid.evaluate.run import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.manifest import LIBRARIES, Recorder
-from hybrid.progress import Progress, silent
 from hybrid.promises import promises
-from hybrid.randomness import fresh_seed, stream
 from hybrid.release.gate import judge
 from hybrid.release.history import Membership, membership
 from hybrid.release.policy import Policy, load_policy

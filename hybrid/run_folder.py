@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.errors import ConfigError, HybridError, OutputError
+from hybrid.base.errors import ConfigError, HybridError, OutputError
+from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.rng import stream
 from hybrid.evaluate.measure import Evaluation
-from hybrid.manifest import MANIFEST, build_manifest
 from hybrid.pipeline import Walk
-from hybrid.randomness import stream
 from hybrid.release.identity import record_secret, release_key
 from hybrid.release.ledger import Entry, Ledger
 from hybrid.release.membership import keep_membership

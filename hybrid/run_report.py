@@ -8,11 +8,11 @@ from datetime import datetime
 import numpy as np
 import yaml
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.hashing import library_versions
+from hybrid.base.manifest import LIBRARIES, PACKAGE
 from hybrid.evaluate import REGISTRY
 from hybrid.evaluate.measure import Evaluation
-from hybrid.fingerprint import library_versions
-from hybrid.manifest import LIBRARIES, PACKAGE
 from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.ledger import Entry

@@ -11,9 +11,9 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError, DataError
-from hybrid.options import Options
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.options import Options
 from hybrid.table import Table
 
 MOST_GROUPS = 50

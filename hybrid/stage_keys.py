@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from hybrid.base.hashing import code_version, fingerprint, library_versions
+from hybrid.base.manifest import LIBRARIES
 from hybrid.config import RunConfig
-from hybrid.fingerprint import code_version, fingerprint, library_versions
-from hybrid.manifest import LIBRARIES
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import versions_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from hybrid.base.errors import ConfigError
 from hybrid.config import load_config, parse_config
-from hybrid.errors import ConfigError
 from hybrid.table.files import File
 
 QI = {"role": "quasi_identifier", "hierarchy": "age.csv"}

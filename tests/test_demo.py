@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.base.errors import ConfigError, OutputError
 from hybrid.demo import write, write_demo
-from hybrid.errors import ConfigError, OutputError
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Kind, Role
 from hybrid.table.options import DataOptions

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from hybrid.base.findings import Finding
 from hybrid.config import load_config
 from hybrid.diagnose import diagnose
-from hybrid.findings import Finding
 
 ROWS = 60
 COLUMNS: dict[str, dict[str, Any]] = {

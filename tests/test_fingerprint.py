@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.fingerprint import code_version, file_sha256, fingerprint, library_versions
-from hybrid.options import Options
+from hybrid.base.hashing import code_version, file_sha256, fingerprint, library_versions
+from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 
@@ -156,7 +156,7 @@ def test_texts_equal_exactly_when_fingerprints_do(texts: list[str | None], data:
 
 def test_another_process_gives_the_same_fingerprint() -> None:
     code = (
-        "from hybrid.fingerprint import fingerprint; import numpy as np, pandas as pd; "
+        "from hybrid.base.hashing import fingerprint; import numpy as np, pandas as pd; "
         "print(fingerprint({'b': {'x', 'y', 'z'}, 'a': 2.5}, np.arange(3), pd.Series(['a', None], dtype='category')))"
     )
     here = fingerprint({"a": 2.5, "b": {"x", "y", "z"}}, np.arange(3), pd.Series(["a", None], dtype="category"))
@@ -165,9 +165,9 @@ def test_another_process_gives_the_same_fingerprint() -> None:
 
 
 def test_code_version_sees_packages_and_modules() -> None:
-    versions = {code_version("hybrid.release"), code_version("hybrid.table"), code_version("hybrid.errors")}
+    versions = {code_version("hybrid.release"), code_version("hybrid.table"), code_version("hybrid.base.errors")}
     assert len(versions) == 3
-    assert code_version("hybrid.table", "hybrid.errors") == code_version("hybrid.errors", "hybrid.table")
+    assert code_version("hybrid.table", "hybrid.base.errors") == code_version("hybrid.base.errors", "hybrid.table")
     with pytest.raises(ModuleNotFoundError):
         code_version("hybrid.no_such_room")
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.config import RunConfig, load_config
 from hybrid.demo import write_demo
 from hybrid.diagnose import diagnose
-from hybrid.errors import ConfigError, DataError
 from hybrid.guess import GuessedConfig, guess_config
 from hybrid.pipeline import Walk
 from hybrid.table import Kind, Role

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.errors import OutputError
-from hybrid.locks import locked, locked_if_free
+from hybrid.base.errors import OutputError
+from hybrid.base.locks import locked, locked_if_free
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from hybrid.locks import locked
+from hybrid.base.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid import manifest
-from hybrid.manifest import Recorder, StageRecord, build_manifest, git_commit, hash_files
-from hybrid.options import Options
+from hybrid.base import manifest
+from hybrid.base.manifest import Recorder, StageRecord, build_manifest, git_commit, hash_files
+from hybrid.base.options import Options
 
 
 class SomeConfig(Options):
@@ -75,7 +75,7 @@ def test_the_peak_of_an_inner_stage_counts_for_the_outer() -> None:
 
 WORKER = """
 import subprocess, sys
-from hybrid.manifest import Recorder
+from hybrid.base.manifest import Recorder
 recorder = Recorder()
 with recorder.stage("fit"):
     subprocess.run([sys.executable, "-c", "block = b'1' * (300 * 2**20)"], check=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hybrid import progress
-from hybrid.progress import Spoken
+from hybrid.base import progress
+from hybrid.base.progress import Spoken
 
 
 def test_long_steps_are_said_every_so_often_with_what_is_left(monkeypatch):

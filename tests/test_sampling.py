@@ -17,7 +17,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parent / "transition"))
 from transition_tables import mixed_table
 
-from hybrid.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.sampling import SampleOptions, sample, sample_table
 
 

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.errors import OutputError
-from hybrid.fingerprint import fingerprint
+from hybrid.base.errors import OutputError
+from hybrid.base.hashing import fingerprint
 from hybrid.store import Store
 from hybrid.store import local as store_module
 

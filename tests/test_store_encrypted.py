@@ -15,9 +15,9 @@ import pytest
 from fsspec.implementations.arrow import ArrowFSWrapper
 from s3_server import bucket
 
-from hybrid.errors import ConfigError, OutputError
-from hybrid.fingerprint import fingerprint
-from hybrid.s3 import s3
+from hybrid.base.errors import ConfigError, OutputError
+from hybrid.base.hashing import fingerprint
+from hybrid.base.s3 import s3
 from hybrid.store import Store, StorePlace, memory_store, opened
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, new_key
 

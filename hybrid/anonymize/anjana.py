@@ -23,8 +23,8 @@ from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.options import LDiversity
 from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.task import Task
-from hybrid.arrays import Array
-from hybrid.errors import InfeasibleError, MissingExtraError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import InfeasibleError, MissingExtraError
 
 _ROW, _SECRET = "row", "secret"
 

@@ -18,7 +18,7 @@ from hybrid.anonymize.grouping import first_of_group
 from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.records import Records
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 _GROUPED = 2
 """Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""

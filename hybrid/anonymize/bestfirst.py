@@ -19,7 +19,7 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Bound, Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
-from hybrid.progress import Progress, silent
+from hybrid.base.progress import Progress, silent
 
 
 def search(

@@ -15,7 +15,7 @@ from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.models import Model
 from hybrid.anonymize.records import Records
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 _FEW = 32
 """So many different values of a class are compared one with the other."""

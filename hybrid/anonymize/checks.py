@@ -18,7 +18,7 @@ from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.models import build
 from hybrid.anonymize.options import KMap, LDiversity, ModelOptions
 from hybrid.anonymize.records import value_numbers
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hybrid.arrays import Array
-from hybrid.errors import DataError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError
 
 _MOST = 1 << 62
 """Codes stay below this."""

@@ -18,8 +18,8 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.losses import Loss, Score
 from hybrid.anonymize.solution import Nothing, Solution
-from hybrid.arrays import Array
-from hybrid.progress import Progress, silent
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress, silent
 
 LARGEST = 1 << 20
 """Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.bestfirst`."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hybrid.anonymize.combinations import Combinations, add_up, pack
-from hybrid.arrays import Array
-from hybrid.progress import Progress
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
 from hybrid.table.shuffle import MOST_PARTS
 from hybrid.table.stream import ParquetRows, ValueNumbers
 

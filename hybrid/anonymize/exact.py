@@ -11,8 +11,8 @@ from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.records import Records
 from hybrid.anonymize.solution import Nothing
 from hybrid.anonymize.task import Task
-from hybrid.arrays import Array
-from hybrid.progress import Progress
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
 
 
 def recode(task: Task, progress: Progress) -> Recoding:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 DENSE = 1 << 21
 """Codes below this index a table directly; larger ones are first renumbered by sorting."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 _CELLS = 1 << 22
 """Largest dense block of classes x values made at once."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybrid.anonymize.solution import Nothing
 from hybrid.anonymize.task import Task
-from hybrid.errors import InfeasibleError, Problem
+from hybrid.base.errors import InfeasibleError, Problem
 
 
 def refuse_impossible(task: Task) -> None:

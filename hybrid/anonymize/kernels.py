@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
-from hybrid.compiled import compiled
+from hybrid.base.arrays import Array
+from hybrid.base.jit import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: multiplying spreads codes evenly over the high bits (Knuth, volume 3, section 6.4)."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hybrid.anonymize.combinations import RowIndex, pack
 from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.task import Task
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table
 

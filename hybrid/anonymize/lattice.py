@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hybrid.anonymize.records import Records
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 Node = tuple[int, ...]
 """Position on every axis of a lattice."""

@@ -21,8 +21,8 @@ from hybrid.anonymize.losses import CellLoss, Score
 from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.solution import Nothing
 from hybrid.anonymize.task import Task
-from hybrid.arrays import Array
-from hybrid.progress import Progress
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
 
 _HESITATIONS = (0.3, 0.8)
 """Tried in turn; added to the entropy of a split, in nats. Small values save entropy, large ones loss."""

@@ -26,8 +26,8 @@ import numpy as np
 
 from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.options import AlphaK, BetaLikeness, KMap, LDiversity, ModelOptions, TCloseness
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import Hierarchy
 
 TOLERANCE = 1e-12

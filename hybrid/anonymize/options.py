@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 
 
 class LDiversity(Options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybrid.anonymize.losses import Score
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from hybrid.anonymize.combinations import add_up
 from hybrid.anonymize.grouping import mixed_code, renumber
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from hybrid.anonymize.distinct import Room
 from hybrid.anonymize.labelling import Labelling, Labels
-from hybrid.arrays import Array
-from hybrid.progress import Progress
-from hybrid.randomness import stream
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
+from hybrid.base.rng import stream
 from hybrid.table.shuffle import Shuffle
 from hybrid.table.stream import ParquetRows, ValueNumbers
 

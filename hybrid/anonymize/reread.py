@@ -14,8 +14,8 @@ from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.task import Task
 from hybrid.anonymize.verify import covered
-from hybrid.arrays import Array
-from hybrid.errors import VerificationError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import VerificationError
 
 
 def verify_classes(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Table
 

@@ -16,9 +16,9 @@ from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.task import Task, prepare
 from hybrid.anonymize.verify import verify
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy, LabelTable
-from hybrid.progress import Progress, silent
 from hybrid.table import Table
 
 

@@ -28,12 +28,12 @@ from hybrid.anonymize.reread import verify_classes
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.stage import recode, summarize
 from hybrid.anonymize.task import Task, build_models, encode, refuse_contradictions
-from hybrid.arrays import Array
-from hybrid.errors import DataError, HierarchyError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError, HierarchyError, Problem
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchy
-from hybrid.manifest import Recorder
-from hybrid.progress import Progress, silent
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.files import File
 from hybrid.table.options import ColumnOptions, DataOptions

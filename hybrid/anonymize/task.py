@@ -14,8 +14,8 @@ from hybrid.anonymize.losses import Loss, build_loss
 from hybrid.anonymize.models import Model, build
 from hybrid.anonymize.options import AnonymizeOptions, KMap
 from hybrid.anonymize.records import Records, collect
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError, DataError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
 

@@ -21,9 +21,9 @@ from hybrid.anonymize.losses import Loss
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.solution import Nothing, Solution
 from hybrid.anonymize.task import Task, prepare
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
-from hybrid.progress import Progress, silent
 from hybrid.table import Table
 
 

@@ -18,8 +18,8 @@ from hybrid.anonymize.grouping import first_of_group, mixed_code
 from hybrid.anonymize.options import AlphaK, LDiversity
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.task import Task
-from hybrid.arrays import Array
-from hybrid.errors import VerificationError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import VerificationError
 from hybrid.hierarchy import Hierarchy
 
 _PYCANON_CLASSES = 20_000

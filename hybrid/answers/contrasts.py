@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.intervals import simultaneous
 
 CONFIDENCE = 0.95

@@ -11,7 +11,7 @@ import pandas as pd
 
 from hybrid.answers.contrasts import Estimate, complete, estimates
 from hybrid.answers.results import STAGES, STRONGEST, Column, Results
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 HEADLINES = {
     "privacy": (STRONGEST, "identical_match", "singling_out", "linkability", "inference", "dcr_share", "membership"),

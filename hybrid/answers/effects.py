@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.answers.contrasts import Estimate, complete, estimates
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 @dataclass(frozen=True)

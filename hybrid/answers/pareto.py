@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 def pareto_front(first: Array, second: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.answers.contrasts import Estimate, complete, estimates
 from hybrid.answers.differences import headlines
 from hybrid.answers.results import Column, Results
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 @dataclass(frozen=True)

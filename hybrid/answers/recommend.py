@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.answers.contrasts import Estimate, estimates
 from hybrid.answers.pareto import pareto_front
 from hybrid.answers.results import STRONGEST, Column, Results
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.intervals import quantile
 
 PRIVACY = (STRONGEST, "identical_match", "singling_out", "dcr_share", "inference")

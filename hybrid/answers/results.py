@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate import REGISTRY
 from hybrid.evaluate.measure import Direction, Family
 from hybrid.evaluate.metric import Metric

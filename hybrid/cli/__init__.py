@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import typer
 
+from hybrid.base.errors import HybridError, place_of
+from hybrid.base.logs import write_json_lines
 from hybrid.cli import compare, generators, govern, inspect, operate, prepare, run
 from hybrid.cli.console import err, print_error
-from hybrid.errors import HybridError, place_of
-from hybrid.logs import write_json_lines
 
 INTERRUPTED = 130
 """What Typer makes of Ctrl-C."""

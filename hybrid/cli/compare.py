@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli import console
 from hybrid.compare.forecast import Forecast
-from hybrid.errors import ConfigError
 
 StoreAt = Annotated[str, typer.Argument(metavar="DIR", help="The store: a folder or an address (s3://...).")]
 store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")

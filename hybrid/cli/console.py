@@ -20,9 +20,9 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from hybrid.errors import HybridError
-from hybrid.logs import writes_json_lines
-from hybrid.progress import Progress, Spoken
+from hybrid.base.errors import HybridError
+from hybrid.base.logs import writes_json_lines
+from hybrid.base.progress import Progress, Spoken
 from hybrid.release.verdict import Verdict
 
 logger = logging.getLogger(__name__)

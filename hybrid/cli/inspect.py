@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from hybrid.base.errors import VerificationError
 from hybrid.cli import console
 from hybrid.cli.run import ConfigPath, Settings, overrides
-from hybrid.errors import VerificationError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

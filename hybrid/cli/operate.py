@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli import console
 from hybrid.cli.govern import Releases, Work
 from hybrid.cli.run import ConfigPath
-from hybrid.errors import ConfigError
 
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
 

@@ -13,7 +13,7 @@ from hybrid.cli.run import ConfigPath, Settings, overrides
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hybrid.findings import Finding
+    from hybrid.base.findings import Finding
     from hybrid.table import Column
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
@@ -69,8 +69,8 @@ def hierarchy_extend(
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     """The hierarchy file of a column, what the column is, and its values."""
+    from hybrid.base.errors import ConfigError
     from hybrid.config import load_config
-    from hybrid.errors import ConfigError
 
     loaded = load_config(config)
     if column not in loaded.hierarchy_paths:

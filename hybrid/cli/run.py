@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.errors import ConfigError
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]

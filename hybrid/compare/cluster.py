@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from hybrid.base.errors import ConfigError, HybridError, MissingExtraError
+from hybrid.base.hashing import code_version
 from hybrid.compare.local import Result
 from hybrid.compare.schedule import Planned
 from hybrid.compare.trial import Ended, Trial, Workplace, failed, run_trial
 from hybrid.config import load_config
-from hybrid.errors import ConfigError, HybridError, MissingExtraError
 from hybrid.evaluate.measure import Stage
-from hybrid.fingerprint import code_version
 from hybrid.pipeline import Walk
 from hybrid.stage_keys import EVALUATE
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from hybrid.base.config_files import read_yaml
+from hybrid.base.errors import ConfigError
+from hybrid.base.hashing import fingerprint
 from hybrid.compare.plan import ComparePlan, Constraint, Subset
 from hybrid.config import RunConfig, configured
-from hybrid.errors import ConfigError
-from hybrid.fingerprint import fingerprint
-from hybrid.yaml_files import read_yaml
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""

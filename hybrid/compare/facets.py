@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hybrid.base.hashing import fingerprint
 from hybrid.compare.configurations import Configuration, shown
 from hybrid.config import RunConfig
-from hybrid.fingerprint import fingerprint
 
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
 """Options that are facets of their own, or change no number."""

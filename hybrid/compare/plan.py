@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.errors import ConfigError
-from hybrid.options import Options
-from hybrid.yaml_files import read_yaml, validated
+from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.errors import ConfigError
+from hybrid.base.options import Options
 
 Levels = list[Any] | dict[str, dict[str, Any]]
 """Values of one key; or names, each for the keys that it sets."""

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import OutputError
+from hybrid.base.errors import OutputError
 
 ROWS = "rows.jsonl"
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from hybrid.base.errors import ConfigError
+from hybrid.base.locks import locked_if_free
+from hybrid.base.progress import Progress, silent
 from hybrid.compare.cluster import run_on_cluster
 from hybrid.compare.local import Result, run_here, run_processes
 from hybrid.compare.plan import ComparePlan
@@ -17,9 +20,6 @@ from hybrid.compare.rows import ROWS, Rows
 from hybrid.compare.schedule import Planned, Schedule, schedule
 from hybrid.compare.table import LEFT_OUT, TABLE, left_out_table, results_table
 from hybrid.compare.trial import Ended, Workplace, failed, unpack
-from hybrid.errors import ConfigError
-from hybrid.locks import locked_if_free
-from hybrid.progress import Progress, silent
 from hybrid.store import MEMORY, StorePlace, memory_store
 from hybrid.table.write import atomic
 

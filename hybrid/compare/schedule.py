@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hybrid.base.hashing import code_version, fingerprint
 from hybrid.compare.configurations import Configuration, Expansion, expand, shown
 from hybrid.compare.plan import ComparePlan
 from hybrid.compare.trial import Trial
 from hybrid.config import RunConfig
-from hybrid.fingerprint import code_version, fingerprint
 from hybrid.pipeline import Walk
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate

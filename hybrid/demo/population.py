@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary
 
 FIRST_DAY = np.datetime64("2023-01-01", "D")

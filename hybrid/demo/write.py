@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
+from hybrid.base.rng import stream
 from hybrid.demo.hierarchies import write_hierarchies
 from hybrid.demo.population import FIRST_DAY, Admissions, Population
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
-from hybrid.errors import ConfigError
-from hybrid.randomness import stream
 from hybrid.table.write import atomic, write_text
 
 CHUNK = 250_000

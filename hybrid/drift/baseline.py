@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hybrid.base.errors import OutputError
 from hybrid.drift.statistics import TableStatistics
-from hybrid.errors import OutputError
 from hybrid.store import keep_private
 
 FOLDER = "baselines"

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaincinv
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.drift.options import DriftOptions
 from hybrid.drift.statistics import ColumnStatistics, TableStatistics
 

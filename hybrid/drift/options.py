@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 
 
 class DriftOptions(Options):

@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
+from hybrid.base.hashing import fingerprint
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import stream
 from hybrid.evaluate.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluate.measure import Stage
 from hybrid.evaluate.neighbours import Columns, Space, euclidean, nearest
 from hybrid.evaluate.options import EvaluateOptions
-from hybrid.fingerprint import fingerprint
-from hybrid.progress import Progress, silent
-from hybrid.randomness import stream
 from hybrid.table import Schema, Table
 
 Role = Literal["train", "control", "table"]

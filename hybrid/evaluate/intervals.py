@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 class Rate(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.arrays import Array
-from hybrid.compiled import compiled
+from hybrid.base.arrays import Array
+from hybrid.base.jit import compiled
 from hybrid.evaluate.neighbours import TIE
 
 BLOCK = 1024

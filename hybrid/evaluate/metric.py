@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from hybrid.errors import HybridError
+from hybrid.base.errors import HybridError
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
 from hybrid.evaluate.threads import one_thread

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.encoding import Encoded, Encoding
 
 CHUNK = 512

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from hybrid.base.options import Options
 from hybrid.evaluate.measure import Family
-from hybrid.options import Options
 
 
 class RetrainOptions(Options):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.encoding import Encoded
 from hybrid.evaluate.neighbours import in_chunks
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
+from hybrid.base.progress import Progress, silent
 from hybrid.evaluate.context import Context, FitAndSample, Share
 from hybrid.evaluate.improvement import with_printed
 from hybrid.evaluate.measure import Evaluation, Family, MetricResult, Stage
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.evaluate.registry import REGISTRY
-from hybrid.progress import Progress, silent
 from hybrid.table import Schema, Table
 
 

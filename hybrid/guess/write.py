@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem
 from hybrid.guess.hierarchies import is_list
 from hybrid.guess.roles import GuessedRole
 from hybrid.hierarchy.build import build_hierarchy

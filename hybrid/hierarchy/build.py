@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.dates import build_dates
 from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.intervals import build_intervals

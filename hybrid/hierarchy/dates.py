@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.intervals import Texts
 from hybrid.hierarchy.levels import from_levels

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError, Problem
-from hybrid.findings import Finding
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError, Problem
+from hybrid.base.findings import Finding
 from hybrid.hierarchy.hierarchy import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from hybrid.errors import HierarchyError
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
 from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.table import Column, Kind

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError, Problem
 from hybrid.table import DTYPES, Kind
 
 ROOT = "*"

@@ -8,8 +8,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import IntervalsSpec

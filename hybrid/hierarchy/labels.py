@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy.hierarchy import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy.load import read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_spec
 from hybrid.hierarchy.spec import GroupsSpec, TreeSpec

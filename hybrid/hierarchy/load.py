@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
 from hybrid.hierarchy.hierarchy import MISSING, Hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, read_spec

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid.errors import HierarchyError, Problem
+from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
 

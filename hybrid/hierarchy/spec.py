@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 
 Period = Literal["day", "month", "quarter", "year", "decade"]
 PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")

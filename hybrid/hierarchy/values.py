@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import HierarchyError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.hierarchy import MOST_LISTED, PLAIN_DTYPES
 from hybrid.table import DTYPES, Column
 from hybrid.table.infer import Parsed, parse

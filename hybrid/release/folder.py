@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import OutputError
-from hybrid.locks import locked
+from hybrid.base.errors import OutputError
+from hybrid.base.locks import locked
 
 CERTIFICATE = "certificate.json"
 LATEST = "latest"

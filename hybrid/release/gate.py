@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.history import Exposure
 from hybrid.release.policy import AnonymityRule, HistoryRule, MetricRule, Policy, Rule

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.table import Table
 from hybrid.table.identity import each_once, mixed, record_hashes
 

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import OutputError
-from hybrid.fingerprint import fingerprint
-from hybrid.locks import locked
+from hybrid.base.errors import OutputError
+from hybrid.base.hashing import fingerprint
+from hybrid.base.locks import locked
 from hybrid.release.redact import public_config
 from hybrid.store import make_private
 from hybrid.table.identity import SECRET_BYTES

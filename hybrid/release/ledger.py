@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import OutputError
+from hybrid.base.errors import OutputError
 from hybrid.release.certificate import Acceptance
 from hybrid.release.history import Exposure, JointClasses
 from hybrid.store import make_private

@@ -15,10 +15,10 @@ from typing import Literal, Self
 import yaml
 from pydantic import Field, model_validator
 
+from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.options import Options
 from hybrid.evaluate.measure import Direction, Stage
-from hybrid.options import Options
 from hybrid.release.verdict import Status
-from hybrid.yaml_files import read_yaml, validated
 
 Compare = Literal[
     "value",

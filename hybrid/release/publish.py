@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import ConfigError, GateRefused, Problem
-from hybrid.fingerprint import file_sha256
-from hybrid.manifest import MANIFEST, hash_files
+from hybrid.base.errors import ConfigError, GateRefused, Problem
+from hybrid.base.hashing import file_sha256
+from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.release.certificate import Acceptance, build_certificate
 from hybrid.release.folder import (
     CERTIFICATE,

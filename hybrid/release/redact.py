@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import Problem, VerificationError
+from hybrid.base.errors import Problem, VerificationError
 from hybrid.evaluate.measure import Evaluation
 from hybrid.release.run import FinishedRun
 

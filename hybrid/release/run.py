@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.errors import DataError, VerificationError
+from hybrid.base.errors import DataError, VerificationError
+from hybrid.base.manifest import MANIFEST
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.manifest import MANIFEST
 from hybrid.release.policy import Policy
 
 EVALUATION = "evaluation.json"

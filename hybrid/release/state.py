@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hybrid.errors import Problem
+from hybrid.base.errors import Problem
 from hybrid.release.folder import Release, latest_in
 from hybrid.release.ledger import Entry, Event, Ledger
 from hybrid.release.night import cut_off_nights

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hybrid.errors import Problem
-from hybrid.fingerprint import file_sha256
+from hybrid.base.errors import Problem
+from hybrid.base.hashing import file_sha256
 from hybrid.release.certificate import FORMAT, checksum, metrics_of
 from hybrid.release.folder import CERTIFICATE
 from hybrid.release.run import EVALUATION, evaluation_from_json

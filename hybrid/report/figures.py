@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.measure import Stage
 from hybrid.report import svg
 from hybrid.report.cells import OTHER

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.measure import Direction, Evaluation, Family, Stage
 from hybrid.release.verdict import Verdict
 from hybrid.report.compare import TableComparison

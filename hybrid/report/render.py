@@ -8,7 +8,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.report.compare import Associations, TableComparison
 from hybrid.report.exposure import (
     importance_rows,
@@ -18,15 +18,7 @@ from hybrid.report.exposure import (
     stage_verdict_rows,
     subgroup_rows,
 )
-from hybrid.report.figures import (
-    STAGES,
-    class_size_chart,
-    column_chart,
-    heat_map,
-    loss_chart,
-    percent,
-    trade_off_chart,
-)
+from hybrid.report.figures import STAGES, class_size_chart, column_chart, heat_map, loss_chart, percent, trade_off_chart
 from hybrid.report.history import history_chart
 from hybrid.report.inputs import ReportInputs
 from hybrid.report.metrics import metric_groups, number, stage_rows

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from hybrid.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
 from hybrid.table.arrow import to_arrow
 from hybrid.table.options import DataOptions, SqlOptions
 from hybrid.table.read import typed_table

@@ -1,6 +1,6 @@
 """Results of stages, kept by content: same inputs, options and code are not computed twice."""
 
-from hybrid.fingerprint import code_version, fingerprint, library_versions
+from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.store.entry import StoreEntry
 from hybrid.store.local import Store, keep_private, make_private
 from hybrid.store.opened import MEMORY, StorePlace, memory_store

@@ -8,7 +8,7 @@ import os
 import pickle
 from typing import Any
 
-from hybrid.errors import ConfigError, MissingExtraError, OutputError
+from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
 
 KEY_VARIABLE = "HYBRID_STORE_KEY"
 """The environment variable that holds the key."""

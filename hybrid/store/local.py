@@ -24,8 +24,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from hybrid.errors import OutputError
-from hybrid.locks import locked, locked_if_free
+from hybrid.base.errors import OutputError
+from hybrid.base.locks import locked, locked_if_free
 from hybrid.store.cipher import Cipher
 from hybrid.store.entry import StoreEntry, own_seconds
 

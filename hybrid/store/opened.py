@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, key_of_environment, new_key
 from hybrid.store.local import Store, make_private
 from hybrid.store.shared import SharedStore

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from hybrid.errors import ConfigError, MissingExtraError, OutputError
-from hybrid.s3 import s3
+from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
+from hybrid.base.s3 import s3
 from hybrid.store.cipher import Cipher
 from hybrid.store.entry import StoreEntry, own_seconds
 from hybrid.store.local import Store

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from hybrid.arrays import Array
-from hybrid.options import Options
-from hybrid.progress import Progress
+from hybrid.base.arrays import Array
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
 from hybrid.synthesize.cost import Cost
 
 

@@ -17,11 +17,11 @@ import joblib
 import numpy as np
 from pydantic import Field
 
-from hybrid.arrays import Array
-from hybrid.errors import GeneratorError
-from hybrid.options import Options
-from hybrid.progress import Progress
-from hybrid.randomness import stream
+from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
+from hybrid.base.rng import stream
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.predictors import Ranks, Scores, fit_scores, level_map

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import DataError, GeneratorError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.table import DTYPES, Column, Kind, Schema, Table
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from hybrid.options import Options
-from hybrid.progress import Progress
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.contained import global_seed
 from hybrid.synthesize.cost import Cost

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from hybrid.errors import GeneratorError
+from hybrid.base.errors import GeneratorError
 
 REFERENCE_SECONDS = 0.0085
 """CPU time of :func:`_probe` on the machine the coefficients were measured on."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 from hybrid.synthesize.sdv_network import SdvNetwork, SdvNetworkOptions
 
 

@@ -25,9 +25,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from hybrid.errors import GeneratorError, MissingExtraError
-from hybrid.locks import locked
-from hybrid.progress import Progress, silent
+from hybrid.base.errors import GeneratorError, MissingExtraError
+from hybrid.base.locks import locked
+from hybrid.base.progress import Progress, silent
 from hybrid.store import make_private
 from hybrid.synthesize.worker import write_json
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hybrid.arrays import Array
-from hybrid.errors import GeneratorError, HybridError
-from hybrid.fingerprint import fingerprint, library_versions
-from hybrid.progress import Progress, silent
-from hybrid.randomness import stream
+from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError, HybridError
+from hybrid.base.hashing import fingerprint, library_versions
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import stream
 from hybrid.synthesize import environments
 from hybrid.synthesize.base import Encoded, Generator, Model
 from hybrid.synthesize.codec import Codec

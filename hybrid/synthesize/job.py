@@ -31,10 +31,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.arrays import Array
-from hybrid.errors import GeneratorError, Problem
-from hybrid.options import Options
-from hybrid.progress import Progress, silent
+from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError, Problem
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress, silent
 from hybrid.synthesize import environments
 from hybrid.synthesize.base import Encoded, Generator
 from hybrid.synthesize.registry import is_here

@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from hybrid.arrays import Array
-from hybrid.errors import GeneratorError
-from hybrid.options import Options
-from hybrid.progress import Progress
+from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.contained import global_seed, quiet
 from hybrid.synthesize.cost import Cost

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.job import Limits
 from hybrid.synthesize.registry import REGISTRY, engine

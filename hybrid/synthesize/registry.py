@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from hybrid.errors import MissingExtraError
-from hybrid.options import Options
+from hybrid.base.errors import MissingExtraError
+from hybrid.base.options import Options
 from hybrid.synthesize import environments
 from hybrid.synthesize.base import Generator
 from hybrid.synthesize.cart import Cart

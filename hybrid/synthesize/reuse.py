@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from hybrid.arrays import Array
-from hybrid.fingerprint import code_version, fingerprint
-from hybrid.progress import Progress, silent
+from hybrid.base.arrays import Array
+from hybrid.base.hashing import code_version, fingerprint
+from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, fit, versions_of
 from hybrid.synthesize.options import SynthesizeOptions

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import joblib
 
-from hybrid.errors import GeneratorError
-from hybrid.fingerprint import file_sha256
+from hybrid.base.errors import GeneratorError
+from hybrid.base.hashing import file_sha256
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord
 from hybrid.synthesize.job import IsolatedModel, Limits
 from hybrid.synthesize.registry import REGISTRY, engine, require

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.synthesize.base import Encoded, Feature
 from hybrid.synthesize.contained import global_seed, quiet
 

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import Field
 
-from hybrid.options import Options
-from hybrid.progress import Progress
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.cost import Cost, refuse_wide
 from hybrid.synthesize.sdv_model import SdvModel, fit_sdv, load_sdv

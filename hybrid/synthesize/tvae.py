@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 from hybrid.synthesize.sdv_network import SdvNetwork, SdvNetworkOptions
 
 

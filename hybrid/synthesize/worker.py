@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hybrid.arrays import Array
-from hybrid.errors import GeneratorError, HybridError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.synthesize.base import Encoded, Feature, Generator
 
 OUT_OF_MEMORY = 77

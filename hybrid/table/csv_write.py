@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.table.files import File
 from hybrid.table.schema import PARQUET_SUFFIXES, Column, Table
 from hybrid.table.text import encode_texts

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from hybrid.errors import ConfigError, MissingExtraError, UnreachableError
-from hybrid.s3 import s3
+from hybrid.base.errors import ConfigError, MissingExtraError, UnreachableError
+from hybrid.base.s3 import s3
 
 _AWS_ERROR = re.compile(r"AWS Error ([A-Z_]+)")
 
@@ -93,7 +93,7 @@ def file_at(text: str, folder: Path) -> File:
 def storage(url: str) -> tuple[pafs.FileSystem, str]:
     """The storage that a URL points into, and the path there.
 
-    ``s3://`` is read by Arrow (:func:`hybrid.s3.s3`), everything else by fsspec.
+    ``s3://`` is read by Arrow (:func:`hybrid.base.s3.s3`), everything else by fsspec.
 
     Raises
     ------

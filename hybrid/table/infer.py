@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.table.schema import ColumnFormat, Kind
 from hybrid.table.text import decimal_text
 

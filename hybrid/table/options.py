@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 from hybrid.table.files import holds_credentials
 from hybrid.table.schema import Kind, Role
 

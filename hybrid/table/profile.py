@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.table.schema import Column, Kind, Table
 
 _NAMES_PEOPLE = re.compile(

@@ -17,9 +17,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
-from hybrid.arrays import Array
-from hybrid.errors import DataError, Problem
-from hybrid.memory import available_bytes
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError, Problem
+from hybrid.base.memory import available_bytes
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values
 from hybrid.table.files import File, unreachable
 from hybrid.table.options import ColumnOptions, DataOptions

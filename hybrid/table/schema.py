@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import pandas as pd
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """Files that are read and written as Parquet; all others are CSV."""

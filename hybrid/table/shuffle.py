@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 MOST_PARTS = 128
 """Open files at a time, at most."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError, DataError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.table.identity import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.options import SplitOptions
 from hybrid.table.schema import Table

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType
 
-from hybrid.arrays import Array
-from hybrid.errors import DataError, Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
 from hybrid.table.options import ColumnOptions, DataOptions

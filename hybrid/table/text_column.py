@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.arrays import Array
-from hybrid.errors import Problem
+from hybrid.base.arrays import Array
+from hybrid.base.errors import Problem
 from hybrid.table.infer import Parsed, parse
 from hybrid.table.options import ColumnOptions
 from hybrid.table.schema import DTYPES, Column, Kind

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from hybrid.errors import OutputError
+from hybrid.base.errors import OutputError
 from hybrid.table.arrow import to_arrow
 from hybrid.table.csv_write import Layout, write_csv
 from hybrid.table.schema import PARQUET_SUFFIXES, Table

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.options import Options
 from hybrid.hierarchy import LabelTable
-from hybrid.options import Options
 from hybrid.table import Table
 
 

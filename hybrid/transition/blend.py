@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from hybrid import options as base
 from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base import options as base
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
 from hybrid.transition.domain import assemble

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from hybrid import options as base
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
+from hybrid.base import options as base
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
 from hybrid.transition.bins import Bins, bins_by_records, mutual_information

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from hybrid import options as base
 from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base import options as base
 from hybrid.transition.base import FittedTransition
 from hybrid.transition.given import fit_given
 from hybrid.transition.histogram import FittedHistogram

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.grid import Grid, grid_of, has_grid

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.domain import domains_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
 from hybrid.transition.features import Cells, Features, features, grow

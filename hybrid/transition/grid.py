@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind
 

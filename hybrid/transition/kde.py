@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
 from hybrid.transition.domain import Domain, assemble

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from hybrid import options as base
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError, DataError
+from hybrid.base import options as base
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.base import Restored
 from hybrid.transition.bins import Bins, bins_by_units, mutual_information

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 _LARGEST_TABLE = 20_000_000
 """Pairs of state and node up to which a class is found by one look into a table (int32) instead of a search."""

@@ -10,7 +10,7 @@ import pytest
 from test_stage import Q, S, flat, table_of
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.errors import HierarchyError, InfeasibleError
+from hybrid.base.errors import HierarchyError, InfeasibleError
 
 pytest.importorskip("anjana")
 pytestmark = pytest.mark.anjana

@@ -9,7 +9,7 @@ from test_stage import Q, S, flat, table_of
 
 from hybrid.anonymize import AnonymizeOptions, anonymize, k_reached, verify
 from hybrid.anonymize.verify import matches
-from hybrid.errors import HierarchyError, InfeasibleError
+from hybrid.base.errors import HierarchyError, InfeasibleError
 from hybrid.hierarchy import from_levels
 from hybrid.table import DTYPES, Column, Kind, Schema, Table
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize import combinations
 from hybrid.anonymize.combinations import Combinations, RowIndex, add_up, pack
-from hybrid.arrays import Array
-from hybrid.errors import DataError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError
 
 
 @st.composite

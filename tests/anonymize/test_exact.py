@@ -15,7 +15,7 @@ from slow_search import Problem, best_node, problems
 from hybrid.anonymize import AnonymizeOptions, anonymize, dense
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.task import prepare
-from hybrid.errors import InfeasibleError
+from hybrid.base.errors import InfeasibleError
 
 LIMITS = st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])
 LOSSES = st.one_of(

@@ -14,7 +14,7 @@ from slow_search import Problem, holds, problems
 from test_exact import MODELS
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.errors import InfeasibleError
+from hybrid.base.errors import InfeasibleError
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

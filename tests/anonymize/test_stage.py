@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize, exact
 from hybrid.anonymize.checks import k_reached
-from hybrid.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
+from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.hierarchy import Hierarchy, from_levels
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 

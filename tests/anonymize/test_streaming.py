@@ -17,9 +17,9 @@ from streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 from hybrid.anonymize import distinct
 from hybrid.anonymize.labelling import ByColumn
 from hybrid.anonymize.relabel import Relabel
+from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
 from hybrid.config import load_config
-from hybrid.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.many_rows import why_not_streamed, write_streamed
 from hybrid.pipeline import Walk
 from hybrid.run_folder import write_anonymized

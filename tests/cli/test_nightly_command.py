@@ -46,7 +46,7 @@ def test_logs_for_programs(job: Path, hybrid: Run, tmp_path: Path, capsys: pytes
 
 
 def test_an_exception_in_a_log_is_its_type_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    from hybrid.logs import write_json_lines
+    from hybrid.base.logs import write_json_lines
 
     write_json_lines()
     try:

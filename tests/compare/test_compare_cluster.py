@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 from compare_jobs import n_rows, start, without_timings, write_job, write_plan
 
+from hybrid.base.errors import ConfigError
 from hybrid.compare import compare, forecast, load_plan
-from hybrid.errors import ConfigError
 from hybrid.store import StorePlace
 from hybrid.store.cipher import KEY_VARIABLE, new_key
 

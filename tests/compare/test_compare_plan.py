@@ -12,10 +12,10 @@ from compare_jobs import write_job, write_plan
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hybrid.base.errors import ConfigError
 from hybrid.compare import forecast, load_plan, trials
 from hybrid.compare.configurations import _drawn, _holds, expand
 from hybrid.compare.plan import Subset
-from hybrid.errors import ConfigError
 
 
 @pytest.fixture(scope="module")

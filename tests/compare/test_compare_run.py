@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from compare_jobs import METRICS, n_rows, start, without_timings, write_job, write_plan
 
+from hybrid.base.errors import ConfigError
 from hybrid.compare import compare, forecast, load_plan, local, metric_names
 from hybrid.compare import trial as trial_module
 from hybrid.compare.rows import Rows
-from hybrid.errors import ConfigError
 from hybrid.store import Store
 
 
@@ -174,7 +174,7 @@ def test_the_threads_of_processes_share_the_cores(monkeypatch: pytest.MonkeyPatc
 
 
 def test_two_comparisons_do_not_write_to_one_folder(folder: Path, tmp_path: Path) -> None:
-    from hybrid.locks import locked
+    from hybrid.base.locks import locked
 
     with locked(tmp_path / ".lock"), pytest.raises(ConfigError, match="another comparison"):
         compare(load_plan(write_plan(folder)), folder, tmp_path)

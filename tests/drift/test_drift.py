@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import chi2
 
+from hybrid.base.errors import OutputError
 from hybrid.drift import Baseline, DriftOptions, TableStatistics, compare, describe, find_baseline, keep_baseline
 from hybrid.drift.compare import by_chance, population_stability
-from hybrid.errors import OutputError
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 SECRET = b"s" * 32

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_people import make_people
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.encoding import Encoded, Encoding, encode
 from hybrid.evaluate.neighbours import Secrets, euclidean, gower, infer, linked, matches, nearest
 from hybrid.evaluate.predicates import Index, Predicates

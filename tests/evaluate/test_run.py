@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated_people import make_people
 
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
 from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
 from hybrid.evaluate.metric import Metric
 from hybrid.evaluate.run import metrics_of

@@ -94,7 +94,7 @@ def test_new_data_under_the_same_path_runs_again(server: None, job: Path) -> Non
 
 def test_a_refusal_fails_the_flow_and_prefect_learns_no_value(server: None, job: Path) -> None:
     from flows.release import release
-    from hybrid.errors import HierarchyError
+    from hybrid.base.errors import HierarchyError
 
     data = job.parent / "admissions.csv"
     frame = pd.read_csv(data, dtype=str, keep_default_na=False)
@@ -162,7 +162,7 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
 
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
     from flows.nightly import nightly
-    from hybrid.errors import HybridError
+    from hybrid.base.errors import HybridError
     from hybrid.pipeline import Walk
 
     def broken(walk: Walk) -> None:
@@ -181,7 +181,7 @@ def test_a_source_that_comes_back_is_waited_for(
     job: Path, heard: list[str], monkeypatch: Any, error: str, tries: int
 ) -> None:
     import flows.nightly
-    import hybrid.errors
+    import hybrid.base.errors
     from hybrid.config import RunConfig
 
     read = RunConfig.load_table
@@ -190,14 +190,14 @@ def test_a_source_that_comes_back_is_waited_for(
     def once_away(config: RunConfig) -> Any:
         asked.append(config)
         if len(asked) == 1:
-            raise getattr(hybrid.errors, error)("away")
+            raise getattr(hybrid.base.errors, error)("away")
         return read(config)
 
     monkeypatch.setattr(RunConfig, "load_table", once_away)
     monkeypatch.setattr(flows.nightly, "look", flows.nightly.look.with_options(retry_delay_seconds=0))
     options = _options(job) | {"notify": "custom-webhook/operators"}
     if tries == 1:
-        with pytest.raises(hybrid.errors.DataError, match="away"):
+        with pytest.raises(hybrid.base.errors.DataError, match="away"):
             flows.nightly.nightly(str(job), **options)
     else:
         flows.nightly.nightly(str(job), **options)

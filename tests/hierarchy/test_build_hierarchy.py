@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hybrid.errors import HierarchyError
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy import MISSING, Hierarchy
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, TreeSpec

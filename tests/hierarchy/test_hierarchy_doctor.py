@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hierarchy_columns import column, series
 
-from hybrid.errors import HierarchyError
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.doctor import examine, extend, summarize, uncovered
 from hybrid.hierarchy.load import load_hierarchy

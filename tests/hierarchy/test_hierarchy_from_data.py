@@ -9,7 +9,7 @@ from hierarchy_columns import check_tree, column, floats, integers, labels_at, m
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybrid.errors import HierarchyError
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes, quantiles
 from hybrid.table import Kind

@@ -12,7 +12,7 @@ from hierarchy_columns import check_tree, column, labels_at, modest, series
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.errors import HierarchyError
+from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.load import load_hierarchies, load_hierarchy

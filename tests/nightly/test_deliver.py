@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 from s3_server import SECRET, bucket
 
+from hybrid.base.errors import ConfigError, OutputError
 from hybrid.config import parse_config
 from hybrid.deliver import DeliverOptions, deliver
-from hybrid.errors import ConfigError, OutputError
 from hybrid.release.verify import verify
 from hybrid.table.options import DataOptions
 

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.base.errors import DataError, DriftError, GateRefused, HybridError, OutputError
 from hybrid.config import load_config
 from hybrid.demo import write_demo
-from hybrid.errors import DataError, DriftError, GateRefused, HybridError, OutputError
 from hybrid.nightly import Decision, Night, Places
 from hybrid.notify import Notice
 from hybrid.pipeline import Walk

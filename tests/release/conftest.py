@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.manifest import Recorder, build_manifest
 from hybrid.release.policy import Policy
 
 SEED = 4_611_686_018_427_387_904

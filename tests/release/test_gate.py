@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
 from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Stage
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy

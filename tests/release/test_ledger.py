@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.errors import OutputError
+from hybrid.base.errors import OutputError
 from hybrid.release.certificate import Acceptance
 from hybrid.release.history import Exposure, JointClasses, Membership
 from hybrid.release.ledger import Entry, Ledger

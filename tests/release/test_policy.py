@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hybrid.errors import ConfigError
+from hybrid.base.errors import ConfigError
 from hybrid.evaluate import REGISTRY
 from hybrid.release.policy import Policy, load_policy
 

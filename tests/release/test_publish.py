@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
+from hybrid.base.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
 from hybrid.evaluate.measure import Evaluation
 from hybrid.release import folder as folder_module
 from hybrid.release.history import Membership

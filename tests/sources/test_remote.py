@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from s3_server import SECRET, bucket
 
+from hybrid.base.errors import ConfigError, DataError, MissingExtraError
 from hybrid.config import parse_config
-from hybrid.errors import ConfigError, DataError, MissingExtraError
 from hybrid.sources import load_table
 from hybrid.table import Table
 from hybrid.table.csv_write import layout_of

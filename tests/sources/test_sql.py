@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from postgres_server import PASSWORD, Server, postgres
 
-from hybrid.errors import ConfigError, DataError, HybridError
+from hybrid.base.errors import ConfigError, DataError, HybridError
 from hybrid.sources import load_table
 from hybrid.sources.sql import CHUNK, replace_sql_table
 from hybrid.table import Kind, Table

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from synthesize_tables import people, table_of, tables
 
-from hybrid.errors import GeneratorError
+from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind, Table
 

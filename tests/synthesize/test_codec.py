@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthesize_tables import people, table_of, tables
 
-from hybrid.errors import DataError, GeneratorError
+from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from synthesize_tables import people
 
+from hybrid.base.errors import GeneratorError
 from hybrid.cli import main
 from hybrid.demo import write_demo
-from hybrid.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
 from hybrid.synthesize.environments import install
 

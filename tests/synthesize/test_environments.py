@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from hybrid.base.errors import GeneratorError, MissingExtraError
+from hybrid.base.progress import silent
 from hybrid.cli import main
-from hybrid.errors import GeneratorError, MissingExtraError
-from hybrid.progress import silent
 from hybrid.synthesize import REGISTRY, environments
 from hybrid.synthesize.environments import inspect, install, interpreter, remove, root
 from hybrid.synthesize.registry import environment_of

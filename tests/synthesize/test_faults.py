@@ -13,9 +13,9 @@ import pytest
 import yaml
 from synthesize_tables import people, table_of
 
+from hybrid.base.errors import GeneratorError
 from hybrid.config import load_config
 from hybrid.demo import write_demo
-from hybrid.errors import GeneratorError
 from hybrid.pipeline import Walk
 from hybrid.run_folder import write_run
 from hybrid.store import Store

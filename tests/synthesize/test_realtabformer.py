@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from synthesize_tables import people
 
-from hybrid.errors import GeneratorError
+from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
 
 pytestmark = pytest.mark.generators

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from synthesize_tables import people
 
-from hybrid.errors import GeneratorError
-from hybrid.progress import silent
+from hybrid.base.errors import GeneratorError
+from hybrid.base.progress import silent
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.synthesize.reuse import fit_or_reuse

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from synthesize_tables import people
 
-from hybrid.errors import GeneratorError
-from hybrid.fingerprint import fingerprint
+from hybrid.base.errors import GeneratorError
+from hybrid.base.hashing import fingerprint
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
 
 

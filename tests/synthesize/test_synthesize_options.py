@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 from synthesize_tables import people
 
-from hybrid.errors import GeneratorError, MissingExtraError
+from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit
 from hybrid.synthesize.codec import Codec
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from synthesize_tables import people, table_of
 
-from hybrid.errors import GeneratorError
+from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
 from hybrid.table import Kind, Table
 

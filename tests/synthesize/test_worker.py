@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from synthesize_tables import people
 
-from hybrid.errors import GeneratorError
-from hybrid.progress import silent
-from hybrid.randomness import stream
+from hybrid.base.errors import GeneratorError
+from hybrid.base.progress import silent
+from hybrid.base.rng import stream
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.job import Limits, learn_isolated

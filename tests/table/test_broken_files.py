@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.errors import DataError
+from hybrid.base.errors import DataError
 from hybrid.table.options import DataOptions
 from hybrid.table.read import read_table
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid.errors import DataError
+from hybrid.base.errors import DataError
 from hybrid.table import Kind, Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read import read_table

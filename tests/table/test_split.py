@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.options import SplitOptions
 from hybrid.table.split import split

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.errors import DataError
+from hybrid.base.errors import DataError
 from hybrid.table.files import File
 from hybrid.table.options import DataOptions
 from hybrid.table.shuffle import Shuffle

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hybrid.errors import DataError, OutputError
+from hybrid.base.errors import DataError, OutputError
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read import read_table

@@ -18,7 +18,7 @@ from transition_tables import (
     mixed_table,
 )
 
-from hybrid.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role
 from hybrid.transition import REGISTRY, noisy

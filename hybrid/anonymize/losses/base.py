@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Node
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 class Bound(Protocol):

@@ -12,7 +12,7 @@ from hybrid.anonymize.checker import Checker, Found
 from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Constant, Score
 from hybrid.anonymize.records import Records
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 _UNDER = 1 - 1e-12
 

@@ -33,8 +33,8 @@ from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.losses.base import Score, Terms
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.records import Records
-from hybrid.arrays import Array
-from hybrid.errors import ConfigError
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
 
 STEP = 1e-10
 """Terms are rounded down to multiples of this."""

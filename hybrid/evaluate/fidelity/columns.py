@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.measure import Direction, Measure, NotComputable, Outcome
 from hybrid.evaluate.metric import Metric

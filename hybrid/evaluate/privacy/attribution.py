@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Part, Role
 from hybrid.evaluate.intervals import Rate, quantile, risk, share_interval, wilson
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome

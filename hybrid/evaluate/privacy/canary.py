@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.encoding import Encoded, encode
 from hybrid.evaluate.intervals import quantile, wilson

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import NEIGHBOURS, Context, Part
 from hybrid.evaluate.intervals import clustered_error, quantile, vote_error
 from hybrid.evaluate.measure import Measure

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.encoding import ranks_of, row_keys
 from hybrid.evaluate.intervals import clustered_error, quantile, share_interval

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.intervals import auc_interval
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.attack import attacked
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.measure import NotComputable, Outcome

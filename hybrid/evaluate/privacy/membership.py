@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Part
 from hybrid.evaluate.encoding import Encoded
 from hybrid.evaluate.intervals import auc, auc_interval

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.attack import Attack, attacked, worst
 from hybrid.evaluate.context import Context
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Part, Role, own_places
 from hybrid.evaluate.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluate.measure import Measure, NotComputable, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.context import Context, Role
 from hybrid.evaluate.intervals import auc_interval
 from hybrid.evaluate.measure import Measure

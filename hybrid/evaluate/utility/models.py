@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 from hybrid.evaluate.encoding import Encoded, Encoding
 
 Learner = Literal["boosting", "linear"]

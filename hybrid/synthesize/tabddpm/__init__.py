@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hybrid.options import Options
-from hybrid.progress import Progress
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
 from hybrid.synthesize.base import Encoded, Encoding, Feature, Model
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.tabddpm.options import CHUNK_CELLS, TabddpmOptions

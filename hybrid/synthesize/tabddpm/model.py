@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hybrid.arrays import Array
-from hybrid.progress import Progress
-from hybrid.randomness import stream
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
+from hybrid.base.rng import stream
 from hybrid.synthesize.base import Encoded
 from hybrid.synthesize.cost import refuse_wide
 from hybrid.synthesize.tabddpm.diffusion import Diffusion

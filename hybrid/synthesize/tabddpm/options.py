@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.options import Options
+from hybrid.base.options import Options
 
 OF_BOTH_ENGINES = frozenset(
     ("engine", "timesteps", "steps", "epochs", "batch_size", "lr", "weight_decay", "layers", "dropout", "gpu")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 ATOM_SHARE = 0.005
 """A value that at least this share of records has comes back exactly; others spread between their neighbours."""

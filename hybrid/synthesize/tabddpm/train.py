@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from hybrid.errors import GeneratorError
-from hybrid.progress import Progress
+from hybrid.base.errors import GeneratorError
+from hybrid.base.progress import Progress
 from hybrid.synthesize.tabddpm.checkpoint import Training
 from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
 from hybrid.synthesize.tabddpm.network import Denoiser

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from hybrid.errors import GeneratorError
+from hybrid.base.errors import GeneratorError
 from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
 from hybrid.synthesize.tabddpm.network import Denoiser
 

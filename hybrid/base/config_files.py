@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hybrid.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
 

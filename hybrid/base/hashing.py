@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import BaseModel
 
-from hybrid.arrays import Array
+from hybrid.base.arrays import Array
 
 
 def fingerprint(*parts: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from hybrid.errors import Problem
+from hybrid.base.errors import Problem
 
 Level = Literal["ok", "note", "error"]
 
@@ -19,7 +19,7 @@ class Finding:
     level : "ok", "note" or "error"
         With an error nothing can run; a note is for the user to decide.
     message, mend, values : str
-        As in :class:`hybrid.errors.Problem`: no cell values but in ``values``.
+        As in :class:`hybrid.base.errors.Problem`: no cell values but in ``values``.
     """
 
     level: Level

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hybrid.fingerprint import file_sha256, library_versions
+from hybrid.base.hashing import file_sha256, library_versions
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"
@@ -94,7 +94,7 @@ def build_manifest(
     seed : int
         The run's seed: drawn by the program, if the user gave none.
     data_fingerprint : str
-        :func:`hybrid.fingerprint.fingerprint` of what was read: the table and its hierarchies.
+        :func:`hybrid.base.hashing.fingerprint` of what was read: the table and its hierarchies.
     folder : Path
         The run's folder; all its files are hashed, the manifest and hidden files excepted.
     stages : sequence of StageRecord
@@ -116,7 +116,7 @@ def build_manifest(
         "packages": library_versions(PACKAGE, *LIBRARIES),
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
-        "git": git_commit(Path(__file__).parents[1]),
+        "git": git_commit(Path(__file__).parents[2]),
         "stages": [asdict(stage) for stage in stages],
         "files": hash_files(folder, leave_out=(MANIFEST,)),
     }

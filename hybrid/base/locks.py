@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hybrid.errors import OutputError
+from hybrid.base.errors import OutputError
 
 logger = logging.getLogger(__name__)
 

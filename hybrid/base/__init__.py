@@ -1,0 +1,1 @@
+"""Foundations without knowledge of tables: errors, options, hashing, locks, logs."""
