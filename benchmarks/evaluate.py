@@ -31,7 +31,7 @@ from hybrid.evaluate.encoding import encode
 from hybrid.evaluate.neighbours import gower, nearest
 from hybrid.table import Schema, Table
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 GROWTH = (10_000, 30_000, 100_000)
 

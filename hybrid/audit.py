@@ -23,7 +23,7 @@ from hybrid.release.verdict import SEVERITY, Check, Verdict
 from hybrid.run_folder import write_audit
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 File = Literal["train", "synthetic", "control"]
 READING = frozenset({"separator", "encoding", "decimal", "missing"})

@@ -23,12 +23,12 @@ from hybrid.deliver import DeliverOptions
 from hybrid.drift.options import DriftOptions
 from hybrid.evaluate.options import EvaluateOptions
 from hybrid.sampling import SampleOptions
-from hybrid.sources import load_table
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
 from hybrid.table.files import File, file_at
+from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.base import Transition
 
@@ -174,7 +174,7 @@ class RunConfig(Options):
         return None if self.data.sql is not None else file_at(self.data.path, self._folder)
 
     def load_table(self) -> Table:
-        """The input table; errors as :func:`hybrid.sources.load_table`."""
+        """The input table; errors as :func:`hybrid.table.load.load_table`."""
         return load_table(self.data, self._folder)
 
     def load_population(self) -> Table | None:
@@ -183,7 +183,7 @@ class RunConfig(Options):
         Raises
         ------
         DataError
-            As :func:`hybrid.table.read.read_table`.
+            As :func:`hybrid.table.read_file.read_table`.
         """
         if self.anonymize is None or self.anonymize.population is None:
             return None

@@ -21,8 +21,8 @@ from hybrid.release.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
+from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
 from hybrid.table.infer import ambiguous_dates
-from hybrid.table.profile import giveaways, looks_like_identifier, unique_share
 from hybrid.table.split import split
 from hybrid.table.text import as_text
 

@@ -19,8 +19,8 @@ from hybrid.config import RunConfig
 from hybrid.release.run import ANONYMIZATION
 from hybrid.run_folder import LABELS, staged, write_json
 from hybrid.table import Schema
+from hybrid.table.read_batches import is_parquet, open_parquet
 from hybrid.table.split import control_mask
-from hybrid.table.stream import is_parquet, open_parquet
 
 _SHARE = 0.75
 """Of the free memory, where no limit is set."""

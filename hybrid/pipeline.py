@@ -44,10 +44,10 @@ from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.registry import require
 from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
-from hybrid.table.csv_write import Layout, layout_of
-from hybrid.table.identifiers import with_surrogates
-from hybrid.table.read import PARQUET_SUFFIXES
+from hybrid.table.read_file import PARQUET_SUFFIXES
 from hybrid.table.split import split
+from hybrid.table.surrogates import with_surrogates
+from hybrid.table.write_csv import Layout, layout_of
 from hybrid.transition.base import FittedTransition, Restored
 from hybrid.transition.giveaway import GiveAway, give_away
 

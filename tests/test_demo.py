@@ -13,7 +13,7 @@ from hybrid.demo import write, write_demo
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Kind, Role
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 
 @pytest.fixture(scope="module")

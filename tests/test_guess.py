@@ -16,7 +16,7 @@ from hybrid.diagnose import diagnose
 from hybrid.guess import GuessedConfig, guess_config
 from hybrid.pipeline import Walk
 from hybrid.table import Kind, Role
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 
 def _started(data: Path, folder: Path | None = None) -> tuple[GuessedConfig, RunConfig]:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from hybrid.anonymize.combinations import Combinations, add_up, pack
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
+from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import MOST_PARTS
-from hybrid.table.stream import ParquetRows, ValueNumbers
 
 _BATCH = 1 << 20
 _LEAST_BATCH = 1 << 14

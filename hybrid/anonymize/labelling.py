@@ -30,7 +30,7 @@ class Labelling(Protocol):
         Parameters
         ----------
         codes, numbers : sequences of numpy.ndarray
-            Of each quasi-identifier, as :meth:`hybrid.table.stream.ValueNumbers.number` gives them.
+            Of each quasi-identifier, as :meth:`hybrid.table.read_batches.ValueNumbers.number` gives them.
 
         Returns
         -------

@@ -17,8 +17,8 @@ from hybrid.anonymize.labelling import Labelling, Labels
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import stream
+from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import Shuffle
-from hybrid.table.stream import ParquetRows, ValueNumbers
 
 _SPILL = ".parts"
 

@@ -37,7 +37,7 @@ from hybrid.hierarchy.load import load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.files import File
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.stream import ParquetRows, ValueNumbers, open_parquet
+from hybrid.table.read_batches import ParquetRows, ValueNumbers, open_parquet
 
 
 @dataclass(frozen=True)

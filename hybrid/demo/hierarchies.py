@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hybrid.demo.vocabulary import SEXES, Vocabulary
-from hybrid.hierarchy.hierarchy import ROOT
+from hybrid.hierarchy.tree import ROOT
 from hybrid.table.write import write_text
 
 RULES = {

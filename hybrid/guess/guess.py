@@ -9,9 +9,9 @@ from hybrid.guess.reading import guess_reading
 from hybrid.guess.roles import guess_roles
 from hybrid.guess.write import GuessedColumn, GuessedConfig
 from hybrid.table import Role
+from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
-from hybrid.table.profile import unique_share
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 from hybrid.table.text import as_text
 
 MANY_COMBINATIONS = 8

@@ -10,7 +10,7 @@ from pathlib import Path
 from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.read import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
 
 SEPARATORS = (",", ";", "\t", "|")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")

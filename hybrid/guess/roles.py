@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.profile import giveaways, looks_like_identifier, unique_share
+from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
 
 _KNOWN_OUTSIDE = re.compile(
     r"(^|[^a-z])(age|sex|gender|race|ethnic\w*|birth\w*|dob|marital\w*|relationship|family|children|household|"

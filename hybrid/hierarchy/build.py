@@ -11,10 +11,10 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.dates import build_dates
-from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.intervals import build_intervals
 from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
+from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
 from hybrid.table import Column, Kind
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.intervals import Texts
 from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import DatesSpec, Period
+from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.table import Column, Kind
 
 _DAY = np.timedelta64(1, "D").astype("timedelta64[us]")

@@ -12,10 +12,10 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.base.findings import Finding
-from hybrid.hierarchy.hierarchy import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of
 from hybrid.hierarchy.save import csv_line
+from hybrid.hierarchy.tree import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
 from hybrid.table import Column
 from hybrid.table.write import write_text

@@ -10,9 +10,9 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
-from hybrid.hierarchy.hierarchy import ROOT, Hierarchy
 from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import IntervalsSpec
+from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.table import Column, Kind
 
 MOST_ENUMERATED = 100_000

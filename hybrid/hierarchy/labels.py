@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.hierarchy.hierarchy import Hierarchy
+from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 
 

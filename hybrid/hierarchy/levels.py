@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.hierarchy import MISSING, MOST_LISTED, ROOT, Hierarchy
+from hybrid.hierarchy.tree import MISSING, MOST_LISTED, ROOT, Hierarchy
 from hybrid.table import Kind
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
-from hybrid.hierarchy.hierarchy import MISSING, Hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, read_spec
+from hybrid.hierarchy.tree import MISSING, Hierarchy
 from hybrid.hierarchy.values import parse_texts
 from hybrid.table import Column, Kind, Table
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from hybrid.hierarchy.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table.write import write_text
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.hierarchy import MOST_LISTED, PLAIN_DTYPES
+from hybrid.hierarchy.tree import MOST_LISTED, PLAIN_DTYPES
 from hybrid.table import DTYPES, Column
 from hybrid.table.infer import Parsed, parse
 from hybrid.table.text import as_text

@@ -18,7 +18,7 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.table import Table
-from hybrid.table.identity import each_once, mixed, record_hashes
+from hybrid.table.record_hash import each_once, mixed, record_hashes
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.locks import locked
 from hybrid.release.redact import public_config
 from hybrid.store import make_private
-from hybrid.table.identity import SECRET_BYTES
+from hybrid.table.record_hash import SECRET_BYTES
 
 KEY = "release.key"
 KEY_BYTES = 32

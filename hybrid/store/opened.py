@@ -13,7 +13,7 @@ from pathlib import Path
 from hybrid.base.errors import ConfigError
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, key_of_environment, new_key
 from hybrid.store.local import Store, make_private
-from hybrid.store.shared import SharedStore
+from hybrid.store.remote import SharedStore
 
 MEMORY = "memory"
 MEMORY_FOLDER = Path("/dev/shm")

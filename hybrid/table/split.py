@@ -7,8 +7,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.table.identity import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.options import SplitOptions
+from hybrid.table.record_hash import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.schema import Table
 
 

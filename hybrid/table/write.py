@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from hybrid.base.errors import OutputError
 from hybrid.table.arrow import to_arrow
-from hybrid.table.csv_write import Layout, write_csv
 from hybrid.table.schema import PARQUET_SUFFIXES, Table
+from hybrid.table.write_csv import Layout, write_csv
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluate.context import Context
 from hybrid.table import Role, Schema, Table
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 pytestmark = pytest.mark.slow
 LEAKS = {"indep": "syn_indep", "0.0": "syn_leak0", "0.5": "syn_leak0.5", "1.0": "syn_leak1"}

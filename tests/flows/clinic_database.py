@@ -11,7 +11,7 @@ from postgres_server import Server
 
 from hybrid.config import load_config
 from hybrid.demo import write_demo
-from hybrid.sources.sql import replace_sql_table
+from hybrid.table.read_sql import replace_sql_table
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 

@@ -11,7 +11,7 @@ from hybrid.config import load_config
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies, load_hierarchy
 from hybrid.table import Table
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs" / "adult.yaml"

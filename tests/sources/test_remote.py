@@ -15,13 +15,13 @@ from s3_server import SECRET, bucket
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError
 from hybrid.config import parse_config
-from hybrid.sources import load_table
 from hybrid.table import Table
-from hybrid.table.csv_write import layout_of
 from hybrid.table.files import File, file_at
+from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 from hybrid.table.write import write_table
+from hybrid.table.write_csv import layout_of
 
 CSV = b'age;town\r\n34;Rome\r\n;"Nice; FR"\r\n'
 

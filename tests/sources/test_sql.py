@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from postgres_server import PASSWORD, Server, postgres
 
 from hybrid.base.errors import ConfigError, DataError, HybridError
-from hybrid.sources import load_table
-from hybrid.sources.sql import CHUNK, replace_sql_table
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import to_arrow
+from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
+from hybrid.table.read_sql import CHUNK, replace_sql_table
 
 MAKE = """
 create table people (
@@ -203,7 +203,7 @@ def test_a_table_with_other_columns_is_left_alone(database: sa.Engine) -> None:
 def test_sqlite_needs_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_DB_URL", f"sqlite:///{tmp_path / 'db.sqlite'}")
     source = pa.table({"n": pa.array([3, None]), "day": pa.array([datetime.date(2026, 1, 2), None])})
-    from hybrid.table.read import typed_table
+    from hybrid.table.read_file import typed_table
 
     table = typed_table("x", source, options(table="t"), keep_types=True)
     replace_sql_table(table, "TEST_DB_URL", "t")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
 
 OPTIONS = DataOptions(path="any")
 
@@ -87,6 +87,6 @@ def test_no_text(content: bytes, what: str, tmp_path: Path) -> None:
 def test_parquet_beyond_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, parquet(), "people.parquet")
     assert len(read_table(path, OPTIONS)) == 1
-    monkeypatch.setattr("hybrid.table.read.available_bytes", lambda: 10)
+    monkeypatch.setattr("hybrid.table.read_file.available_bytes", lambda: 10)
     with pytest.raises(DataError, match=r"1 rows x 1 columns.*hybrid anonymize streams"):
         read_table(path, OPTIONS)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import DataError
 from hybrid.table.files import File
 from hybrid.table.options import DataOptions
+from hybrid.table.read_batches import ValueNumbers, open_parquet
 from hybrid.table.shuffle import Shuffle
-from hybrid.table.stream import ValueNumbers, open_parquet
 
 OPTIONS = DataOptions(path="any")
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
 from hybrid.table.arrow import to_arrow
 from hybrid.table.options import DataOptions, SqlOptions
-from hybrid.table.read import typed_table
+from hybrid.table.read_file import typed_table
 from hybrid.table.schema import Kind, Table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_sql(source: SqlOptions, options: DataOptions) -> Table:
         The database cannot be reached.
     DataError
         The table cannot be read (no text of the database is repeated: it may hold
-        values or credentials), a column's type is not supported, or as :func:`hybrid.table.read.read_table`.
+        values or credentials), a column's type is not supported, or as :func:`hybrid.table.read_file.read_table`.
     """
     name = source.table or "the query of data.sql"
     with _connection(source.url_env, name, read_only=True) as connection:

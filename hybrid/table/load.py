@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybrid.sources.sql import read_sql
 from hybrid.table.files import file_at
 from hybrid.table.options import DataOptions
-from hybrid.table.read import read_table
+from hybrid.table.read_file import read_table
+from hybrid.table.read_sql import read_sql
 from hybrid.table.schema import Table
 
 __all__ = ["load_table"]
@@ -28,7 +28,7 @@ def load_table(options: DataOptions, folder: Path) -> Table:
     ConfigError, MissingExtraError
         The address is none, or needs a package.
     DataError
-        The source cannot be reached, or as :func:`hybrid.table.read.read_table`.
+        The source cannot be reached, or as :func:`hybrid.table.read_file.read_table`.
     """
     if options.sql is not None:
         return read_sql(options.sql, options)

@@ -19,7 +19,7 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
 from hybrid.table.options import ColumnOptions, DataOptions
-from hybrid.table.read import column_problems, typed_table
+from hybrid.table.read_file import column_problems, typed_table
 from hybrid.table.schema import PARQUET_SUFFIXES, Column
 
 _FIRST = 10_000
