@@ -21,8 +21,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hybrid.anonymize import AnonymizeOptions, anjana, dense, local, tradeoff
-from hybrid.anonymize.task import Task, prepare
+from hybrid.anonymize import AnonymizeOptions, tradeoff
+from hybrid.anonymize.search import anjana, exhaustive, local_recoding
+from hybrid.anonymize.search.problem import Task, prepare
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
@@ -85,7 +86,7 @@ def exact(
 
     def search() -> object:
         lattice = task.lattice
-        return dense.search(task.checker(lattice), task.loss(lattice), task.allowed)
+        return exhaustive.search(task.checker(lattice), task.loss(lattice), task.allowed)
 
     searching, solution = measured(search, repeat)
     return searching + max(0.0, collecting - encoding), solution.score.value  # type: ignore[attr-defined]
@@ -100,8 +101,8 @@ def engines(folder: Path, repeat: int, with_anjana: bool) -> None:
         return [exact(*tables[name], options_of(name, k, LIMITS[at]), repeat) for name, k, at in settings]
 
     plain = search_all()
-    assert "hybrid.anonymize.kernels" not in sys.modules
-    importlib.import_module("hybrid.anonymize.kernels")
+    assert "hybrid.anonymize.search.kernels" not in sys.modules
+    importlib.import_module("hybrid.anonymize.search.kernels")
     compiled = search_all()
     print(
         "| set | k | limit | ms numpy | ms compiled | loss | anjana ms | loss | ARX ms default / precomputed | faster |"
@@ -130,13 +131,13 @@ def _anjana(task: Task, repeat: int) -> str:
     return f"{milliseconds:.0f} | {'none' if recoding is None else f'{recoding.score.value:.4f}'}"  # type: ignore[attr-defined]
 
 
-def local_recoding(folder: Path, repeat: int) -> None:
+def time_local_recoding(folder: Path, repeat: int) -> None:
     print("| local recoding | k | ms | loss |\n|---|---|---|---|")
     for name, ks in (("Q8", (5, 10, 20, 50)), ("Q7, distinct l = 2", (5, 20))):
         table, hierarchies = read(folder, name)
         for k in ks:
             task = prepare(table, hierarchies, options_of(name, k, 0, recoding="local"), None)
-            milliseconds, recoding = measured(lambda task=task: local.recode(task, silent), repeat)
+            milliseconds, recoding = measured(lambda task=task: local_recoding.recode(task, silent), repeat)
             print(f"| {name} | {k} | {milliseconds:.0f} | {recoding.score.value:.4f} |", flush=True)  # type: ignore[attr-defined]
 
 
@@ -167,7 +168,7 @@ def cold_child(folder: Path, mode: str) -> None:
     if mode == "all":
         table, hierarchies = read(folder, "Q8")
         task = prepare(table, hierarchies, options_of("Q8", 5, 0.02), None)
-        dense.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
+        exhaustive.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
     print(time.process_time(), peak_mb())
 
 
@@ -188,7 +189,7 @@ def main() -> None:
         cold_child(arguments.folder, arguments.cold)
         return
     engines(arguments.folder, arguments.repeat, not arguments.without_anjana)
-    local_recoding(arguments.folder, arguments.repeat)
+    time_local_recoding(arguments.folder, arguments.repeat)
     curve(arguments.folder, arguments.repeat)
     cold(arguments.folder, arguments.repeat)
 

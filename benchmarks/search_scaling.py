@@ -22,8 +22,9 @@ import numpy as np
 import pandas as pd
 from anonymize import peak_mb
 
-from hybrid.anonymize import AnonymizeOptions, bestfirst, dense
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize import AnonymizeOptions
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.problem import prepare
 from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy, from_levels
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -52,10 +53,10 @@ def search(n_columns: int, n_rows: int, k: int, time_limit: float) -> dict[str, 
     started = time.process_time()
     task = prepare(table, hierarchies, AnonymizeOptions(k=k, time_limit=time_limit), None)
     checker, loss = task.checker(task.lattice), task.loss(task.lattice)
-    if task.lattice.size <= dense.LARGEST:
-        solution = dense.search(checker, loss, task.allowed)
+    if task.lattice.size <= exhaustive.LARGEST:
+        solution = exhaustive.search(checker, loss, task.allowed)
     else:
-        solution = bestfirst.search(checker, loss, task.allowed, time_limit, silent)
+        solution = branch_and_bound.search(checker, loss, task.allowed, time_limit, silent)
     return {
         "nodes": task.lattice.size,
         "distinct": task.records.n_distinct,

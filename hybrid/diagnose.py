@@ -7,8 +7,8 @@ from math import prod
 from typing import TypeVar
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.task import prepare
-from hybrid.anonymize.tradeoff import tradeoff
+from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import stream

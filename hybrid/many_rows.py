@@ -8,7 +8,7 @@ from pathlib import Path
 from hybrid import transition
 from hybrid.accounting import explain_run
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.stream import FileTask, Streamed, anonymize_file
+from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
 from hybrid.base.errors import DataError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
@@ -55,8 +55,8 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     Raises
     ------
     HybridError
-        As :func:`~hybrid.anonymize.stream.anonymize_file`; the file was changed while it was read. Then there is
-        no folder.
+        As :func:`~hybrid.anonymize.streaming.anonymize_batches.anonymize_file`; the file was changed while it was
+        read. Then there is no folder.
     """
     assert config.anonymize is not None and config.data_file is not None
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)

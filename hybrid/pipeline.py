@@ -17,7 +17,7 @@ from hybrid import sampling, transition
 from hybrid.accounting import Explanation, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.tradeoff import TradeoffPoint, tradeoff
+from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import LIBRARIES, Recorder

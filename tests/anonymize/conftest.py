@@ -51,7 +51,7 @@ def adult(shared: Path) -> Callable[..., tuple[Table, dict[str, Hierarchy]]]:
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways to group rows."""
     if request.param == "compiled":
-        importlib.import_module("hybrid.anonymize.kernels")
+        importlib.import_module("hybrid.anonymize.search.kernels")
     else:
-        monkeypatch.delitem(sys.modules, "hybrid.anonymize.kernels", raising=False)
+        monkeypatch.delitem(sys.modules, "hybrid.anonymize.search.kernels", raising=False)
     return request.param

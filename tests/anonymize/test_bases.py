@@ -10,8 +10,8 @@ import pytest
 from test_every_combination import random_problem
 
 from hybrid.anonymize import AnonymizeOptions
-from hybrid.anonymize.bases import _LONG
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize.search.group_cache import _LONG
+from hybrid.anonymize.search.problem import prepare
 from hybrid.hierarchy import from_levels
 from hybrid.table import Kind
 
@@ -74,7 +74,7 @@ def test_what_is_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     task = prepare(problem.table(), problem.hierarchies(), AnonymizeOptions(k=2), None)
     import sys
 
-    monkeypatch.delitem(sys.modules, "hybrid.anonymize.kernels", raising=False)
+    monkeypatch.delitem(sys.modules, "hybrid.anonymize.search.kernels", raising=False)
     bases = task.checker(task.lattice).bases
     assert bases.kernels is None
     bases._rows_read = _LONG + 1

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from slow_search import Problem, best_node, problems
 from test_exact import LIMITS, LOSSES, MODELS
 
-from hybrid.anonymize import AnonymizeOptions, anonymize, bestfirst, dense
+from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.solution import Solution
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.solution import Solution
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -26,7 +27,7 @@ def test_complete_search_is_exact(
     models = [{**model, "attribute": "secret"} for model in models]
     options = AnonymizeOptions(k=k, suppression_limit=limit, loss=loss, models=models)
     task = prepare(problem.table(), problem.hierarchies(), options, None)
-    solution = bestfirst.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60)
+    solution = branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60)
     expected = best_node(problem, options)
     assert isinstance(solution, Solution) == (expected is not None)
     if expected is not None:
@@ -51,7 +52,7 @@ def wide_table(n_columns: int, n_rows: int) -> tuple[Table, dict]:
 def test_thirty_quasi_identifiers_within_the_time_limit() -> None:
     table, hierarchies = wide_table(30, 400)
     result = anonymize(table, hierarchies, AnonymizeOptions(k=3, suppression_limit=0.1, time_limit=1.0)).result
-    assert dense.LARGEST < 4**30
+    assert exhaustive.LARGEST < 4**30
     assert result.min_class_size >= 3 and result.verified["k"] >= 3
     assert result.seconds < 20
     assert 0 <= result.gap <= result.loss["value"] <= 1
@@ -63,6 +64,6 @@ def test_gap_is_proven() -> None:
     options = AnonymizeOptions(k=5, suppression_limit=0.05)
     optimum = anonymize(table, hierarchies, options).result.loss["value"]
     task = prepare(table, hierarchies, options, None)
-    hurried = bestfirst.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 0.01)
+    hurried = branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 0.01)
     assert isinstance(hurried, Solution)
     assert hurried.lower_bound <= optimum + 1e-12 <= hurried.score.value + 2e-12

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from slow_search import Problem, best_node
 
-from hybrid.anonymize import AnonymizeOptions, bestfirst, dense
-from hybrid.anonymize.solution import Nothing
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize import AnonymizeOptions
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.solution import Nothing
 
 LOSSES = [
     {"name": "loss"},
@@ -76,8 +77,8 @@ def test_the_optimum(loss: dict, loops: str) -> None:
         expected = best_node(problem, options)
         task = prepare(problem.table(), problem.hierarchies(), options, None)
         checker = task.checker(task.lattice)
-        quick = dense.search(checker, task.loss(task.lattice), task.allowed)
-        anytime = bestfirst.search(checker, task.loss(task.lattice), task.allowed, 60)
+        quick = exhaustive.search(checker, task.loss(task.lattice), task.allowed)
+        anytime = branch_and_bound.search(checker, task.loss(task.lattice), task.allowed, 60)
         where = f"{models} limit {limit} k {options.k}"
         if expected is None:
             assert isinstance(quick, Nothing) and isinstance(anytime, Nothing), where

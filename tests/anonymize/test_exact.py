@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_search import Problem, best_node, problems
 
-from hybrid.anonymize import AnonymizeOptions, anonymize, dense
+from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize.search import exhaustive
+from hybrid.anonymize.search.problem import prepare
 from hybrid.base.errors import InfeasibleError
 
 LIMITS = st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])
@@ -142,7 +143,7 @@ def test_same_optima_as_arx(shared: Path, adult: Callable, metric: str, long: bo
         levels = {name: int(level) for name, level in (pair.split("=") for pair in row["levels_by_attr"].split())}
         options = reference_options(row)
         task = prepare(*adult(list(levels), "occupation" if options.models else None), options, None)
-        solution = dense.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
+        solution = exhaustive.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
         where = f"{row['qi_set']} k={row['k']} {row['l_model']} limit={row['limit']} {row['metric']}"
         assert dict(zip(levels, task.lattice.levels(solution.node), strict=True)) == levels, where
         assert solution.score.value == pytest.approx(float(row["loss"]), abs=1e-9, rel=1e-12), where

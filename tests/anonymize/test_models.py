@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from hybrid.anonymize import check, k_reached, l_reached
-from hybrid.anonymize.checks import Context, equivalence_classes, k_map_reached
+from hybrid.anonymize.models.measure import Context, equivalence_classes, k_map_reached
 from hybrid.anonymize.options import AnonymizeOptions, LossOptions, ModelOptions
 from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import from_levels

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.anonymize import AnonymizeOptions, anonymize, exact
-from hybrid.anonymize.checks import k_reached
+from hybrid.anonymize import AnonymizeOptions, anonymize
+from hybrid.anonymize.models.measure import k_reached
+from hybrid.anonymize.search import global_recoding
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.hierarchy import Hierarchy, from_levels
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
@@ -149,7 +150,7 @@ def test_k_map_holds_where_k_does_not() -> None:
 @pytest.mark.parametrize("flaw", ["small class", "wrong label", "too many left out"])
 def test_a_broken_promise_stops_the_run(monkeypatch: pytest.MonkeyPatch, flaw: str) -> None:
     table = table_of({"a": Q}, a=["x", "x", "x", "y", "y"])
-    honest = exact.recode
+    honest = global_recoding.recode
 
     def flawed(task, progress):
         recoding = honest(task, progress)
@@ -159,7 +160,7 @@ def test_a_broken_promise_stops_the_run(monkeypatch: pytest.MonkeyPatch, flaw: s
             return replace(recoding, nodes=np.zeros_like(recoding.nodes))
         return replace(recoding, suppressed=task.records.leaves[0] == 0)
 
-    monkeypatch.setattr(exact, "recode", flawed)
+    monkeypatch.setattr(global_recoding, "recode", flawed)
     with pytest.raises(VerificationError, match="does not keep what it promised"):
         anonymize(table, {"a": flat("a", ["x", "y"])}, AnonymizeOptions(k=3))
 

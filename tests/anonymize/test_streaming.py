@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
-from hybrid.anonymize import distinct
-from hybrid.anonymize.labelling import ByColumn
-from hybrid.anonymize.relabel import Relabel
+from hybrid.anonymize.streaming import count_rows
+from hybrid.anonymize.streaming.labels import ByColumn
+from hybrid.anonymize.streaming.write_labels import Relabel
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
 from hybrid.config import load_config
@@ -47,8 +47,8 @@ MODELS: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches and several parts of the shuffle, although the tables are small."""
-    of = distinct.Room.of
-    monkeypatch.setattr(distinct.Room, "of", lambda *arguments: distinct.Room(100, 3, of(*arguments).combinations))
+    of = count_rows.Room.of
+    monkeypatch.setattr(count_rows.Room, "of", lambda *arguments: count_rows.Room(100, 3, of(*arguments).combinations))
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def test_a_file_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_job(tmp_path, people(400, seed=1))
     config = load_config(path, {"anonymize.models": [L_DIVERSITY], "anonymize.memory_limit": 1e-4})
-    monkeypatch.setattr(distinct.Room, "of", lambda *_: distinct.Room(100, 1, 200))
+    monkeypatch.setattr(count_rows.Room, "of", lambda *_: count_rows.Room(100, 1, 200))
     with pytest.raises(DataError, match=r"more than 200 distinct combinations of 'age'.*'diagnosis'.*memory_limit"):
         write_streamed(config, tmp_path / "out", seed=None)
     monkeypatch.undo()

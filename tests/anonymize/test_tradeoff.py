@@ -14,9 +14,9 @@ from slow_search import Problem, best_node, problems
 from test_exact import LOSSES, MODELS
 
 from hybrid.anonymize import AnonymizeOptions, tradeoff
-from hybrid.anonymize.dense import search
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.task import prepare
+from hybrid.anonymize.search.exhaustive import search
+from hybrid.anonymize.search.problem import prepare
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

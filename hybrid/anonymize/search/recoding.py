@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid.anonymize.losses import Score
+from hybrid.anonymize.search.losses import Score
 from hybrid.base.arrays import Array
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.grouping import first_of_group, mixed_code
-from hybrid.anonymize.histogram import Histogram
 from hybrid.anonymize.models import build
+from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.options import KMap, LDiversity, ModelOptions
-from hybrid.anonymize.records import value_numbers
+from hybrid.anonymize.search.distinct_rows import value_numbers
+from hybrid.anonymize.search.keys import first_of_group, mixed_code
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table

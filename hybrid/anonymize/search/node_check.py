@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.bases import Base, Bases, Pairs
-from hybrid.anonymize.grouping import first_of_group
-from hybrid.anonymize.histogram import Histogram
-from hybrid.anonymize.lattice import Lattice, Node
 from hybrid.anonymize.models import Model
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.group_cache import Base, Bases, Pairs
+from hybrid.anonymize.search.keys import first_of_group
+from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
 
 _FEW = 32

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hybrid.anonymize.combinations import Combinations, add_up, pack
+from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.table.read_batches import ParquetRows, ValueNumbers

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.bases import Bases
-from hybrid.anonymize.checker import Checker
-from hybrid.anonymize.lattice import Lattice
-from hybrid.anonymize.losses import Loss, build_loss
 from hybrid.anonymize.models import Model, build
 from hybrid.anonymize.options import AnonymizeOptions, KMap
-from hybrid.anonymize.records import Records, collect
+from hybrid.anonymize.search.distinct_rows import Records, collect
+from hybrid.anonymize.search.group_cache import Bases
+from hybrid.anonymize.search.lattice import Lattice
+from hybrid.anonymize.search.losses import Loss, build_loss
+from hybrid.anonymize.search.node_check import Checker
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hybrid.anonymize.distinct import Room
-from hybrid.anonymize.labelling import Labelling, Labels
+from hybrid.anonymize.streaming.count_rows import Room
+from hybrid.anonymize.streaming.labels import Labelling, Labels
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import stream

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.search.distinct_rows import Records
 from hybrid.base.arrays import Array
 
 Node = tuple[int, ...]

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.combinations import add_up
-from hybrid.anonymize.grouping import mixed_code, renumber
+from hybrid.anonymize.search.keys import mixed_code, renumber
+from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 

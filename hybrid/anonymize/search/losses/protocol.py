@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Node
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.node_check import Checker, Found
 from hybrid.base.arrays import Array
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.anonymize.checks import Reached
-from hybrid.anonymize.combinations import Combinations, add_up, pack
-from hybrid.anonymize.histogram import Histogram
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.task import Task
-from hybrid.anonymize.verify import covered
+from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.models.measure import Reached
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
+from hybrid.anonymize.verify_table import covered
 from hybrid.base.arrays import Array
 from hybrid.base.errors import VerificationError
 
@@ -37,7 +37,7 @@ def verify_classes(
     sizes : numpy.ndarray, shape (n_classes,), int64
         Records of each class.
     verified : dict
-        As :func:`hybrid.anonymize.verify.verify` gives it.
+        As :func:`hybrid.anonymize.verify_table.verify` gives it.
 
     Raises
     ------

@@ -28,11 +28,11 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.losses.base import Score, Terms
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.losses.protocol import Score, Terms
+from hybrid.anonymize.search.node_check import Checker, Found
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.combinations import RowIndex, pack
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.row_counts import RowIndex, pack
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.anonymize import bestfirst, dense
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Node
-from hybrid.anonymize.losses import Loss
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.solution import Nothing, Solution
-from hybrid.anonymize.task import Task, prepare
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.losses import Loss
+from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.problem import Task, prepare
+from hybrid.anonymize.search.solution import Nothing, Solution
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
@@ -83,13 +83,13 @@ def tradeoff(
     allowed = {limit: _at_limit(options, limit).allowed(len(train)) for limit in sorted(set(limits))}
     points: list[TradeoffPoint] = []
     family: _Family | None = None
-    known = _Known(sorted(set(ks)), task.lattice.shape) if task.lattice.size <= dense.LARGEST else None
+    known = _Known(sorted(set(ks)), task.lattice.shape) if task.lattice.size <= exhaustive.LARGEST else None
     for done, k in enumerate(sorted(set(ks))):
         progress("trade-off", done, len(set(ks)))
         at_k = replace(checker, k=k)
         loss = replace(task, options=options.model_copy(update={"k": k})).loss(task.lattice)
         if known is None:
-            found = [bestfirst.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
+            found = [branch_and_bound.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
         else:
             family = _Family(at_k, loss, max(allowed.values()), known, family)
             found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
@@ -127,7 +127,7 @@ class _Known:
         return hopeless
 
 
-class _Family(dense.Search):
+class _Family(exhaustive.Search):
     """Searches of one k for falling suppression limits, with conclusions that hold for every larger k too."""
 
     def __init__(self, checker: Checker, loss: Loss, allowed: int, known: _Known, smaller: _Family | None) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.checks import Context, Reached, check, equivalence_classes, k_reached
-from hybrid.anonymize.grouping import first_of_group, mixed_code
+from hybrid.anonymize.models.measure import Context, Reached, check, equivalence_classes, k_reached
 from hybrid.anonymize.options import AlphaK, LDiversity
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search.keys import first_of_group, mixed_code
+from hybrid.anonymize.search.problem import Task
 from hybrid.base.arrays import Array
 from hybrid.base.errors import VerificationError
 from hybrid.hierarchy import Hierarchy

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.losses.base import Constant, Score
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.losses.protocol import Constant, Score
+from hybrid.anonymize.search.node_check import Checker, Found
 from hybrid.base.arrays import Array
 
 _UNDER = 1 - 1e-12
@@ -27,7 +27,7 @@ class Combinations:
     """Per axis: how many nodes occur on each level."""
 
     def all(self, shape: Node) -> Array:
-        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         classes = np.ones(shape)
         for axis, counts in enumerate(self.occurring):
             classes *= counts.reshape([-1 if at == axis else 1 for at in range(len(shape))])
@@ -35,12 +35,12 @@ class Combinations:
         return np.asarray(self.n_records / classes * _UNDER)
 
     def lift(self, bounds: Array, node: Node, most: float) -> None:  # noqa: ARG002
-        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         region = tuple(slice(0, position + 1) for position in node)
         np.maximum(bounds[region], self.all(bounds.shape)[region], out=bounds[region])
 
     def between(self, low: Node, high: Node) -> float:  # noqa: ARG002
-        """See :class:`~hybrid.anonymize.losses.base.Bound`."""
+        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         classes = 1.0
         for counts, position in zip(self.occurring, low, strict=True):
             classes = min(classes * counts[position], self.n_distinct)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.anonymize import bestfirst, dense
-from hybrid.anonymize.infeasible import explain
-from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.records import Records
-from hybrid.anonymize.solution import Nothing
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.infeasible import explain
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.solution import Nothing
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 
@@ -25,10 +25,10 @@ def recode(task: Task, progress: Progress) -> Recoding:
     """
     lattice = task.lattice
     checker, loss = task.checker(lattice), task.loss(lattice)
-    if lattice.size <= dense.LARGEST:
-        solution = dense.search(checker, loss, task.allowed, progress)
+    if lattice.size <= exhaustive.LARGEST:
+        solution = exhaustive.search(checker, loss, task.allowed, progress)
     else:
-        solution = bestfirst.search(checker, loss, task.allowed, task.options.time_limit, progress)
+        solution = branch_and_bound.search(checker, loss, task.allowed, task.options.time_limit, progress)
     if isinstance(solution, Nothing):
         raise explain(task, solution)
     return Recoding(

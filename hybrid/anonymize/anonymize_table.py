@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid.anonymize import anjana, exact, local
-from hybrid.anonymize.grouping import first_of_group, mixed_code
-from hybrid.anonymize.infeasible import refuse_impossible
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.recoding import Recoding
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
-from hybrid.anonymize.task import Task, prepare
-from hybrid.anonymize.verify import verify
+from hybrid.anonymize.search import anjana, global_recoding, local_recoding
+from hybrid.anonymize.search.infeasible import refuse_impossible
+from hybrid.anonymize.search.keys import first_of_group, mixed_code
+from hybrid.anonymize.search.problem import Task, prepare
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.verify_table import verify
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy, LabelTable
@@ -75,8 +75,8 @@ def recode(task: Task, progress: Progress) -> Recoding:
     if task.options.engine == "anjana":
         return anjana.recode(task)
     if task.options.recoding == "local":
-        return local.recode(task, progress)
-    return exact.recode(task, progress)
+        return local_recoding.recode(task, progress)
+    return global_recoding.recode(task, progress)
 
 
 def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable:

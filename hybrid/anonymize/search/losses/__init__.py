@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hybrid.anonymize.lattice import Lattice
-from hybrid.anonymize.losses.base import Bound, Loss, Score
-from hybrid.anonymize.losses.classes import AverageClassSize, Discernibility
-from hybrid.anonymize.losses.columns import DomainShare, Entropy, Precision, column_weights
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.lattice import Lattice
+from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
+from hybrid.anonymize.search.losses.columns import DomainShare, Entropy, Precision, column_weights
+from hybrid.anonymize.search.losses.protocol import Bound, Loss, Score
 
 __all__ = ["Bound", "CellLoss", "Loss", "Score", "build_loss"]
 

@@ -16,11 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.infeasible import explain
-from hybrid.anonymize.losses import CellLoss, Score
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.solution import Nothing
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search.infeasible import explain
+from hybrid.anonymize.search.losses import CellLoss, Score
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.solution import Nothing
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid.anonymize.bases import Base
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Node
-from hybrid.anonymize.losses import Loss, Score
-from hybrid.anonymize.solution import Nothing, Solution
+from hybrid.anonymize.search.group_cache import Base
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.losses import Loss, Score
+from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.solution import Nothing, Solution
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 
 LARGEST = 1 << 20
-"""Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.bestfirst`."""
+"""Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.search.branch_and_bound`."""
 
 
 def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Nothing:

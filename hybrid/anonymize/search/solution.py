@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid.anonymize.checker import Found
-from hybrid.anonymize.lattice import Node
-from hybrid.anonymize.losses import Score
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.losses import Score
+from hybrid.anonymize.search.node_check import Found
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.anonymize.solution import Nothing
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.solution import Nothing
 from hybrid.base.errors import InfeasibleError, Problem
 
 

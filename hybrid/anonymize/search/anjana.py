@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.checker import Found, Groups
-from hybrid.anonymize.exact import nodes_at
-from hybrid.anonymize.lattice import Node
 from hybrid.anonymize.options import LDiversity
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.task import Task
+from hybrid.anonymize.search.global_recoding import nodes_at
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.node_check import Found, Groups
+from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.recoding import Recoding
 from hybrid.base.arrays import Array
 from hybrid.base.errors import InfeasibleError, MissingExtraError
 

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.combinations import Combinations
-from hybrid.anonymize.distinct import Room, count_combinations
-from hybrid.anonymize.labelling import ByColumn, ByRow, Labelling, Labels
+from hybrid.anonymize.anonymize_table import recode, summarize
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.recoding import Recoding
-from hybrid.anonymize.records import collect, value_numbers
-from hybrid.anonymize.relabel import Relabel
-from hybrid.anonymize.reread import verify_classes
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.stage import recode, summarize
-from hybrid.anonymize.task import Task, build_models, encode, refuse_contradictions
+from hybrid.anonymize.search.distinct_rows import collect, value_numbers
+from hybrid.anonymize.search.problem import Task, build_models, encode, refuse_contradictions
+from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.streaming.count_rows import Room, count_combinations
+from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
+from hybrid.anonymize.streaming.verify_file import verify_classes
+from hybrid.anonymize.streaming.write_labels import Relabel
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.manifest import Recorder

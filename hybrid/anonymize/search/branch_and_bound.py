@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.checker import Checker, Found
-from hybrid.anonymize.lattice import Node
-from hybrid.anonymize.losses import Bound, Loss, Score
-from hybrid.anonymize.solution import Nothing, Solution
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.losses import Bound, Loss, Score
+from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.solution import Nothing, Solution
 from hybrid.base.progress import Progress, silent
 
 

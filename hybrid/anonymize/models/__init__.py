@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.histogram import Histogram
+from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.options import AlphaK, BetaLikeness, KMap, LDiversity, ModelOptions, TCloseness
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError

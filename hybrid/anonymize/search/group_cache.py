@@ -14,10 +14,10 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.grouping import first_of_group
-from hybrid.anonymize.histogram import Histogram
-from hybrid.anonymize.lattice import Lattice, Node
-from hybrid.anonymize.records import Records
+from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.keys import first_of_group
+from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
 
 _GROUPED = 2
@@ -127,7 +127,7 @@ class Bases:
     @property
     def kernels(self) -> ModuleType | None:
         """The compiled loops, once so much was read that loading them pays, or if they are loaded anyway."""
-        name = "hybrid.anonymize.kernels"
+        name = "hybrid.anonymize.search.kernels"
         return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
 
     @cached_property

@@ -1,0 +1,1 @@
+"""Search for the generalization of least information loss."""

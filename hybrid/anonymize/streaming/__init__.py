@@ -1,0 +1,1 @@
+"""Anonymize Parquet files larger than memory, batch by batch."""
