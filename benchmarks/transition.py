@@ -33,7 +33,7 @@ from hybrid.table.options import ColumnOptions, DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.split import split
 from hybrid.transition import REGISTRY, Restored
-from hybrid.transition.giveaway import give_away
+from hybrid.transition.disclosure import give_away
 
 HIERARCHIES = Path(__file__).parents[1] / "hierarchies" / "adult"
 QUASI_IDENTIFIERS = (

@@ -21,7 +21,7 @@ import numpy as np
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.errors import ConfigError
-from hybrid.sampling import SampleOptions
+from hybrid.sample import SampleOptions
 from hybrid.table import Schema
 
 _MOST_TERMS = 400

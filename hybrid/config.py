@@ -22,7 +22,7 @@ from hybrid.base.options import Options
 from hybrid.deliver import DeliverOptions
 from hybrid.drift.options import DriftOptions
 from hybrid.evaluate.options import EvaluateOptions
-from hybrid.sampling import SampleOptions
+from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
 from hybrid.table.files import File, file_at
@@ -30,7 +30,7 @@ from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
 from hybrid.transition import REGISTRY as TRANSITIONS
-from hybrid.transition.base import Transition
+from hybrid.transition.protocol import Transition
 
 Order = Literal["pre", "post"]
 StageName = Literal["anonymize", "sample", "transition", "synthesize"]

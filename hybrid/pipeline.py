@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 
 import numpy as np
 
-from hybrid import sampling, transition
+from hybrid import sample, transition
 from hybrid.accounting import Explanation, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
@@ -37,7 +37,7 @@ from hybrid.release.gate import judge
 from hybrid.release.history import Membership, membership
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import Verdict
-from hybrid.sampling import Sampled
+from hybrid.sample import Sampled
 from hybrid.stage_keys import EVALUATE, stage_keys, suppression_limits
 from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize.fitted import LossPoint, fit
@@ -48,8 +48,8 @@ from hybrid.table.read_file import PARQUET_SUFFIXES
 from hybrid.table.split import split
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write_csv import Layout, layout_of
-from hybrid.transition.base import FittedTransition, Restored
-from hybrid.transition.giveaway import GiveAway, give_away
+from hybrid.transition.disclosure import GiveAway, give_away
+from hybrid.transition.protocol import FittedTransition, Restored
 
 T = TypeVar("T")
 
@@ -312,7 +312,7 @@ class Walk:
 
     def _sample(self) -> Sampled:
         assert self.anonymized is not None
-        return sampling.sample(self.anonymized, self.config.sample, stream(self.seed, "sample"))
+        return sample.sample(self.anonymized, self.config.sample, stream(self.seed, "sample"))
 
     def _restore(self) -> Restored:
         assert self.sampled is not None
@@ -365,7 +365,7 @@ class Walk:
         if self.restored is not None:
             learned, restored = self.restored.table, self.restored
         else:
-            chosen = sampling.sample_table(self.train, self.config.sample, stream(self.seed, "sample"))
+            chosen = sample.sample_table(self.train, self.config.sample, stream(self.seed, "sample"))
             learned, restored = chosen, Restored(chosen)
         if options.is_off:
             return self._shuffled(learned, restored)

@@ -18,7 +18,7 @@ EVALUATE = "evaluate-"
 MODULES = {
     "anonymize": ("hybrid.anonymize", "hybrid.hierarchy"),
     "tradeoff": ("hybrid.anonymize", "hybrid.hierarchy"),
-    "sample": ("hybrid.sampling",),
+    "sample": ("hybrid.sample",),
     "transition": ("hybrid.transition",),
     "synthesize": ("hybrid.synthesize", "hybrid.transition"),
     "baseline": ("hybrid.synthesize",),

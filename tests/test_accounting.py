@@ -13,7 +13,7 @@ from scipy.stats import binom
 from hybrid.accounting import epsilon_for, explain, explain_run, guarantee, least_epsilon
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.errors import ConfigError
-from hybrid.sampling import SampleOptions
+from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema
 
 ALL_MET = {

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent / "transition"))
 from transition_tables import mixed_table
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.sampling import SampleOptions, sample, sample_table
+from hybrid.sample import SampleOptions, sample, sample_table
 
 
 def run(anonymized, seed=0, **options):

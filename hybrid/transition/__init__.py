@@ -1,15 +1,15 @@
 """From generalized labels back to specific values, one file per strategy."""
 
-from hybrid.transition.base import FittedTransition, Restored, Transition
-from hybrid.transition.blend import Blend
-from hybrid.transition.chow_liu import ChowLiu
-from hybrid.transition.conditional import Conditional
-from hybrid.transition.marginal import Marginal
-from hybrid.transition.noisy import Noisy
-from hybrid.transition.shrunk import Shrunk
-from hybrid.transition.single import Single
-from hybrid.transition.tree import Tree
-from hybrid.transition.uniform import Uniform
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
+from hybrid.transition.strategies.blend import Blend
+from hybrid.transition.strategies.chow_liu import ChowLiu
+from hybrid.transition.strategies.conditional import Conditional
+from hybrid.transition.strategies.marginal import Marginal
+from hybrid.transition.strategies.noisy import Noisy
+from hybrid.transition.strategies.shrunk import Shrunk
+from hybrid.transition.strategies.single import Single
+from hybrid.transition.strategies.tree import Tree
+from hybrid.transition.strategies.uniform import Uniform
 
 _STRATEGIES = (Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk())
 REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRATEGIES}

@@ -21,10 +21,11 @@ from transition_tables import (
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role
-from hybrid.transition import REGISTRY, noisy
-from hybrid.transition.bins import mutual_information
-from hybrid.transition.chow_liu import spanning_tree
-from hybrid.transition.mechanisms import exponential_choice, geometric, laplace
+from hybrid.transition import REGISTRY
+from hybrid.transition.drawing.bins import mutual_information
+from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
+from hybrid.transition.strategies import noisy
+from hybrid.transition.strategies.chow_liu import spanning_tree
 
 
 def two_classes(n=4000, seed=123):

@@ -13,7 +13,7 @@ from transition_tables import mixed_table
 
 from hybrid.table import Table
 from hybrid.transition import REGISTRY
-from hybrid.transition.giveaway import give_away
+from hybrid.transition.disclosure import give_away
 
 
 def test_counted_by_hand():

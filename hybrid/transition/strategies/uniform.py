@@ -11,8 +11,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.domain import Domain, assemble, domains_of
+from hybrid.transition.drawing.domain import Domain, assemble, domains_of
+from hybrid.transition.protocol import Restored
 
 
 class UniformOptions(base.Options):

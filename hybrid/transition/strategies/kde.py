@@ -8,10 +8,10 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.domain import Domain, assemble
-from hybrid.transition.pools import pools
-from hybrid.transition.records import Records, add_counts, draw_records
+from hybrid.transition.drawing.domain import Domain, assemble
+from hybrid.transition.drawing.donors import Records, add_counts, draw_records
+from hybrid.transition.drawing.pools import pools
+from hybrid.transition.protocol import Restored
 
 _IQR_OF_NORMAL = 1.349
 

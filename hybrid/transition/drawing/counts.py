@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.transition.domain import Domain
+from hybrid.transition.drawing.domain import Domain
 
 
 @dataclass(frozen=True)

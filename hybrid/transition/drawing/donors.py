@@ -10,9 +10,9 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.domain import Domain, assemble, domains_of
-from hybrid.transition.pools import ClassIndex, Pools, RankedPools, Runs, class_index, pools, ranked_pools
+from hybrid.transition.drawing.domain import Domain, assemble, domains_of
+from hybrid.transition.drawing.pools import ClassIndex, Pools, RankedPools, Runs, class_index, pools, ranked_pools
+from hybrid.transition.protocol import Restored
 
 Rung = tuple[str, Callable[[Array], Runs]]
 """A step of the fallback chain: a name, and the runs of the given rows (positions into the table being restored).

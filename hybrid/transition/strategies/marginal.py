@@ -10,10 +10,10 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.groups import Groups, groups_of
-from hybrid.transition.pools import RankedPools, ranked_pools
-from hybrid.transition.records import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.drawing.groups import Groups, groups_of
+from hybrid.transition.drawing.pools import RankedPools, ranked_pools
+from hybrid.transition.protocol import Restored
 
 
 class MarginalOptions(base.Options):

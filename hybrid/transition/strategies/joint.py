@@ -8,9 +8,9 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.pools import Runs
-from hybrid.transition.records import Records, draw_records, restore_columns
+from hybrid.transition.drawing.donors import Records, draw_records, restore_columns
+from hybrid.transition.drawing.pools import Runs
+from hybrid.transition.protocol import Restored
 
 
 @dataclass(frozen=True)

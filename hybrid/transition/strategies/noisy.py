@@ -14,14 +14,14 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.bins import Bins, bins_by_units, mutual_information
-from hybrid.transition.domain import Domain, assemble
-from hybrid.transition.groups import Groups, groups_of
-from hybrid.transition.mechanisms import exponential_choice, geometric, laplace
-from hybrid.transition.pools import ClassIndex
-from hybrid.transition.records import Records, add_counts
-from hybrid.transition.tables import NoisyTable, Units, units_of
+from hybrid.transition.drawing.bins import Bins, bins_by_units, mutual_information
+from hybrid.transition.drawing.counts import NoisyTable, Units, units_of
+from hybrid.transition.drawing.domain import Domain, assemble
+from hybrid.transition.drawing.donors import Records, add_counts
+from hybrid.transition.drawing.groups import Groups, groups_of
+from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
+from hybrid.transition.drawing.pools import ClassIndex
+from hybrid.transition.protocol import Restored
 
 SENSITIVITY = 2.0
 """Replacing one record by another lowers one count of a table by one and raises one by one."""

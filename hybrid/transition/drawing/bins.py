@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.transition.tables import Units
+from hybrid.transition.drawing.counts import Units
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.bins import Bins, bins_by_records, mutual_information
-from hybrid.transition.domain import assemble
-from hybrid.transition.groups import Groups, groups_of
-from hybrid.transition.pools import RankedPools, Runs, ranked_pools
-from hybrid.transition.records import Records, Rung, add_counts, draw_records
+from hybrid.transition.drawing.bins import Bins, bins_by_records, mutual_information
+from hybrid.transition.drawing.domain import assemble
+from hybrid.transition.drawing.donors import Records, Rung, add_counts, draw_records
+from hybrid.transition.drawing.groups import Groups, groups_of
+from hybrid.transition.drawing.pools import RankedPools, Runs, ranked_pools
+from hybrid.transition.protocol import Restored
 
 MOST_BINS = 32
 """Values of an attribute that others can depend on; more are put into bins of about equally many records."""

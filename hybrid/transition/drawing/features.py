@@ -10,8 +10,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Column, Kind
-from hybrid.transition.domain import Domain
-from hybrid.transition.groups import numbers_of
+from hybrid.transition.drawing.domain import Domain
+from hybrid.transition.drawing.groups import numbers_of
 
 
 @dataclass(frozen=True)

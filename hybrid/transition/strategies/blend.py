@@ -10,9 +10,9 @@ from pydantic import Field
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.domain import assemble
-from hybrid.transition.records import Draw, Records, add_counts, draw_records
+from hybrid.transition.drawing.domain import assemble
+from hybrid.transition.drawing.donors import Draw, Records, add_counts, draw_records
+from hybrid.transition.protocol import Restored
 
 
 class BlendOptions(base.Options):

@@ -20,7 +20,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Column, Kind, Table
-from hybrid.transition.grid import Grid, grid_of, has_grid
+from hybrid.transition.drawing.grid import Grid, grid_of, has_grid
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.records import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.protocol import Restored
 
 
 class ShrunkOptions(base.Options):

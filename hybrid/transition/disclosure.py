@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.table import Column, Kind, Table
-from hybrid.transition.domain import domains_of
+from hybrid.transition.drawing.domain import domains_of
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pydantic import Field
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.domain import assemble
-from hybrid.transition.features import Cells, Features, features, grow
-from hybrid.transition.pools import RankedPools, ranked_pools
-from hybrid.transition.records import Records, add_counts, draw_records
+from hybrid.transition.drawing.domain import assemble
+from hybrid.transition.drawing.donors import Records, add_counts, draw_records
+from hybrid.transition.drawing.features import Cells, Features, features, grow
+from hybrid.transition.drawing.pools import RankedPools, ranked_pools
+from hybrid.transition.protocol import Restored
 
 
 class TreeOptions(base.Options):

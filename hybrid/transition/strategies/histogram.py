@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.records import Records, restore_columns
+from hybrid.transition.drawing.donors import Records, restore_columns
+from hybrid.transition.protocol import Restored
 
 
 @dataclass(frozen=True)

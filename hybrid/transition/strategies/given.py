@@ -9,10 +9,10 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.base import Restored
-from hybrid.transition.features import Cells, Features, features, grow
-from hybrid.transition.pools import RankedPools, ranked_pools
-from hybrid.transition.records import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.drawing.features import Cells, Features, features, grow
+from hybrid.transition.drawing.pools import RankedPools, ranked_pools
+from hybrid.transition.protocol import Restored
 
 
 @dataclass(frozen=True)

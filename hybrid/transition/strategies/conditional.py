@@ -9,12 +9,12 @@ from pydantic import Field
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
-from hybrid.transition.base import FittedTransition
-from hybrid.transition.given import fit_given
-from hybrid.transition.histogram import FittedHistogram
-from hybrid.transition.joint import FittedJoint
-from hybrid.transition.kde import fit_kde
-from hybrid.transition.records import Records
+from hybrid.transition.drawing.donors import Records
+from hybrid.transition.protocol import FittedTransition
+from hybrid.transition.strategies.given import fit_given
+from hybrid.transition.strategies.histogram import FittedHistogram
+from hybrid.transition.strategies.joint import FittedJoint
+from hybrid.transition.strategies.kde import fit_kde
 
 
 class ConditionalOptions(base.Options):

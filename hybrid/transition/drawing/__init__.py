@@ -1,0 +1,1 @@
+"""What strategies share: domains, donor records, counts, draws."""

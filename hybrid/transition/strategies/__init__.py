@@ -1,0 +1,1 @@
+"""Ways from a label to values, one strategy per file."""
