@@ -11,7 +11,7 @@ import typer
 from hybrid.cli import console
 
 if TYPE_CHECKING:
-    from hybrid.synthesize.environments import Environment
+    from hybrid.synthesize.isolation.environments import Environment
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
 _APP = typer.Typer(help="Generators: what each is, whether it can be used here, its options; their environments.")
@@ -34,7 +34,7 @@ def generators(
     if context.invoked_subcommand is not None:
         return
     from hybrid.synthesize import availability
-    from hybrid.synthesize.environments import NAMES, inspect
+    from hybrid.synthesize.isolation.environments import NAMES, inspect
 
     found, built = availability(), [inspect(name) for name in NAMES]
     if as_json:
@@ -55,7 +55,7 @@ def generators(
 
 def install(name: Name) -> None:
     """Build the managed environment of a generator from its pinned requirements; needs a package index."""
-    from hybrid.synthesize import environments
+    from hybrid.synthesize.isolation import environments
     from hybrid.synthesize.registry import environment_of
 
     with console.progress() as progress:
@@ -64,7 +64,7 @@ def install(name: Name) -> None:
 
 def remove(name: Name) -> None:
     """Remove a managed environment."""
-    from hybrid.synthesize import environments
+    from hybrid.synthesize.isolation import environments
     from hybrid.synthesize.registry import environment_of
 
     environment = environment_of(name)

@@ -10,20 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid.synthesize.base import Encoded, Encoding, Feature, Generator, Model
     from hybrid.synthesize.fitted import FittedGenerator, fit
     from hybrid.synthesize.options import SynthesizeOptions
+    from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Generator, Model
     from hybrid.synthesize.registry import REGISTRY, availability
     from hybrid.synthesize.saved import load_generator, save_generator
 
 _HOME = {
     "REGISTRY": "registry",
-    "Encoded": "base",
-    "Encoding": "base",
-    "Feature": "base",
+    "Encoded": "protocol",
+    "Encoding": "protocol",
+    "Feature": "protocol",
     "FittedGenerator": "fitted",
-    "Generator": "base",
-    "Model": "base",
+    "Generator": "protocol",
+    "Model": "protocol",
     "SynthesizeOptions": "options",
     "availability": "registry",
     "fit": "fitted",

@@ -6,7 +6,7 @@ integer, date, time    continuous on a grid: steps of the largest width that rea
                        greatest common divisor of the differences), counted from the smallest value
 decimal                the same on the grid of its digits; a plain number if it needs more than 15 digits
 missing                a state of its own: the last code of a discrete column, NaN in a continuous one (or a
-                       flag column, as :class:`~hybrid.synthesize.base.Encoding` asks)
+                       flag column, as :class:`~hybrid.synthesize.protocol.Encoding` asks)
 constant, all missing  not learned, restored
 =====================  =====================================================================================
 
@@ -24,7 +24,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, GeneratorError
-from hybrid.synthesize.base import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 from hybrid.table import DTYPES, Column, Kind, Schema, Table
 
 MOST_DIGITS = 15

@@ -15,11 +15,11 @@ from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.hashing import fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import stream
-from hybrid.synthesize import environments
-from hybrid.synthesize.base import Encoded, Generator, Model
 from hybrid.synthesize.codec import Codec
-from hybrid.synthesize.job import IsolatedModel, Limits, learn_isolated
+from hybrid.synthesize.isolation import environments
+from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.protocol import Encoded, Generator, Model
 from hybrid.synthesize.registry import is_here, require
 from hybrid.table import Table
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hybrid.base.options import Options
-from hybrid.synthesize.base import Generator
-from hybrid.synthesize.job import Limits
+from hybrid.synthesize.isolation.job import Limits
+from hybrid.synthesize.protocol import Generator
 from hybrid.synthesize.registry import REGISTRY, engine
 
 NONE = "none"

@@ -8,16 +8,16 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options
-from hybrid.synthesize import environments
-from hybrid.synthesize.base import Generator
-from hybrid.synthesize.cart import Cart
-from hybrid.synthesize.copula import Copula
-from hybrid.synthesize.ctgan import Ctgan
-from hybrid.synthesize.mst import Mst
-from hybrid.synthesize.realtabformer import Realtabformer
-from hybrid.synthesize.synthcity_ddpm import SynthcityDdpm
-from hybrid.synthesize.tabddpm import Tabddpm
-from hybrid.synthesize.tvae import Tvae
+from hybrid.synthesize.generators.cart import Cart
+from hybrid.synthesize.generators.copula import Copula
+from hybrid.synthesize.generators.ctgan import Ctgan
+from hybrid.synthesize.generators.mst import Mst
+from hybrid.synthesize.generators.realtabformer import Realtabformer
+from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
+from hybrid.synthesize.generators.tabddpm import Tabddpm
+from hybrid.synthesize.generators.tvae import Tvae
+from hybrid.synthesize.isolation import environments
+from hybrid.synthesize.protocol import Generator
 
 REGISTRY: dict[str, Generator] = {
     generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst())

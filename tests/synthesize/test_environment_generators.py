@@ -14,7 +14,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.cli import main
 from hybrid.demo import write_demo
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
-from hybrid.synthesize.environments import install
+from hybrid.synthesize.isolation.environments import install
 
 pytestmark = [pytest.mark.environments, pytest.mark.slow]
 MST = {"generator": "mst", "options": {"iterations": 50, "epsilon": 5.0}}

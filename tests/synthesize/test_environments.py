@@ -15,8 +15,9 @@ import pytest
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.base.progress import silent
 from hybrid.cli import main
-from hybrid.synthesize import REGISTRY, environments
-from hybrid.synthesize.environments import inspect, install, interpreter, remove, root
+from hybrid.synthesize import REGISTRY
+from hybrid.synthesize.isolation import environments
+from hybrid.synthesize.isolation.environments import inspect, install, interpreter, remove, root
 from hybrid.synthesize.registry import environment_of
 
 HERE = "{}.{}".format(*sys.version_info)
@@ -71,7 +72,7 @@ def test_an_installation_that_was_killed_is_found_and_done_again(tiny):
     script = f"""
 import os, signal
 from pathlib import Path
-from hybrid.synthesize import environments
+from hybrid.synthesize.isolation import environments
 environments.REQUIREMENTS = Path({str(tiny.parent)!r})
 environments.install("tiny", lambda step, done, total=None, **v: done and os.kill(os.getpid(), signal.SIGKILL))
 """

@@ -50,9 +50,9 @@ def test_what_goes_in_comes_out_and_the_loss_is_told():
 @pytest.mark.parametrize("balanced", [False, True])
 def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides, balanced):
     """An untrained network knows the marginals exactly; whatever noise one starts from, they must come out."""
-    from hybrid.synthesize.tabddpm.diffusion import Diffusion
-    from hybrid.synthesize.tabddpm.draws import Draws
-    from hybrid.synthesize.tabddpm.network import Denoiser
+    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.generators.tabddpm.draws import Draws
+    from hybrid.synthesize.generators.tabddpm.network import Denoiser
 
     frequencies = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95])
     priors = {"marginal": frequencies, "uniform": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])}
@@ -69,7 +69,7 @@ def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides, balanc
 
 
 def test_states_survive_as_often_as_the_schedule_says():
-    from hybrid.synthesize.tabddpm.diffusion import Diffusion, keep
+    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion, keep
 
     prior = torch.tensor([0.25, 0.25, 0.5])
     time = torch.full((50_000,), 0.4)
@@ -164,9 +164,9 @@ def test_an_interrupt_ends_the_training():
 
 
 def test_held_shares_correct_a_network_that_is_wrong_about_them():
-    from hybrid.synthesize.tabddpm.diffusion import Diffusion
-    from hybrid.synthesize.tabddpm.draws import Draws
-    from hybrid.synthesize.tabddpm.network import Denoiser
+    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.generators.tabddpm.draws import Draws
+    from hybrid.synthesize.generators.tabddpm.network import Denoiser
 
     shares, believed = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95]), torch.tensor([0.6, 0.2, 0.2, 0.1, 0.9])
     network = Denoiser(torch.log(believed), 0, (8,), 0.0).eval()
@@ -181,7 +181,7 @@ def test_held_shares_correct_a_network_that_is_wrong_about_them():
 
 def test_a_single_record_is_hardly_held_to_the_shares():
     """Held strictly, it would forget what it is."""
-    from hybrid.synthesize.tabddpm.diffusion import Diffusion
+    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
 
     shares = torch.tensor([0.7, 0.3])
     sure = torch.tensor([[-8.0, 8.0]])

@@ -20,7 +20,7 @@ from hybrid.base.progress import silent
 from hybrid.base.rng import stream
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
-from hybrid.synthesize.job import Limits, learn_isolated
+from hybrid.synthesize.isolation.job import Limits, learn_isolated
 
 BROKEN = """
 import os, signal, sys, time
@@ -175,7 +175,7 @@ def _until(condition, seconds: float = 30) -> None:
 
 
 def test_encoded_columns_survive_their_file(tmp_path):
-    from hybrid.synthesize.worker import read_columns, write_columns
+    from hybrid.synthesize.isolation.worker import read_columns, write_columns
 
     columns = [np.array([0.5, np.nan]), np.array([1, 0], dtype=np.int32)]
     write_columns(tmp_path / "x.parquet", columns)

@@ -35,13 +35,13 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, Problem
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
-from hybrid.synthesize import environments
-from hybrid.synthesize.base import Encoded, Generator
+from hybrid.synthesize.isolation import environments
+from hybrid.synthesize.isolation.worker import OUT_OF_MEMORY, read_columns, write_columns, write_json
+from hybrid.synthesize.protocol import Encoded, Generator
 from hybrid.synthesize.registry import is_here
-from hybrid.synthesize.worker import OUT_OF_MEMORY, read_columns, write_columns, write_json
 
 POLL_SECONDS = 0.1
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 GRACE_SECONDS = 5.0
 """How long a worker may take to end when asked to."""
 
@@ -77,14 +77,14 @@ class IsolatedModel:
     """Removes the folder when it is garbage."""
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         job = {"task": "draw", "n_rows": n_rows, "seed": seed, "model": str(self.folder.absolute())}
         with _folder() as folder:
             _run(folder, job, self.generator, self.limits, silent)
             return read_columns(folder / "drawn.parquet")
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -150,7 +150,7 @@ def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits
     environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": path}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
-            [python, "-m", "hybrid.synthesize.worker", str(folder)],
+            [python, "-m", "hybrid.synthesize.isolation.worker", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature
-from hybrid.synthesize.contained import global_seed
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.sdv_model import SdvModel, fit_sdv, load_sdv
+from hybrid.synthesize.generators.sdv_model import SdvModel, fit_sdv, load_sdv
+from hybrid.synthesize.isolation.contained import global_seed
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 
 class CopulaOptions(Options):
@@ -68,5 +68,5 @@ class Copula:
         return model
 
     def load(self, folder: Path) -> SdvModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         return load_sdv(folder)

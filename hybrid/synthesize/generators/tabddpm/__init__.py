@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature, Model
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.tabddpm.options import CHUNK_CELLS, TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Model
 
 SECONDS_PER_WEIGHT = 7e-11
 """Of one step, per record of the batch and weight of the network: Adult, one core."""
@@ -78,12 +78,12 @@ class Tabddpm:
         unfinished: Path | None = None,
     ) -> Model:
         """Train; see :class:`TabddpmOptions`. The same seed repeats on a CPU with the same number of threads."""
-        from hybrid.synthesize.tabddpm.model import learn_model
+        from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
 
     def load(self, folder: Path) -> Model:
-        """As :class:`hybrid.synthesize.base.Generator`."""
-        from hybrid.synthesize.tabddpm.model import load_model
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
+        from hybrid.synthesize.generators.tabddpm.model import load_model
 
         return load_model(folder)

@@ -26,10 +26,10 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature
-from hybrid.synthesize.contained import global_seed, quiet
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.isolation.contained import global_seed, quiet
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 STEP = "fit tabddpm (synthcity)"
 _FILE = "model.pt"
@@ -48,13 +48,13 @@ class SynthcityModel:
     features: tuple[Feature, ...]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         with quiet(), global_seed(seed):
             frame = self.encoder.inverse_transform(self.network.generate(n_rows))
         return [_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         import cloudpickle
         import torch
 
@@ -142,7 +142,7 @@ class SynthcityDdpm:
         return SynthcityModel(plugin.encoder, network, tuple(data.features))
 
     def load(self, folder: Path) -> SynthcityModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         import torch
         from synthcity.plugins.generic import plugin_ddpm  # noqa: F401  (the classes of the file)
 

@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hybrid.synthesize.tabddpm.draws import Draws
-from hybrid.synthesize.tabddpm.network import Denoiser
+from hybrid.synthesize.generators.tabddpm.draws import Draws
+from hybrid.synthesize.generators.tabddpm.network import Denoiser
 
 LAST_TIME = 0.999
 STRIDE_POWER = 1.5

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
-from hybrid.synthesize.tabddpm.checkpoint import Training
-from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
-from hybrid.synthesize.tabddpm.network import Denoiser
-from hybrid.synthesize.tabddpm.options import TabddpmOptions
-from hybrid.synthesize.tabddpm.watch import Watch
+from hybrid.synthesize.generators.tabddpm.checkpoint import Training
+from hybrid.synthesize.generators.tabddpm.diffusion import LAST_TIME, Diffusion
+from hybrid.synthesize.generators.tabddpm.network import Denoiser
+from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.watch import Watch
 
 REPORT_EVERY = 50
 """Steps between two progress reports; the loss told is their mean."""

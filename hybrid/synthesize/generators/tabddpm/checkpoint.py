@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hybrid.synthesize.tabddpm.network import Denoiser
-from hybrid.synthesize.tabddpm.watch import Watch
+from hybrid.synthesize.generators.tabddpm.network import Denoiser
+from hybrid.synthesize.generators.tabddpm.watch import Watch
 
 FILE = "tabddpm.pt"
 

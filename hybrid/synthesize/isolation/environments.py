@@ -29,7 +29,7 @@ from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.base.locks import locked
 from hybrid.base.progress import Progress, silent
 from hybrid.store import make_private
-from hybrid.synthesize.worker import write_json
+from hybrid.synthesize.isolation.worker import write_json
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))

@@ -22,9 +22,9 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import stream
-from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
@@ -99,7 +99,7 @@ class CartModel:
     smoothers: Mapping[int, _Smoother]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         rng = stream(seed, "cart draw")
         drawn: dict[int, Array] = {}
         for step in self.steps:
@@ -109,7 +109,7 @@ class CartModel:
         return [drawn[at] for at in range(len(drawn))]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         joblib.dump(self, folder / _FILE)
 
 
@@ -161,7 +161,7 @@ class Cart:
         return CartModel(tuple(steps), smoothers)
 
     def load(self, folder: Path) -> CartModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         model: CartModel = joblib.load(folder / _FILE)
         return model
 

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature
 from hybrid.synthesize.cost import Cost, refuse_wide
-from hybrid.synthesize.sdv_model import SdvModel, fit_sdv, load_sdv
+from hybrid.synthesize.generators.sdv_model import SdvModel, fit_sdv, load_sdv
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
@@ -92,7 +92,7 @@ class SdvNetwork(ABC):
         return fit_sdv(lambda metadata: synthesizer(metadata, **settings, enable_gpu=options.gpu), data)
 
     def load(self, folder: Path) -> SdvModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         return load_sdv(folder)
 
 

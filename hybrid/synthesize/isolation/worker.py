@@ -1,7 +1,7 @@
 """The process a generator runs in: reads a job folder, works, writes what came out.
 
-Started as ``python -m hybrid.synthesize.worker FOLDER`` by :mod:`hybrid.synthesize.job`, which documents the
-folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more memory than it may.
+Started as ``python -m hybrid.synthesize.isolation.worker FOLDER`` by :mod:`hybrid.synthesize.isolation.job`, which
+documents the folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more memory than it may.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
-from hybrid.synthesize.base import Encoded, Feature, Generator
+from hybrid.synthesize.protocol import Encoded, Feature, Generator
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""

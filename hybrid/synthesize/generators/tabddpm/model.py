@@ -19,14 +19,14 @@ from torch import Tensor
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import stream
-from hybrid.synthesize.base import Encoded
 from hybrid.synthesize.cost import refuse_wide
-from hybrid.synthesize.tabddpm.diffusion import Diffusion
-from hybrid.synthesize.tabddpm.draws import Draws
-from hybrid.synthesize.tabddpm.network import Denoiser
-from hybrid.synthesize.tabddpm.options import CHUNK_CELLS, TabddpmOptions
-from hybrid.synthesize.tabddpm.quantiles import Quantiles
-from hybrid.synthesize.tabddpm.train import train
+from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
+from hybrid.synthesize.generators.tabddpm.draws import Draws
+from hybrid.synthesize.generators.tabddpm.network import Denoiser
+from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.quantiles import Quantiles
+from hybrid.synthesize.generators.tabddpm.train import train
+from hybrid.synthesize.protocol import Encoded
 
 _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
@@ -59,7 +59,7 @@ class TabddpmModel:
     options: TabddpmOptions
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
         held = {"free": None, "sampled": self.sampled, "exact": self.frequencies}[self.options.shares]
@@ -75,7 +75,7 @@ class TabddpmModel:
         return [next(discrete) if size else next(continuous) for size in self.levels]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`: weights, quantiles and options; nothing executable."""
+        """As :class:`hybrid.synthesize.protocol.Model`: weights, quantiles and options; nothing executable."""
         saved = {"network": self.network.state_dict(), "frequencies": self.frequencies, "sampled": self.sampled}
         torch.save(saved, folder / _WEIGHTS)
         arrays: dict[str, Array] = {}

@@ -22,9 +22,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature
-from hybrid.synthesize.contained import global_seed, quiet
 from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.isolation.contained import global_seed, quiet
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 STEP = "fit realtabformer"
 OPERATIONS_PER_SECOND = 7e10
@@ -83,7 +83,7 @@ class RealtabformerModel:
     options: RealtabformerOptions
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         self.network.random_state = seed % 2**32
         with quiet(), global_seed(seed):
             frame = self.network.sample(
@@ -92,7 +92,7 @@ class RealtabformerModel:
         return [_column(frame[f"c{at}"], feature) for at, feature in enumerate(self.features)]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         from pydantic import RootModel
 
         self.network.model.to("cpu")
@@ -173,7 +173,7 @@ class Realtabformer:
         return RealtabformerModel(network, tuple(data.features), options)
 
     def load(self, folder: Path) -> RealtabformerModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         from pydantic import RootModel
         from realtabformer import REaLTabFormer
 

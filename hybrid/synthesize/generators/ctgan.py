@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
-from hybrid.synthesize.sdv_network import SdvNetwork, SdvNetworkOptions
+from hybrid.synthesize.generators.sdv_network import SdvNetwork, SdvNetworkOptions
 
 
 class CtganOptions(SdvNetworkOptions):

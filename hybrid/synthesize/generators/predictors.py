@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.base import Feature
+from hybrid.synthesize.protocol import Feature
 
 
 @dataclass(frozen=True)

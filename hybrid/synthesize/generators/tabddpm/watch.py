@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from hybrid.base.errors import GeneratorError
-from hybrid.synthesize.tabddpm.diffusion import LAST_TIME, Diffusion
-from hybrid.synthesize.tabddpm.network import Denoiser
+from hybrid.synthesize.generators.tabddpm.diffusion import LAST_TIME, Diffusion
+from hybrid.synthesize.generators.tabddpm.network import Denoiser
 
 ROUNDS = 8
 """Noisy versions of every held-back record whose losses are averaged; the same ones at every look."""

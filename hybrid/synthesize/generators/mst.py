@@ -26,9 +26,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.base import Encoded, Encoding, Feature
-from hybrid.synthesize.contained import global_seed, quiet
 from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.isolation.contained import global_seed, quiet
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 _EDGES = "edges.npz"
 _FEATURES = "features.json"
@@ -64,7 +64,7 @@ class MstModel:
     edges: Mapping[int, Array]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         rng = np.random.default_rng(seed)
         with quiet(), global_seed(seed):
             self.network.set_random_state(np.random.RandomState(seed % 2**32))
@@ -78,7 +78,7 @@ class MstModel:
         return drawn
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         from pydantic import RootModel
 
         self.network.store(folder)
@@ -137,7 +137,7 @@ class Mst:
         return MstModel(network, tuple(data.features), edges)
 
     def load(self, folder: Path) -> MstModel:
-        """As :class:`hybrid.synthesize.base.Generator`."""
+        """As :class:`hybrid.synthesize.protocol.Generator`."""
         from dpmm.models.mst import MSTGM
         from pydantic import RootModel
 

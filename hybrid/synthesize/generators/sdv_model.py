@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.base import Encoded, Feature
-from hybrid.synthesize.contained import global_seed, quiet
+from hybrid.synthesize.isolation.contained import global_seed, quiet
+from hybrid.synthesize.protocol import Encoded, Feature
 
 _FILE = "model.pkl"
 
@@ -34,7 +34,7 @@ class SdvModel:
     features: tuple[Feature, ...]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         with quiet(), global_seed(seed):
             self.synthesizer._set_random_state(seed % 2**32)
             frame = self.synthesizer.sample(n_rows)
@@ -44,7 +44,7 @@ class SdvModel:
         ]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.base.Model`."""
+        """As :class:`hybrid.synthesize.protocol.Model`."""
         import cloudpickle
 
         (folder / _FILE).write_bytes(cloudpickle.dumps(self))

@@ -1,0 +1,1 @@
+"""Generators in processes and environments of their own."""
