@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure
-from hybrid.evaluate.context import Context
-from hybrid.evaluate.encoding import encode
-from hybrid.evaluate.neighbours import gower, nearest
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.encoding import encode
+from hybrid.evaluation.engine.neighbours import gower, nearest
 from hybrid.table import Schema, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table

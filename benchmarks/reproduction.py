@@ -26,7 +26,7 @@ from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets
 from hybrid.compare.rows import ROWS, Rows
 from hybrid.compare.table import TABLE, results_table
-from hybrid.evaluate import REGISTRY
+from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison_data import name_of
 from hybrid.report.comparison_words import settings, with_interval

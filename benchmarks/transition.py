@@ -24,7 +24,7 @@ from transition_report import write_report
 
 from hybrid.anonymize import AnonymizedTable, AnonymizeOptions, anonymize
 from hybrid.base.rng import stream
-from hybrid.evaluate import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.synthesize import SynthesizeOptions, fit

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hybrid.audit import audit_files
     from hybrid.compare import compare
     from hybrid.config import RunConfig, load_config
-    from hybrid.evaluate import evaluate
+    from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.pipeline import Walk, run_pipeline
     from hybrid.run_folder import write_run
@@ -28,7 +28,7 @@ _HOME = {
     "compare": "hybrid.compare",
     "RunConfig": "hybrid.config",
     "load_config": "hybrid.config",
-    "evaluate": "hybrid.evaluate",
+    "evaluate": "hybrid.evaluation",
     "Hierarchy": "hybrid.hierarchy",
     "Walk": "hybrid.pipeline",
     "run_pipeline": "hybrid.pipeline",

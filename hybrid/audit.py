@@ -13,9 +13,9 @@ from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig, load_config
-from hybrid.evaluate import evaluate
-from hybrid.evaluate.encoding import ranks_of, row_keys
-from hybrid.evaluate.measure import Evaluation, Measure, Stage
+from hybrid.evaluation import evaluate
+from hybrid.evaluation.engine.encoding import ranks_of, row_keys
+from hybrid.evaluation.measure import Evaluation, Measure, Stage
 from hybrid.guess.reading import guess_reading
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy

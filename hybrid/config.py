@@ -21,7 +21,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.deliver import DeliverOptions
 from hybrid.drift.options import DriftOptions
-from hybrid.evaluate.options import EvaluateOptions
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table

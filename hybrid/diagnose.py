@@ -13,8 +13,8 @@ from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import stream
 from hybrid.config import RunConfig
-from hybrid.evaluate.privacy.retraining import trainings
-from hybrid.evaluate.run import check_options
+from hybrid.evaluation.attacks.retraining import trainings
+from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.release.policy import load_policy

@@ -24,11 +24,11 @@ from hybrid.base.manifest import LIBRARIES, Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig
-from hybrid.evaluate import evaluate
-from hybrid.evaluate.context import FitAndSample
-from hybrid.evaluate.improvement import with_printed
-from hybrid.evaluate.measure import Evaluation, Stage
-from hybrid.evaluate.run import check_options
+from hybrid.evaluation import evaluate
+from hybrid.evaluation.context import FitAndSample
+from hybrid.evaluation.improvement import with_printed
+from hybrid.evaluation.measure import Evaluation, Stage
+from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
@@ -346,7 +346,7 @@ class Walk:
     def _share(self, key: str, compute: Callable[[], Any]) -> Any:
         """What the evaluations of several tables have in common, computed once."""
         if key not in self._shared:
-            kept = fingerprint(key, code_version("hybrid.evaluate"), library_versions(*LIBRARIES))
+            kept = fingerprint(key, code_version("hybrid.evaluation"), library_versions(*LIBRARIES))
             self._shared[key] = self.store.get_or_compute("evaluate-shared", kept, compute)
         return self._shared[key]
 

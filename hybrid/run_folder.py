@@ -16,7 +16,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.rng import stream
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline import Walk
 from hybrid.release.identity import record_secret, release_key
 from hybrid.release.ledger import Entry, Ledger

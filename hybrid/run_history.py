@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release.ledger import Entry
 from hybrid.release.policy import Policy
 from hybrid.release.verdict import Verdict

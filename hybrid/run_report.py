@@ -11,8 +11,8 @@ import yaml
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import LIBRARIES, PACKAGE
-from hybrid.evaluate import REGISTRY
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline import Walk
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.ledger import Entry

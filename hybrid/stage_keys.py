@@ -22,7 +22,7 @@ MODULES = {
     "transition": ("hybrid.transition",),
     "synthesize": ("hybrid.synthesize", "hybrid.transition"),
     "baseline": ("hybrid.synthesize",),
-    "evaluate": ("hybrid.evaluate",),
+    "evaluate": ("hybrid.evaluation",),
 }
 """The code that a stage's result depends on."""
 

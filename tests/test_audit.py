@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.evaluate import EvaluateOptions
+from hybrid.evaluation import EvaluateOptions
 from hybrid.release.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.options import DataOptions

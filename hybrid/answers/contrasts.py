@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluate.intervals import simultaneous
+from hybrid.evaluation.engine.intervals import simultaneous
 
 CONFIDENCE = 0.95
 NOISE = 1e-9

@@ -11,7 +11,7 @@ from hybrid.answers.contrasts import Estimate, estimates
 from hybrid.answers.pareto import pareto_front
 from hybrid.answers.results import STRONGEST, Column, Results
 from hybrid.base.arrays import Array
-from hybrid.evaluate.intervals import quantile
+from hybrid.evaluation.engine.intervals import quantile
 
 PRIVACY = (STRONGEST, "identical_match", "singling_out", "dcr_share", "inference")
 UTILITY = ("tstr", "tstr_linear", "discriminator", "association_difference", "total_variation", "column_shapes")

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluate import REGISTRY
-from hybrid.evaluate.measure import Direction, Family
-from hybrid.evaluate.metric import Metric
+from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.measure import Direction, Family
+from hybrid.evaluation.metric import Metric
 
 STAGES = ("original", "anonymized", "synthetic", "baseline")
 """The tables that are measured; baseline is the generator alone."""

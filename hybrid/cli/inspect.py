@@ -44,7 +44,7 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
 def metrics(as_json: AsJson = False) -> None:
     """Metrics: what each says, which direction is good, and what it needs."""
-    from hybrid.evaluate import REGISTRY
+    from hybrid.evaluation import REGISTRY
 
     if as_json:
         console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))

@@ -13,7 +13,7 @@ from hybrid.compare.local import Result
 from hybrid.compare.schedule import Planned
 from hybrid.compare.trial import Ended, Trial, Workplace, failed, run_trial
 from hybrid.config import load_config
-from hybrid.evaluate.measure import Stage
+from hybrid.evaluation.measure import Stage
 from hybrid.pipeline import Walk
 from hybrid.stage_keys import EVALUATE
 

@@ -13,7 +13,7 @@ from typing import Any
 from hybrid.answers.results import BESIDE, STAGES
 from hybrid.base.errors import HybridError
 from hybrid.config import load_config
-from hybrid.evaluate.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.pipeline import Walk
 from hybrid.run_folder import write_run
 from hybrid.store import StorePlace

@@ -12,7 +12,7 @@ from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets
 from hybrid.compare.plan import ComparePlan
 from hybrid.compare.recommended import recommended_yaml
-from hybrid.evaluate import REGISTRY
+from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.table.write import write_text
 

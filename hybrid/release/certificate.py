@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release.guarantee import guarantee_sentence
 from hybrid.release.redact import WITHHELD, public_config
 from hybrid.release.run import FinishedRun

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.history import Exposure
 from hybrid.release.policy import AnonymityRule, HistoryRule, MetricRule, Policy, Rule
 from hybrid.release.verdict import SEVERITY, Check, Status, Verdict

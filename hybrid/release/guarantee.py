@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.evaluate.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation, Measure
 
 NO_CLAIM = "No differential privacy is claimed."
 

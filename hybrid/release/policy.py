@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options
-from hybrid.evaluate.measure import Direction, Stage
+from hybrid.evaluation.measure import Direction, Stage
 from hybrid.release.verdict import Status
 
 Compare = Literal[

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import Problem, VerificationError
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release.run import FinishedRun
 
 WITHHELD = "withheld"

@@ -12,7 +12,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.manifest import MANIFEST
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.policy import Policy
 
 EVALUATION = "evaluation.json"

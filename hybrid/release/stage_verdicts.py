@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
-from hybrid.evaluate.measure import Evaluation, Stage
+from hybrid.evaluation.measure import Evaluation, Stage
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy
 from hybrid.release.verdict import Verdict

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from hybrid.evaluate.improvement import improvements
-from hybrid.evaluate.measure import Evaluation, Measure, Stage
+from hybrid.evaluation.improvement import improvements
+from hybrid.evaluation.measure import Evaluation, Measure, Stage
 from hybrid.release.verdict import SEVERITY, Status, Verdict
 from hybrid.report import svg
 from hybrid.report.inputs import MetricText, title_of

@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
-from hybrid.evaluate.measure import Stage
+from hybrid.evaluation.measure import Stage
 from hybrid.report import svg
 from hybrid.report.cells import OTHER
 from hybrid.report.compare import ColumnView

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hybrid.evaluate.measure import Direction
+from hybrid.evaluation.measure import Direction
 from hybrid.report import svg
 
 WIDTH, HEIGHT = 360.0, 96.0

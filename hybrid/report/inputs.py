@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from hybrid.base.arrays import Array
-from hybrid.evaluate.measure import Direction, Evaluation, Family, Stage
+from hybrid.evaluation.measure import Direction, Evaluation, Family, Stage
 from hybrid.release.verdict import Verdict
 from hybrid.report.compare import TableComparison
 from hybrid.report.history import Track

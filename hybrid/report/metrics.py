@@ -8,7 +8,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from hybrid.evaluate.measure import Evaluation, Family, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
 from hybrid.report.figures import STAGES, interval_chart, stage_chart
 from hybrid.report.inputs import MetricText, title_of
 

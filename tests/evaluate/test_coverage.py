@@ -9,7 +9,7 @@ import pytest
 from simulated_people import make_people
 from test_identities import differences, run
 
-from hybrid.evaluate import EvaluateOptions
+from hybrid.evaluation import EvaluateOptions
 
 SEEDS = 150
 NAMES = (

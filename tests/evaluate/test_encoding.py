@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_people import make_people
 
-from hybrid.evaluate.encoding import encode, ranks_of, row_keys
+from hybrid.evaluation.engine.encoding import encode, ranks_of, row_keys
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 

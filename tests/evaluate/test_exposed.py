@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from simulated_people import make_people
 
-from hybrid.evaluate import EvaluateOptions, Measure, evaluate
-from hybrid.evaluate.context import Context
-from hybrid.evaluate.measure import Outcome
-from hybrid.evaluate.privacy.vulnerability import groups, most_vulnerable, vulnerability
+from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.vulnerability import groups, most_vulnerable, vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import Outcome
 from hybrid.table import DTYPES, Table
 
 CHOSEN = ("membership", "membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")

@@ -9,12 +9,12 @@ from scipy.stats import gaussian_kde, ks_2samp, wasserstein_distance
 from scipy.stats.contingency import association
 from simulated_people import make_people
 
-from hybrid.evaluate import EvaluateOptions, Measure, evaluate
-from hybrid.evaluate.context import Context
-from hybrid.evaluate.fidelity.pairs import correlation_ratio, correlations, cramers_v
-from hybrid.evaluate.predicates import Index
-from hybrid.evaluate.privacy.membership import log_density
-from hybrid.evaluate.privacy.singling_out import multivariate_predicates, univariate_predicates
+from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.membership import log_density
+from hybrid.evaluation.attacks.singling_out import multivariate_predicates, univariate_predicates
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.predicates import Index
+from hybrid.evaluation.fidelity.pairs import correlation_ratio, correlations, cramers_v
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 

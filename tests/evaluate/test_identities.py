@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from simulated_people import make_people
 
-from hybrid.evaluate import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), singling_out_columns=(3, 5))

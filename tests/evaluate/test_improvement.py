@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from simulated_people import make_people
 
-from hybrid.evaluate import EvaluateOptions, Evaluation, Measure, MetricResult, NotComputable, evaluate
-from hybrid.evaluate.improvement import improvements, with_printed
+from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, MetricResult, NotComputable, evaluate
+from hybrid.evaluation.improvement import improvements, with_printed
 
 
 def result(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hybrid.evaluate.attack import Attack, attacked
-from hybrid.evaluate.intervals import (
+from hybrid.evaluation.attacks.outcome import Attack, attacked
+from hybrid.evaluation.engine.intervals import (
     Rate,
     auc,
     auc_interval,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from simulated_people import make_people
 
 from hybrid.base.arrays import Array
-from hybrid.evaluate.encoding import Encoded, Encoding, encode
-from hybrid.evaluate.neighbours import Secrets, euclidean, gower, infer, linked, matches, nearest
-from hybrid.evaluate.predicates import Index, Predicates
+from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
+from hybrid.evaluation.engine.neighbours import Secrets, euclidean, gower, infer, linked, matches, nearest
+from hybrid.evaluation.engine.predicates import Index, Predicates
 
 SEEDS = st.integers(0, 10_000)
 

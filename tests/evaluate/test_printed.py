@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from simulated_people import make_people
 
-from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure
-from hybrid.evaluate.context import Context
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluation.context import Context
 from hybrid.table import Table
 
 PRINTED = {

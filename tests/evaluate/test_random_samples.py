@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from simulated_people import make_people
 
-from hybrid.evaluate import EvaluateOptions, Evaluation, Measure, evaluate
+from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, evaluate
 from hybrid.report.metrics import metric_groups
 from hybrid.table import Table
 

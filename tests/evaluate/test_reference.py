@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure
-from hybrid.evaluate.context import Context
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluation.context import Context
 from hybrid.table import Role, Schema, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_people import make_people
 
-from hybrid.evaluate import EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
-from hybrid.evaluate.context import FitAndSample
-from hybrid.evaluate.privacy.counting_queries import all_counts, superset_sums
-from hybrid.evaluate.privacy.retraining import trainings
+from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
+from hybrid.evaluation.attacks.counting_queries import all_counts, superset_sums
+from hybrid.evaluation.attacks.retraining import trainings
+from hybrid.evaluation.context import FitAndSample
 from hybrid.table import DTYPES, Table
 
 SMALL = {"canaries": 40, "records": 3, "shadows": 40, "tests": 40, "rows": 60}

@@ -5,9 +5,9 @@ import pytest
 from simulated_people import make_people
 
 from hybrid.base.errors import ConfigError
-from hybrid.evaluate import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
-from hybrid.evaluate.metric import Metric
-from hybrid.evaluate.run import metrics_of
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.table import Table
 
 

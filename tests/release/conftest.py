@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.policy import Policy
 
 SEED = 4_611_686_018_427_387_904

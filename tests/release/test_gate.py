@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Stage
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Stage
 from hybrid.release.gate import judge
 from hybrid.release.policy import Policy, load_policy
 from hybrid.release.verdict import SEVERITY, Check, Verdict

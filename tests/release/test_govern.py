@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hybrid.cli import main
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release.policy import Policy
 from hybrid.release.publish import publish
 

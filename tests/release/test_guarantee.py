@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release.guarantee import guarantee_sentence
 
 CONFIG: dict[str, Any] = {

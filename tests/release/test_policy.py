@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from hybrid.base.errors import ConfigError
-from hybrid.evaluate import REGISTRY
+from hybrid.evaluation import REGISTRY
 from hybrid.release.policy import Policy, load_policy
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 2, "reason": "Copies are people."}

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
-from hybrid.evaluate.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation
 from hybrid.release import folder as folder_module
 from hybrid.release.history import Membership
 from hybrid.release.ledger import Ledger

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.redact import WITHHELD, public_config, public_evaluation, public_manifest
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hybrid.answers import answer, results
-from hybrid.evaluate import REGISTRY
+from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.report.comparison_words import recommendation
 from hybrid.report.inputs import title_of

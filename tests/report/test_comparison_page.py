@@ -12,7 +12,7 @@ from browser import Page, browser
 
 from hybrid.answers import Answers, answer, results
 from hybrid.answers.pareto import pareto_front
-from hybrid.evaluate import REGISTRY
+from hybrid.evaluation import REGISTRY
 from hybrid.report import describe, render_comparison
 
 FACTORS = ["k", "transition", "generator"]

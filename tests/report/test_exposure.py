@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.evaluate.improvement import with_printed
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, Stage
+from hybrid.evaluation.improvement import with_printed
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Stage
 from hybrid.release.policy import Policy
 from hybrid.release.stage_verdicts import verdicts_by_stage
 from hybrid.report.exposure import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.release.ledger import Entry
 from hybrid.release.policy import Policy
 from hybrid.release.verdict import Verdict

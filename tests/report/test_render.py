@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from hybrid.evaluate.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.release.verdict import Check, Verdict
 from hybrid.report import Loss, ReportInputs, WalkStep, compare_tables, render_report
 from hybrid.report.metrics import judgement, number

@@ -25,7 +25,7 @@ from hybrid.synthesize.isolation.job import Limits, learn_isolated
 BROKEN = """
 import os, signal, sys, time
 import numpy as np
-from hybrid.synthesize import cart
+from hybrid.synthesize.generators import cart
 
 def learn(self, data, options, seed, progress, unfinished=None):
     progress("fit broken", 1, 3, loss=0.5)

@@ -1,7 +1,8 @@
 """The process a generator runs in: reads a job folder, works, writes what came out.
 
 Started as ``python -m hybrid.synthesize.isolation.worker FOLDER`` by :mod:`hybrid.synthesize.isolation.job`, which
-documents the folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more memory than it may.
+documents the folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more
+memory than it may.
 """
 
 from __future__ import annotations

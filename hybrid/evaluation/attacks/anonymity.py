@@ -1,0 +1,137 @@
+"""What anonymization promised, as the stage's table really has it: k, l and t reached."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.encoding import ranks_of, row_keys
+from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.metric import Metric
+from hybrid.table import Table
+
+
+def _classes(table: Table) -> Array:
+    """Equivalence class of each record, shape (n,), 0..n_classes-1; missing equals missing."""
+    return row_keys(ranks_of([table], table.schema.quasi_identifiers))[0]
+
+
+def _smallest(table: Table) -> int:
+    return int(np.bincount(_classes(table)).min())
+
+
+def k_reached(context: Context) -> Measure:
+    """Size of the smallest equivalence class (Samarati and Sweeney 1998).
+
+    Classes are formed on the quasi-identifiers as they stand in the stage's table; a missing value is a value of
+    its own. The reference is the original training table.
+    """
+    table = context.table
+    sizes = np.bincount(_classes(table))
+    n = len(table)
+    details = {
+        "classes": len(sizes),
+        "unique_share": float((sizes == 1).sum() / n),
+        "mean_class_size": float(n / len(sizes)),
+        "record_mean_class_size": float((sizes.astype(float) ** 2).sum() / n),
+        "quasi_identifiers": context.schema.quasi_identifiers,
+    }
+    reference = context.once_for_all_stages("k", lambda: _smallest(context.train))
+    return Measure(float(sizes.min()), reference=float(reference), n=n, details=details)
+
+
+def _counts(table: Table, column: str) -> Array:
+    """Records per class and sensitive value, shape (n_classes, n_values); missing is a value."""
+    classes = _classes(table)
+    values = ranks_of([table], [column])[0][:, 0]
+    values = np.where(values < 0, values.max() + 1, values)
+    width = int(values.max()) + 1
+    flat, counts = np.unique(classes * width + values, return_counts=True)
+    return np.column_stack([flat // width, flat % width, counts])
+
+
+def l_reached(context: Context, column: str) -> Measure:
+    """Fewest distinct sensitive values in any equivalence class (Machanavajjhala et al. 2007, distinct l)."""
+
+    def reached(table: Table) -> Array:
+        return np.bincount(_counts(table, column)[:, 0])
+
+    distinct = reached(context.table)
+    reference = context.once_for_all_stages(("l", column), lambda: int(reached(context.train).min()))
+    details = {"classes": len(distinct), "classes_with_one_value": int((distinct == 1).sum())}
+    return Measure(float(distinct.min()), reference=float(reference), n=len(context.table), details=details)
+
+
+def _distance(table: Table, column: str, ordered: bool) -> float:
+    """Largest earth mover's distance between a class and the whole table."""
+    classes, values, counts = _counts(table, column).T
+    total = np.bincount(values, weights=counts)
+    present, codes = np.unique(values, return_inverse=True)
+    whole = total[present] / counts.sum()
+    sizes = np.bincount(classes, weights=counts)
+    if not ordered:
+        inside = np.abs(counts / sizes[classes] - whole[codes]) - whole[codes]
+        return float(0.5 * (np.bincount(classes, weights=inside) + 1).max())
+    worst, step = 0.0, max(1, 2_000_000 // len(present))
+    for first in range(0, len(sizes), step):
+        mine = (classes >= first) & (classes < first + step)
+        shares = np.zeros((min(step, len(sizes) - first), len(present)))
+        shares[classes[mine] - first, codes[mine]] = counts[mine] / sizes[classes[mine]]
+        moved = np.abs(np.cumsum(shares - whole, axis=1)).sum(axis=1)
+        worst = max(worst, float(moved.max()))
+    return worst / max(len(present) - 1, 1)
+
+
+def t_reached(context: Context, column: str) -> Measure:
+    """Largest distance between a class's distribution of the sensitive value and the table's (Li et al. 2007).
+
+    Earth mover's distance, 0..1: ordered for numbers and dates (by rank), equal distances for categories.
+    """
+    ordered = context.schema[column].kind.is_continuous
+    value = _distance(context.table, column, ordered)
+    reference = context.once_for_all_stages(("t", column), lambda: _distance(context.train, column, ordered))
+    details = {"distance": "ordered" if ordered else "equal"}
+    return Measure(value, reference=reference, n=len(context.table), details=details)
+
+
+METRICS = (
+    Metric(
+        name="k_reached",
+        family="privacy",
+        direction="higher",
+        sentence="The fewest records that share one combination of quasi-identifiers in this table.",
+        low=1,
+        high=None,
+        no_leak=None,
+        copy=None,
+        compute=k_reached,
+        needs=("quasi_identifiers",),
+    ),
+    Metric(
+        name="l_reached",
+        family="privacy",
+        direction="higher",
+        sentence="The fewest different sensitive values among records with the same quasi-identifiers.",
+        low=1,
+        high=None,
+        no_leak=None,
+        copy=None,
+        compute=l_reached,
+        needs=("quasi_identifiers",),
+        per="sensitive",
+    ),
+    Metric(
+        name="t_reached",
+        family="privacy",
+        direction="lower",
+        sentence="How far the sensitive values of one group of records differ from those of the whole table.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=t_reached,
+        needs=("quasi_identifiers",),
+        per="sensitive",
+    ),
+)

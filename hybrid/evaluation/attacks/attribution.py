@@ -1,0 +1,173 @@
+"""Correct attribution: rows that agree with a training record on the keys, and whether they tell its secret."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.engine.intervals import Rate, quantile, risk, share_interval, wilson
+from hybrid.evaluation.engine.neighbours import Columns, Secrets, gower, matches
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+HIT_SHARE = 1 / 30
+"""Numbers within this share of the range hit (SynthEval)."""
+
+
+class Attribution(NamedTuple):
+    """TCAP over the rows of the table that match somebody: mean and its half width, their share, and number.
+
+    The half width is about the people attacked: the table is given.
+    """
+
+    rate: Rate
+    coverage: float
+    matched: int
+
+
+def _attribution(context: Context, keys: Array, secret: int, people: Part) -> Attribution:
+    radius = context.options.radius
+    train = [context.encoded("train")]
+    space = gower(context.encoding, keys, train)
+    own = gower(context.encoding, np.array([secret]), train)
+
+    def placed(part: Part) -> tuple[Columns, Secrets]:
+        table = context.encoded(part.role).take(part.rows)
+        numbers = np.full((1, len(table)), np.nan)
+        if context.encoding.continuous[secret]:
+            numbers[0] = (table.numbers[:, secret] - own.center[0]) / own.scale[0]
+        ranks = np.ascontiguousarray(table.ranks[:, [secret]].T)
+        return space.place(table), Secrets(ranks, numbers, np.zeros(1), np.array([radius]), True)
+
+    rows, truth = placed(context.whole("table"))
+    records, guess = placed(people)
+    found, told = matches(rows, records, radius, truth, guess)
+    hit = found > 0
+    if not hit.any():
+        return Attribution(Rate(0.0, 0.0), 0.0, 0)
+    share = np.divide(told, found, out=np.zeros_like(told), where=hit)
+    mean, matched = float(share[hit].mean()), int(hit.sum())
+    # What leaving one person out does to the mean: other shares, or one matched row fewer (the jackknife).
+    others = np.maximum(found - 1, 1)
+    weights = np.where(hit, np.stack([np.where(found > 1, share, mean) / others, 1 / others]), 0.0)
+    less, more = matches(records, rows, radius, guess, truth, np.ascontiguousarray(weights))
+    error = float(np.sqrt((((more - less) / matched) ** 2).sum()))
+    return Attribution(Rate(mean, quantile(context.options.confidence) * error), float(hit.mean()), matched)
+
+
+def _average(parts: list[Attribution]) -> Attribution:
+    """Mean over parts of a table: other people, attacked by the same rows."""
+    made = [part for part in parts if part.matched]
+    if not made:
+        return parts[0]
+    mean = float(np.mean([part.rate.value for part in made]))
+    error = float(np.sqrt(np.sum([part.rate.error**2 for part in made]))) / len(made)
+    return Attribution(Rate(mean, error), float(np.mean([part.coverage for part in parts])), made[0].matched)
+
+
+def _keys(context: Context, secret: str) -> Array:
+    names = [name for name in context.schema.quasi_identifiers if name != secret]
+    chosen = context.encoding.positions(names)
+    if len(chosen):
+        return chosen
+    return context.encoding.positions([name for name in context.encoding.names if name != secret])
+
+
+def gtcap(context: Context, column: str) -> Outcome:
+    """Generalized targeted correct attribution probability, in excess of control (METRICS B8, B9).
+
+    For every row of the table: among the training records with the same keys (categories equal, numbers within
+    ``radius`` of train's range), the share that also has the row's secret; averaged over the rows that match anyone.
+    Train and control are cut to the same size.
+    Keys are the quasi-identifiers (every other column, if there are none). Risk = (T - C)/(1 - C), at most 1.
+    """
+    if column not in context.encoding.names:
+        return NotComputable("the secret is constant or names single records")
+    keys, secret = _keys(context, column), context.encoding.names.index(column)
+    if not len(keys):
+        return NotComputable("there is no other column to attack with")
+    pairs = context.parts(("train", "control"))
+    train, control = (
+        _average(
+            [_attribution(context, keys, secret, part) for part in {pair[i].key: pair[i] for pair in pairs}.values()]
+        )
+        for i in range(2)
+    )
+    if not train.matched or not control.matched:
+        return NotComputable("no row of the table matches a record on the keys", "too_few")
+    excess = risk(train.rate, control.rate)
+    if excess is None:
+        return NotComputable("no headroom: people never seen are attributed correctly every time")
+    details: dict[str, object] = {
+        "train": train.rate.value,
+        "control": control.rate.value,
+        "coverage": train.coverage,
+        "control_coverage": control.coverage,
+        "keys": [context.encoding.names[i] for i in keys],
+    }
+    if context.options.paper:  # Without control.
+        details["paper"] = {"TCAP": train.rate.value}
+    return Measure(excess.value, excess.low, excess.high, 0.0, train.matched, details)
+
+
+def hitting_rate(context: Context) -> Outcome:
+    """Share of training records that some row hits: same categories, numbers within 1/30 of train's range (SynthEval).
+
+    Each record counts once, 0..1. The reference is the share of control records hit; ``details["risk"]`` is
+    (T - C)/(1 - C).
+    """
+    space = gower(context.encoding, tables=[context.encoded("train")])
+    table = context.encoded("table")
+    rows = space.place(table)
+
+    def rate(role: Role) -> tuple[float, int, float]:
+        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
+        found, _ = matches(space.place(records), rows, HIT_SHARE, _nothing(len(records)), _nothing(len(table)))
+        return float((found > 0).sum()), len(records), float(found.sum())
+
+    train, control = rate("train"), rate("control")
+    confidence = context.options.confidence
+    low, high = share_interval(train[0] / train[1], train[1], confidence)
+    excess = risk(wilson(*train[:2], confidence), wilson(*control[:2], confidence))
+    details: dict[str, object] = {}
+    if excess is not None:
+        details |= {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    if context.options.paper:  # PrivEval counts pairs.
+        details["paper"] = {"HitR": train[2] / train[1]}
+    return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details)
+
+
+def _nothing(n: int) -> Secrets:
+    return Secrets(np.zeros((1, n), np.int32), np.zeros((1, n)), np.zeros(1), np.zeros(1), True)
+
+
+METRICS = (
+    Metric(
+        name="gtcap",
+        family="privacy",
+        direction="lower",
+        sentence="How much better rows with a training person's keys give away the secret than chance.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=gtcap,
+        needs=("control",),
+        per="secret",
+    ),
+    Metric(
+        name="hitting_rate",
+        family="privacy",
+        direction="lower",
+        sentence="The share of training people who have a near double in the table, beside people it never saw.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=hitting_rate,
+        needs=("control",),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Rows that stand in the training data as they are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.encoding import ranks_of, row_keys
+from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+Keys = dict[Role, Array]
+
+
+def _share(context: Context, keys: Keys) -> Measure:
+    """Share of the table's rows that occur in train, beside what a control of train's size would score."""
+    train, table = keys["train"], keys["table"]
+    found = np.isin(table, train)
+    value, n, confidence = float(found.mean()), len(table), context.options.confidence
+    low, high = share_interval(value, _independent(found, table), confidence)
+    details: dict[str, object] = {"rows": int(found.sum()), "train_rows_found": float(np.isin(train, table).mean())}
+    if context.control is None or not len(keys["control"]):
+        return Measure(value, low, high, None, n, details)
+    pairs = [
+        [np.isin(table, keys[part.role][part.rows]).astype(float) for part in pair]
+        for pair in context.parts(("train", "control"))
+    ]
+    in_train, in_control = (float(np.mean([pair[i].mean() for pair in pairs])) for i in range(2))
+    excess = in_train - in_control
+    error = quantile(confidence) * float(np.mean([clustered_error(mine - other, table) for mine, other in pairs]))
+    details |= {
+        "excess": excess,
+        "excess_interval": [excess - error, excess + error],
+        "control_share": in_control,
+        "train_share_at_control_size": in_train,
+        "train_rows_in_control": float(np.isin(train, keys["control"]).mean()),
+    }
+    reference = in_control if in_train == 0 else value * in_control / in_train
+    return Measure(value, low, high, reference, n, details)
+
+
+def _independent(found: Array, keys: Array) -> float:
+    """How many independent rows the rows are worth: rows with the same content are found or missed together."""
+    share, error = float(found.mean()), clustered_error(found.astype(float), keys)
+    return min(share * (1 - share) / error**2, len(found)) if error > 0 else float(len(found))
+
+
+def identical_match(context: Context) -> Measure:
+    """Identical match share: share of the table's rows whose full content is that of a training row (thesis eq. 4.1).
+
+    Rows are compared by exact keys, never by a distance of zero; duplicates count as often as they occur. The
+    reference is the share found in the control set, at equal size: where the control set is smaller than train, its
+    share is scaled by how the share in train grows with the number of training rows.
+    """
+    measure = _share(context, context.keys)
+    if context.options.paper:
+        train, rows = np.unique(context.keys["train"]), np.unique(context.keys["table"])
+        shared = len(np.intersect1d(train, rows))
+        measure.details["paper"] = {"IMS": shared / len(rows), "CRP": shared / (len(train) + 1e-8)}
+    return measure
+
+
+def identical_match_quasi(context: Context) -> Measure:
+    """As :func:`identical_match`, on the quasi-identifiers alone: how many rows look like a known person."""
+    names = context.schema.quasi_identifiers
+    control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
+    train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
+    measure = _share(context, {"train": train, "control": other, "table": table})
+    measure.details["quasi_identifiers"] = names
+    return measure
+
+
+def copied_identifiers(context: Context) -> Outcome:
+    """Largest share, over columns that name single records, of the table's values that a training record has, 0..1.
+
+    Columns of texts that differ in nearly every row and dense row numbers take no part in any other metric, so a
+    copied name or note would be seen by none. The reference is the share found in control, scaled to train's size: row
+    numbers that start anew in every file are found in both.
+    """
+    names = [name for name, reason in context.encoding.excluded.items() if reason.startswith("identifier")]
+    found = {name: _values_found(context, name) for name in names if context.table.frame[name].notna().any()}
+    if not found:
+        return NotComputable("no column names single records")
+    worst = max(found, key=lambda name: found[name][0])
+    value, reference, n = found[worst]
+    low, high = share_interval(value, n, context.options.confidence)
+    details = {"columns": {name: share for name, (share, _, _) in found.items()}, "worst_column": worst}
+    return Measure(value, low, high, reference, n, details)
+
+
+def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
+    """Share of the table's values that stand in train, in control (scaled to train's size), and how many there are."""
+    tables = (
+        [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
+    )
+    train, table, *control = (part[:, 0] for part in ranks_of(tables, [name]))
+    known = table[table >= 0]
+    if not control:
+        return float(np.isin(known, train).mean()), None, len(known)
+    share, other = (float(np.isin(known, side).mean()) for side in (train, control[0]))
+    return share, min(other * max(len(train) / max(len(control[0]), 1), 1.0), 1.0), len(known)
+
+
+def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence: str) -> Metric:
+    quasi = name == "identical_match_quasi"
+    return Metric(
+        name=name,
+        family="privacy",
+        direction="lower",
+        sentence=sentence,
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match_quasi if quasi else identical_match,
+        needs=("quasi_identifiers",) if quasi else (),
+    )
+
+
+METRICS = (
+    Metric(
+        name="copied_identifiers",
+        family="privacy",
+        direction="lower",
+        sentence="The share of names, numbers or texts in the table that belong to a training person.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=copied_identifiers,
+    ),
+    _copies("identical_match", "The share of rows that are, value for value, rows of the training data."),
+    _copies("identical_match_quasi", "The share of rows whose quasi-identifiers are those of a real training record."),
+)

@@ -1,0 +1,208 @@
+"""The same attacks on those most at risk: records unlike all others, and the subgroup that is told best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks import inference
+from hybrid.evaluation.attacks.membership import scores
+from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.attacks.vulnerability import OUTLIERS, groups, most_vulnerable, vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import auc, auc_interval, simultaneous
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+LISTED = 20
+"""Subgroups listed in details."""
+QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
+
+
+def _share(n_train: int, n_control: int, least: int) -> float:
+    """Share of records attacked: the same on both sides, and large enough for ``least`` records on each."""
+    return max(OUTLIERS, least / max(min(n_train, n_control), 1))
+
+
+def _too_few(least: int) -> NotComputable:
+    return NotComputable(f"fewer than {least} records on one side", "too_few")
+
+
+def _vulnerabilities(context: Context) -> dict[str, Any]:
+    """How vulnerable the training records are, in quantiles: no single one."""
+    values = np.quantile(vulnerability(context, context.whole("train")), QUANTILES)
+    return {"quantiles": list(QUANTILES), "vulnerability": [float(value) for value in values]}
+
+
+def membership_exposed(context: Context) -> Outcome:
+    """As ``membership``, on the 5 % of members and of non-members that are least like any training record.
+
+    Both are chosen by the same rule, the vulnerability of Meeus et al. 2023 (see
+    :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share.
+    """
+    sets, members, others = scores(context)
+    least = context.options.min_cell
+    share = _share(len(members), len(others), least)
+    if share > 1:
+        return _too_few(least)
+    mine = members[most_vulnerable(context, share, sets.members)]
+    its = others[most_vulnerable(context, share, sets.others)]
+    value, low, high = auc_interval(mine, its, context.options.confidence)
+    details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
+    if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
+        details["paper"] = {"AUC": auc(mine, others)}
+    return Measure(value, low, high, 0.5, len(mine), details)
+
+
+class Exposed(NamedTuple):
+    """A subgroup and how well its members are told."""
+
+    column: str
+    group: str
+    members: int
+    value: float
+    low: float
+    high: float
+
+
+def membership_subgroups(context: Context) -> Outcome:
+    """The ``membership`` AUC of the subgroup with the highest lower bound; bounds hold for all at once (Sidak).
+
+    Subgroups: categories, quarters of numbers and dates, people rare on their quasi-identifiers; only those with at
+    least ``min_cell`` members and non-members.
+    """
+    sets, members, others = scores(context)
+    least = context.options.min_cell
+    asked, unseen = context.asked(sets.members).rows, context.asked(sets.others).rows
+    made = {
+        (group.column, group.label): (members[group.train[asked]], others[group.control[unseen]])
+        for group in groups(context)
+    }
+    made = {name: sides for name, sides in made.items() if min(map(len, sides)) >= least}
+    if not made:
+        return NotComputable(f"no subgroup has {least} members and {least} people never seen", "too_few")
+    level = simultaneous(context.options.confidence, len(made))
+    rows = [
+        Exposed(column, label, len(mine), *auc_interval(mine, its, level))
+        for (column, label), (mine, its) in made.items()
+    ]
+    rows.sort(key=lambda row: (-row.low, row.column, row.group))
+    details = {
+        "groups": len(rows),
+        "most_exposed": [row._asdict() for row in rows[:LISTED]],
+        "interval": f"simultaneous over {len(rows)}",
+    }
+    top = rows[0]
+    return Measure(top.value, top.low, top.high, 0.5, top.members, details)
+
+
+def _told(context: Context) -> dict[str, tuple[Array, Array]]:
+    """For every secret the probability that it is told, of each training and each control record asked about."""
+    found = {}
+    for secret, (train, control, at) in inference.guesses(context).items():
+        found[secret] = (inference.expected(train)[:, at], inference.expected(control)[:, at])
+    return found
+
+
+def _attack(context: Context, mine: Array, its: Array) -> Attack | NotComputable:
+    return attacked(float(mine.sum()), float(its.sum()), len(mine), len(its), context.options.confidence)
+
+
+def inference_exposed(context: Context) -> Outcome:
+    """The largest ``inference`` risk over all secrets, of the 5 % of people who are least like any training record.
+
+    Chosen as for :func:`membership_exposed`; the interval holds for all secrets at once (Sidak).
+    """
+    least = context.options.min_cell
+    people = context.whole("train"), context.whole("control")
+    share = _share(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
+    told = _told(context)
+    if share > 1 or not told:
+        return _too_few(least) if told else NotComputable("no secret varies")
+    mine, its = (most_vulnerable(context, share, part) for part in people)
+    attacks = {secret: _attack(context, train[mine], control[its]) for secret, (train, control) in told.items()}
+    return worst(attacks, "secret", context.options.confidence, context.options.paper)
+
+
+def inference_subgroups(context: Context) -> Outcome:
+    """The ``inference`` risk of the subgroup and secret with the highest lower bound; simultaneous bounds (Sidak).
+
+    Of the secrets that somebody named (the targets, if there are none). Subgroups as for
+    :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and control records.
+    """
+    least = context.options.min_cell
+    asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
+    chosen = [group._replace(train=group.train[asked], control=group.control[unseen]) for group in groups(context)]
+    attacks = {
+        (secret, group.column, group.label): _attack(context, train[group.train], control[group.control])
+        for secret, (train, control) in _told(context).items()
+        for group in chosen
+        if min(group.train.sum(), group.control.sum()) >= least
+        if secret in context.declared_secrets and group.column != secret
+    }
+    made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
+    if not context.declared_secrets:
+        return NotComputable("no secret column is declared")
+    if not made:
+        return NotComputable(f"no subgroup has {least} training and {least} control records", "too_few")
+    level = simultaneous(context.options.confidence, len(made))
+    rows = {name: replace(attack, confidence=level).measure() for name, attack in made.items()}
+    ordered = sorted(rows, key=lambda name: (-_low(rows[name]), name))
+    listed = [
+        {"secret": name[0], "column": name[1], "group": name[2], "members": made[name].n_train}
+        | {"value": made[name].measure().value, "low": rows[name].low, "high": rows[name].high}
+        for name in ordered[:LISTED]
+    ]
+    top, value = rows[ordered[0]], made[ordered[0]].measure().value
+    details = {"groups": len(rows), "most_exposed": listed, "interval": f"simultaneous over {len(rows)}"}
+    return Measure(value, top.low, top.high, 0.0, top.n, details)
+
+
+def _low(measure: Measure) -> float:
+    return measure.value if measure.low is None else measure.low
+
+
+def _metric(compute: Any, sentence: str, low: float | None, no_leak: float) -> Metric:
+    return Metric(
+        name=compute.__name__,
+        family="privacy",
+        direction="lower",
+        sentence=sentence,
+        low=low,
+        high=1,
+        no_leak=no_leak,
+        copy=1.0,
+        compute=compute,
+        needs=("control",),
+    )
+
+
+METRICS = (
+    _metric(
+        membership_exposed,
+        "How well one can tell who was in the training data, of the people who are least like anybody else.",
+        0,
+        0.5,
+    ),
+    _metric(
+        membership_subgroups,
+        "The same for the subgroup that is told best; its interval allows for that choice.",
+        0,
+        0.5,
+    ),
+    _metric(
+        inference_exposed,
+        "How much better the table tells the worst-kept secret of the people who are least like anybody else.",
+        None,
+        0.0,
+    ),
+    _metric(
+        inference_subgroups,
+        "How much better the table tells a secret in the subgroup where it is told best; allows for that choice.",
+        None,
+        0.0,
+    ),
+)

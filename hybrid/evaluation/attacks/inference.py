@@ -1,0 +1,147 @@
+"""Inference: what the table tells about a person whose other values are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.neighbours import Guesses, Secrets, gower, infer
+from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+
+def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
+    """The secret columns of a table, with the options' tolerance; for dates it is a share of train's range."""
+    encoding, options = context.encoding, context.options
+    train = context.encoded("train").numbers[:, columns]
+    temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
+    span = np.zeros(len(columns))
+    for i in np.flatnonzero(temporal):
+        known = train[~np.isnan(train[:, i]), i]
+        span[i] = np.ptp(known) if len(known) else 0.0
+    relative = np.where(temporal, 0.0, options.tolerance)
+    absolute = np.where(temporal, options.tolerance * span, options.absolute_tolerance)
+    ranks = np.ascontiguousarray(table.ranks[:, columns].T)
+    return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute, True)
+
+
+def guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
+    """For every secret: guesses about train and control, and its place in them. One pass over the pairs of records."""
+    people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
+    return context.once("inference", lambda: _guesses(context, people[0], people[1]))
+
+
+def _guesses(context: Context, train: Encoded, control: Encoded) -> dict[str, tuple[Guesses, Guesses, int]]:
+    encoding = context.encoding
+    space = gower(encoding)
+    names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
+    columns = np.array([encoding.names.index(name) for name in names], dtype=np.int64)
+    place = {int(column): i for i, column in enumerate(space.columns)}
+    skip = np.array([place[int(column)] for column in columns], dtype=np.int64)
+    table = context.encoded("table")
+    references, guess = space.place(table), secrets_of(context, table, columns)
+
+    mine, its = (
+        infer(space.place(records), references, skip, secrets_of(context, records, columns), guess)
+        for records in (train, control)
+    )
+    return {name: (mine, its, i) for i, name in enumerate(names)}
+
+
+def _printed(context: Context, secret: str) -> dict[str, object]:
+    """As Anonymeter does it: ranges refitted for control, tolerance relative to the guess, the first of tied rows."""
+
+    def about(role: Role) -> Guesses:
+        encoding, everybody, table = context.encoding, context.encoded(role), context.encoded("table")
+        space = gower(encoding, tables=[everybody, table])
+        records = everybody.take(context.asked(context.whole(role)).rows)
+        columns = np.array([encoding.names.index(secret)])
+        skip = np.flatnonzero(space.columns == columns[0])
+        truth, guess = (secrets_of(context, t, columns)._replace(symmetric=False) for t in (records, table))
+        return infer(space.place(records), space.place(table), skip, truth, guess)
+
+    train, control = about("train"), about("control")
+    made = attacked(train.first.sum(), control.first.sum(), len(train.first), len(control.first), 0.95)
+    return {
+        "successes": int(train.first.sum()),
+        "control_successes": int(control.first.sum()),
+        "risk": None if isinstance(made, NotComputable) else made.measure().value,
+    }
+
+
+def attack(context: Context, secret: str) -> Attack | NotComputable:
+    """The attack on one secret, over all training and all control records asked about."""
+    found = guesses(context)
+    if secret not in found or len(context.encoding.names) < 2:
+        return NotComputable("the secret is constant, names single records, or is the only column")
+    train, control, s = found[secret]
+    return attacked(
+        expected(train)[:, s].sum(),
+        expected(control)[:, s].sum(),
+        len(train.hits),
+        len(control.hits),
+        context.options.confidence,
+    )
+
+
+def expected(guesses: Guesses) -> Array:
+    """Probability that a guess drawn from the tied nearest rows is right, shape (n, m)."""
+    result: Array = guesses.hits / guesses.ties
+    return result
+
+
+def inference(context: Context, column: str) -> Outcome:
+    """Risk that the nearest row, by all other columns, tells a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
+
+    Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
+    within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is
+    taken. R = (r_T - r_C)/(1 - r_C) over all training and control records: at most 1, 0 without a leak.
+    """
+    made = attack(context, column)
+    if isinstance(made, NotComputable):
+        return made
+    train, _, s = guesses(context)[column]
+    details: dict[str, object] = {"tied": float((train.ties[:, s] > 1).mean())}
+    if context.options.paper:
+        details["paper"] = _printed(context, column)
+    return made.measure(**details)
+
+
+def inference_worst(context: Context) -> Outcome:
+    """The largest inference risk over all secrets, with an interval that holds for all of them at once (Sidak)."""
+    if not context.secrets:
+        return NotComputable("no secret column is declared")
+    attacks = {secret: attack(context, secret) for secret in context.secrets}
+    return worst(attacks, "secret", context.options.confidence, context.options.paper)
+
+
+METRICS = (
+    Metric(
+        name="inference",
+        family="privacy",
+        direction="lower",
+        sentence="How much better the table tells this secret of a training person than of a person it never saw.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=inference,
+        needs=("control",),
+        per="secret",
+    ),
+    Metric(
+        name="inference_worst",
+        family="privacy",
+        direction="lower",
+        sentence="The same for the secret that is told best; its interval allows for having picked the worst.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=inference_worst,
+        needs=("control",),
+    ),
+)

@@ -1,0 +1,89 @@
+"""Inference by a model that was trained on the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.inference import secrets_of
+from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.utility.models import features
+
+TREES = 50
+MAX_ROWS = 50_000
+"""Rows of the table that the attacker's forest is trained on."""
+SPLIT_COLUMNS = 20
+"""Columns that a split on the way to a number chooses from, at most; categories: the root of all."""
+
+
+def inference_model(context: Context, column: str) -> Outcome:
+    """Risk that a random forest trained on the table tells a person's secret from all other columns (METRICS B10).
+
+    50 fully grown trees, which remember what they were shown. Right is as in ``inference``: equal categories,
+    numbers within tolerance. R = (r_T - r_C)/(1 - r_C) over all training and control records with a known secret.
+    """
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    encoding = context.encoding
+    if column not in encoding.names or len(encoding.names) < 2:
+        return NotComputable("the secret is constant, names single records, or is the only column")
+    at = encoding.names.index(column)
+    others = np.flatnonzero(np.arange(len(encoding.columns)) != at)
+    classify = not bool(encoding.continuous[at])
+    rng = context.random(f"inference_model {column}")
+    table = context.encoded("table")
+    rows = table.order[table.ranks[table.order, at] >= 0]
+    source = table.take(rows if len(rows) <= MAX_ROWS else rows[rng.permutation(len(rows))[:MAX_ROWS]])
+    if not len(rows):
+        return NotComputable("the secret is missing in every row of the table", "too_few")
+    settings = {"n_estimators": TREES, "n_jobs": -1, "random_state": int(rng.integers(2**31))}
+    numbers = {"max_features": min(len(others), SPLIT_COLUMNS)}
+    model = RandomForestClassifier(**settings) if classify else RandomForestRegressor(**settings, **numbers)
+    model.fit(features(encoding, source, others), source.ranks[:, at] if classify else source.numbers[:, at])
+
+    def success(role: Role) -> Array:
+        records = context.encoded(role)
+        records = records.take(np.flatnonzero(records.ranks[:, at] >= 0))
+        guess = model.predict(features(encoding, records, others))
+        if classify:
+            return np.asarray(guess == records.ranks[:, at])
+        truth = secrets_of(context, records, np.array([at]))
+        value = truth.numbers[0]
+        allowed = np.maximum(truth.relative * np.maximum(np.abs(value), np.abs(guess)), truth.absolute)
+        return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
+
+    def accuracy_of_numbers(role: Role) -> float:
+        """1 - RMSE / range, on which the thesis takes the risk of numbers (METRICS B10)."""
+        values = context.encoded(role).numbers[:, at]
+        known = np.flatnonzero(~np.isnan(values))
+        gaps = values[known] - model.predict(features(encoding, context.encoded(role).take(known), others))
+        return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values[known]))
+
+    train, control = success("train"), success("control")
+    confidence = context.options.confidence
+    made = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    details: dict[str, object] = {"trees": TREES, "rows": len(source)}
+    if context.options.paper and not classify:
+        mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
+        details["paper"] = {"train": mine, "control": its, "risk": (mine - its) / (1 - its) if its < 1 else None}
+    return made if isinstance(made, NotComputable) else made.measure(**details)
+
+
+METRICS = (
+    Metric(
+        name="inference_model",
+        family="privacy",
+        direction="lower",
+        sentence="How much better a model trained on the table tells this secret of training people than of others.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=inference_model,
+        needs=("control",),
+        per="declared_secret",
+    ),
+)

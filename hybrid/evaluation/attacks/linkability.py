@@ -1,0 +1,82 @@
+"""Linkability: whether the table tells two data holders that their records are of one person."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.neighbours import Columns, Space, gower, linked, nearest
+from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+
+def _halves(context: Context) -> tuple[list[str], list[str]]:
+    if context.options.linkability is not None:
+        return list(context.options.linkability[0]), list(context.options.linkability[1])
+    names = context.encoding.names
+    return names[: len(names) // 2], names[len(names) // 2 :]
+
+
+def linkability(context: Context) -> Outcome:
+    """Risk that the nearest rows by one holder's columns and by the other's have a row in common (METRICS A3).
+
+    Giomi et al. 2023, section 4.2, with tie sets: all rows at most as far (Gower) as the k-th nearest. R =
+    (r_T - r_C)/(1 - r_C), every training and control record attacked once; at most 1, 0 without a leak.
+    """
+    sides = _halves(context)
+    columns = [context.encoding.positions(side) for side in sides]
+    if not all(map(len, columns)):
+        return NotComputable("each of the two data holders needs at least one column that varies")
+    spaces = (gower(context.encoding, columns[0]), gower(context.encoding, columns[1]))
+    table = context.encoded("table")
+    references = (spaces[0].place(table), spaces[1].place(table))
+    k = min(context.options.linkability_neighbours, len(table))
+
+    def success(role: Role) -> Array:
+        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
+        return linked(spaces, (spaces[0].place(records), spaces[1].place(records)), references, k)
+
+    train, control = success("train"), success("control")
+    confidence = context.options.confidence
+    attack = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    if isinstance(attack, NotComputable):
+        return attack
+    details: dict[str, object] = {}
+    if context.options.paper:
+        printed = {role: _first_of_ties(context, spaces, references, k, role) for role in ("train", "control")}
+        details["paper"] = _printed(printed["train"], printed["control"], confidence)
+    named = [[context.encoding.names[i] for i in side] for side in columns]
+    return attack.measure(**details, sides=named, neighbours=k)
+
+
+def _first_of_ties(
+    context: Context, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int, role: Role
+) -> Array:
+    """Whether the first k nearest rows of both sides have one in common, as Anonymeter has it; shape (n,), bool."""
+    records = context.encoded(role).take(context.asked(context.whole(role)).rows)
+    left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
+    hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])
+    return hit
+
+
+def _printed(train: Array, control: Array, confidence: float) -> dict[str, object] | None:
+    made = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    return None if isinstance(made, NotComputable) else made.printed()
+
+
+METRICS = (
+    Metric(
+        name="linkability",
+        family="privacy",
+        direction="lower",
+        sentence="How much more often the table joins two partial records of one training person than chance.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=linkability,
+        needs=("control",),
+    ),
+)

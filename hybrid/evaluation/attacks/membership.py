@@ -1,0 +1,147 @@
+"""Membership: how well an attacker with a reference sample tells who was in the training data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.intervals import auc, auc_interval
+from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.metric import Metric
+
+MAX_POINTS = 20_000
+MAX_ATTACKED = 5_000
+"""Records that make up a density, and records at which it is evaluated: the cost is their product."""
+BLOCK = 512
+
+
+class Sets(NamedTuple):
+    """Members, people never seen, and the attacker's own sample, disjoint from both."""
+
+    members: Part
+    others: Part
+    reference: Part
+
+
+def _sets(context: Context) -> Sets:
+    """Control cut in two random halves: the non-members and the attacker's reference."""
+    control = context.encoded("control")
+    shuffled = control.order[context.random("membership").permutation(len(control))]
+    half = len(control) // 2
+    return Sets(
+        context.whole("train"),
+        Part("control", "others", np.sort(shuffled[:half])),
+        Part("control", "reference", np.sort(shuffled[half:])),
+    )
+
+
+def _nearness(context: Context, people: Part, sets: Sets) -> Array:
+    """d_R / (d_S + d_R) of each record in E1: near 1 where the table is much nearer than the reference, 0..1."""
+    table = context.distances(people, context.whole("table"))[:, 0]
+    reference = context.distances(people, sets.reference)[:, 0]
+    both = table + reference
+    return np.divide(reference, both, out=np.full_like(both, 0.5), where=both > 0)
+
+
+def scores(context: Context) -> tuple[Sets, Array, Array]:
+    """The sets, and the scores of members and of people never seen that were asked about, shapes (n_asked,)."""
+    sets = context.once("membership", lambda: _sets(context))
+    return sets, _nearness(context, sets.members, sets), _nearness(context, sets.others, sets)
+
+
+def membership(context: Context) -> Measure:
+    """AUC of the nearest-record attack (after DOMIAS, van Breugel et al. 2023, METRICS B6): members against others.
+
+    A record scores high where the table is nearer than the attacker's reference sample (half of control; the other
+    half are the non-members). 0.5 without a leak, 1 for a copy; interval by DeLong.
+    """
+    _, members, others = scores(context)
+    value, low, high = auc_interval(members, others, context.options.confidence)
+    details = {"advantage": 2 * value - 1, "non_members": len(others)}
+    return Measure(value, low, high, 0.5, len(members), details)
+
+
+def membership_density(context: Context) -> Measure:
+    """AUC of DOMIAS with kernel densities: score log p_S(x) - log p_R(x), as :func:`membership` otherwise.
+
+    Gaussian kernels with Scott's factor n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers
+    at the mean. At most 5,000 random members and non-members are attacked.
+    """
+    sets = _sets(context)
+    rng = context.random("membership_density")
+    center, scale = _standard(context.encoded("train"), context.encoding.continuous)
+
+    def points(part: Part, limit: int) -> Array:
+        table = context.encoded(part.role)
+        rows = table.order[np.isin(table.order, part.rows)]
+        sample = table.take(rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]])
+        return np.nan_to_num((_ordinal(sample, context.encoding.continuous) - center) / scale)
+
+    table = points(context.whole("table"), MAX_POINTS)
+    reference = points(sets.reference, MAX_POINTS)
+    people = points(sets.members, MAX_ATTACKED), points(sets.others, MAX_ATTACKED)
+    scores = [log_density(x, table) - log_density(x, reference) for x in people]
+    value, low, high = auc_interval(scores[0], scores[1], context.options.confidence)
+    details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
+    if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
+        least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
+        printed = [log_density(x, table) - np.logaddexp(log_density(x, reference), least) for x in people]
+        details["paper"] = {"AUC": auc(*printed)}
+    return Measure(value, low, high, 0.5, len(scores[0]), details)
+
+
+def _ordinal(table: Encoded, continuous: Array) -> Array:
+    """Numbers as they are, categories as codes (missing is one), shape (n, p); NaN where a number is missing."""
+    return np.where(continuous, table.numbers, table.ranks)
+
+
+def _standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of every column, missing numbers left out; 0 and 1 where there is none."""
+    values = _ordinal(table, continuous)
+    known = ~np.isnan(values)
+    count = np.maximum(known.sum(axis=0), 1)
+    center = np.where(known, values, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, values - center, 0.0) ** 2).sum(axis=0) / count)
+    return center, np.where(spread > 0, spread, 1.0)
+
+
+def log_density(queries: Array, points: Array) -> Array:
+    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,)."""
+    n, p = points.shape
+    covariance = np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p)
+    root = np.linalg.cholesky(covariance)
+    q, x = (np.linalg.solve(root, y.T).T for y in (queries, points))
+    out = np.empty(len(q))
+    for start in range(0, len(q), BLOCK):
+        part = q[start : start + BLOCK]
+        exponent = part @ x.T - 0.5 * (x**2).sum(axis=1) - 0.5 * (part**2).sum(axis=1)[:, None]
+        top = exponent.max(axis=1)
+        out[start : start + BLOCK] = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1))
+    result: Array = out - np.log(n) - np.log(np.diag(root)).sum()
+    return result
+
+
+def _metric(compute: Callable[[Context], Measure], sentence: str, copy: float | None) -> Metric:
+    return Metric(
+        name=compute.__name__,
+        family="privacy",
+        direction="lower",
+        sentence=sentence,
+        low=0,
+        high=1,
+        no_leak=0.5,
+        copy=copy,
+        compute=compute,
+        needs=("control",),
+    )
+
+
+METRICS = (
+    _metric(membership, "How well one can tell from the table who was in the training data; .5 is guessing.", 1.0),
+    _metric(membership_density, "The same with densities instead of nearest records (DOMIAS).", None),
+)

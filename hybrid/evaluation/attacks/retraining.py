@@ -1,0 +1,38 @@
+"""What attacks with training share: how often they train, and within which time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.options import RetrainOptions
+from hybrid.table import Table
+
+
+def trainings(options: RetrainOptions, n_secrets: int) -> int:
+    """How often the generator is trained at one stage, if no time limit ends it before."""
+    return n_secrets * -(-options.canaries // options.together) + options.shadows + options.tests
+
+
+def retrained(
+    context: Context, step: str, count: int, build: Callable[[int], Table], rng: np.random.Generator
+) -> Iterator[tuple[int, Table]]:
+    """Number and synthetic table of each of ``count`` trainings, as far as the time allows.
+
+    Parameters
+    ----------
+    step : str
+        What progress calls it.
+    build : callable
+        Training records of the i-th training.
+    """
+    assert context.fit_and_sample is not None and context.options.retrain is not None
+    limit, started = context.options.retrain.seconds, time.monotonic()
+    for i in range(count):
+        if limit is not None and time.monotonic() - started > limit:
+            return
+        context.progress(f"{step} ({context.stage})", i, count)
+        yield i, context.fit_and_sample(build(i), int(rng.integers(2**31)))

@@ -1,0 +1,203 @@
+"""Singling out: descriptions learned from the table that fit exactly one training record.
+
+Giomi et al. 2023, section 4.1; thesis section 3.2. Predicates are learned from the table alone. Their success on
+the training records is compared with their success on as many records that nobody has seen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.predicates import Index, Predicates
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+SUBSAMPLES = 20
+"""Random subsamples over which success is averaged where train and control differ in size."""
+BATCH = 20_000
+PATIENCE = 3
+"""Batches without a new predicate before giving up: there may be fewer than were asked for."""
+MAX_TRIES = 2_000_000
+"""Predicates tried before giving up finding enough that fit one row of the table."""
+MIN_PREDICATES = 10
+
+
+class Tables(NamedTuple):
+    """What predicates are counted on: the table, and equal numbers of training and control records."""
+
+    table: Index
+    train: list[Index]
+    control: list[Index]
+    whole: tuple[Index, Index]
+    """Train and control as they are."""
+
+
+def _tables(context: Context) -> Tables:
+    return context.once("singling out", lambda: _index(context))
+
+
+def _index(context: Context) -> Tables:
+    cardinality = context.encoding.cardinality
+    train, control = context.encoded("train"), context.encoded("control")
+    size = min(len(train), len(control))
+    rng = context.random("singling out subsamples")
+    samples = []
+    for side in (train, control):
+        if len(side) == size:
+            samples.append([Index(side, cardinality)])
+        else:
+            rows = [side.order[rng.permutation(len(side))[:size]] for _ in range(SUBSAMPLES)]
+            samples.append([Index(side.take(r), cardinality) for r in rows])
+    whole = Index(train, cardinality), Index(control, cardinality)
+    return Tables(Index(context.encoded("table"), cardinality), samples[0], samples[1], whole)
+
+
+def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
+    """Share of the predicates that fit exactly one record, in train and in control, averaged over the subsamples."""
+    if len(predicates) < MIN_PREDICATES:
+        return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
+    train, control = (
+        float(np.mean([(index.count(predicates) == 1).sum() for index in side]))
+        for side in (tables.train, tables.control)
+    )
+    return attacked(train, control, len(predicates), len(predicates), confidence)
+
+
+def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, object] | None:
+    """As Giomi et al. print it: on all of train and all of control, however their sizes differ."""
+    train, control = (float((index.count(predicates) == 1).sum()) for index in tables.whole)
+    made = attacked(train, control, len(predicates), len(predicates), confidence)
+    return None if isinstance(made, NotComputable) else made.printed()
+
+
+def univariate_predicates(context: Context, index: Index) -> Predicates:
+    """Every predicate on one column that fits one row: a value that occurs once, the extremes, the only gap."""
+    found = []
+    for c, ranks in enumerate(index.ranks):
+        counts = np.bincount(ranks + 1)
+        found += [(c, value, value) for value in np.flatnonzero(counts == 1) - 1]
+        known = ranks[ranks >= 0]
+        if context.encoding.continuous[c] and len(known):
+            top = int(context.encoding.cardinality[c]) - 1
+            found += [(c, 0, known.min()), (c, known.max(), top)]
+    rows = np.array(found, dtype=np.int32).reshape(-1, 3)
+    predicates = Predicates(rows[:, :1], rows[:, 1:2], rows[:, 2:])
+    return predicates.take(np.flatnonzero(index.count(predicates) == 1)).distinct()
+
+
+def _stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
+    """At most ``limit`` predicates, as evenly over the columns as they allow: no column may fill the quota."""
+    shuffled = predicates.take(rng.permutation(len(predicates)))
+    column = shuffled.columns[:, 0]
+    order = np.argsort(column, kind="stable")
+    first = np.searchsorted(column[order], column[order])
+    turn = np.empty(len(column), dtype=np.int64)
+    turn[order] = np.arange(len(column)) - first
+    return shuffled.take(np.argsort(turn, kind="stable")[:limit])
+
+
+def multivariate_predicates(context: Context, index: Index, n_columns: int, rng: np.random.Generator) -> Predicates:
+    """Distinct conjunctions over ``n_columns`` columns of a random row that fit exactly one row of the table.
+
+    "= v" for categories, ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
+    """
+    p, n = index.ranks.shape
+    order = context.encoded("table").order
+    numbers = context.encoded("table").numbers
+    median = np.array([_median(numbers[:, c]) for c in range(p)])
+    top = context.encoding.cardinality.astype(np.int32) - 1
+    chosen = Predicates(*(np.empty((0, n_columns), np.int32) for _ in range(3)))
+    limit, stale = context.options.attacks, 0
+    for _ in range(MAX_TRIES // BATCH):
+        if len(chosen) >= limit or stale == PATIENCE:
+            break
+        rows = order[rng.integers(n, size=BATCH)][:, None]
+        columns = np.sort(np.argpartition(rng.random((BATCH, p)), n_columns - 1, axis=1)[:, :n_columns], axis=1)
+        ranks = index.ranks.T[rows, columns]
+        ordered = context.encoding.continuous[columns] & (ranks >= 0)
+        above = numbers[rows, columns] > median[columns]
+        low = np.where(ordered & ~above, 0, ranks)
+        high = np.where(ordered & above, top[columns], ranks)
+        tried = Predicates(*(x.astype(np.int32) for x in (columns, low, high)))
+        fits = tried.take(np.flatnonzero(index.count(tried) == 1))
+        found = len(chosen)
+        chosen = chosen.join(fits).distinct()
+        stale = stale + 1 if len(chosen) == found else 0
+    return chosen.take(np.arange(min(limit, len(chosen))))
+
+
+def _median(numbers: Array) -> float:
+    known = numbers[~np.isnan(numbers)]
+    return float(np.median(known)) if len(known) else np.nan
+
+
+def singling_out_univariate(context: Context) -> Outcome:
+    """Risk of being singled out by one column (METRICS A1): R = (r_T - r_C)/(1 - r_C), at most 1, 0 without a leak.
+
+    Predicates from the table (a value that occurs once, the smallest and largest number, the only missing value),
+    spread evenly over the columns. Interval from Wilson's, over the predicates really made.
+    """
+    tables = _tables(context)
+    predicates = univariate_predicates(context, tables.table)
+    predicates = _stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
+    attack = _success(tables, predicates, context.options.confidence)
+    if isinstance(attack, NotComputable):
+        return attack
+    paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
+    return attack.measure(**paper)
+
+
+def singling_out(context: Context) -> Outcome:
+    """Risk of being singled out by a combination of columns (METRICS A2): the worst over the numbers of columns.
+
+    The interval holds for all of them at once (Sidak); ``details`` have the mean and every number of columns.
+    """
+    tables = _tables(context)
+    p = len(context.encoding.columns)
+    sizes = [size for size in context.options.singling_out_columns if 2 <= size <= p]
+    if not sizes:
+        return NotComputable("too few columns to combine")
+    attacks, printed = {}, {}
+    for size in sizes:
+        rng = context.random(f"singling_out {size}")
+        predicates = multivariate_predicates(context, tables.table, size, rng)
+        attacks[str(size)] = _success(tables, predicates, context.options.confidence)
+        if context.options.paper and isinstance(attacks[str(size)], Attack):
+            printed[str(size)] = _printed(tables, predicates, context.options.confidence)
+    found = worst(attacks, "columns", context.options.confidence)
+    if printed and isinstance(found, Measure):
+        found.details["paper"] = printed
+    return found
+
+
+METRICS = (
+    Metric(
+        name="singling_out_univariate",
+        family="privacy",
+        direction="lower",
+        sentence="How much more often one rare value in the table points at exactly one training person than chance.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=singling_out_univariate,
+        needs=("control",),
+    ),
+    Metric(
+        name="singling_out",
+        family="privacy",
+        direction="lower",
+        sentence="How much more often a combination of values points at exactly one training person than chance.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=singling_out,
+        needs=("control",),
+    ),
+)

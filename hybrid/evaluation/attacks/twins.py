@@ -1,0 +1,204 @@
+"""Training records and the table around them: adversarial accuracy, authenticity, identifiability."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Part, Role, own_places
+from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
+from hybrid.evaluation.engine.neighbours import TIE, Space, nearest
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+Scored = tuple[Array, float]
+"""Scores of the records of a part, and the standard error of their mean."""
+ROLES: tuple[Role, ...] = ("train", "control", "table")
+
+
+def farther(mine: Array, other: Array) -> Array:
+    """Whether ``mine`` is the larger distance, by more than rounding; shape (n,), bool."""
+    result: Array = mine > other + TIE * (1 + other)
+    return result
+
+
+def nnaa(context: Context) -> Measure:
+    """Nearest-neighbour adversarial accuracy of control minus that of train (Yale et al. 2020), -1..1.
+
+    AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2 in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. The
+    difference is 0 without a leak and 0.5 for a copy.
+    """
+    train_scores, differences, errors = [], [], []
+    for train, control, table in context.parts(ROLES):
+        outward = [farther(*_across_and_within(context, part, table)).astype(float) for part in (train, control)]
+        inward = [farther(*_across_and_within(context, table, part)).astype(float) for part in (train, control)]
+        of_train, of_control = ((o.mean() + i.mean()) / 2 for o, i in zip(outward, inward, strict=True))
+        train_scores.append(float(of_train))
+        differences.append(float(of_control - of_train))
+        parts = [
+            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context, part))
+            for score, part in zip(outward, (train, control), strict=True)
+        ]
+        gap = inward[1] - inward[0]
+        near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
+        kin = clustered_error(gap, chains(context, table))
+        parts.append(math.sqrt(max(kin**2 + clustered_error(gap, *near) ** 2 - gap.var() / len(gap), kin**2)))
+        errors.append(math.hypot(*parts) / 2)
+    people = {part.key: context.asked(part) for part, *_ in context.parts(ROLES)}
+    asked = sum(len(part.rows) for part in people.values())
+    value = float(np.mean(differences))
+    error = quantile(context.options.confidence) * float(np.mean(errors))
+    accuracy_train = float(np.mean(train_scores))
+    details: dict[str, object] = {
+        "accuracy_train": accuracy_train,
+        "accuracy_control": accuracy_train + value,
+        "parts": len(differences),
+    }
+    if context.options.paper:  # PrivEval leaves out the half.
+        details["paper"] = {"NNAA'": 1 - 2 * accuracy_train}
+    return Measure(value, value - error, value + error, 0.0, asked, details)
+
+
+def chains(context: Context, part: Part) -> Array:
+    """:func:`linked_by` their nearest neighbours: number of the chain that each record asked about belongs to."""
+    return linked_by(own_places(context.asked(part), part), context.neighbours(part, part)[:, 0], len(part.rows))
+
+
+def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
+    """Number of the chain of nearest neighbours, among ``n``, of each record in ``own``: their scores go together."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(own)), (own, nearest_own)), shape=(n, n))
+    numbers: Array = connected_components(links, directed=False)[1][own]
+    return numbers
+
+
+def _across_and_within(context: Context, queries: Part, references: Part) -> tuple[Array, Array]:
+    """Distance to the nearest reference, and to the nearest of the queries' own kind."""
+    return context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
+
+
+def authenticity(context: Context) -> Outcome:
+    """Share of training records that lie at least as close to the table as to another training record, 0..1.
+
+    1 - authenticity of Alaa et al. 2022, the other way round (METRICS F, Auth'), in E1, sets cut to the same size.
+    About 0.5 without a leak; the reference is the share for control records among themselves.
+    """
+    scores = []
+    for *people, table in context.parts(ROLES):
+        for part in people:
+            near = (1 - farther(*_across_and_within(context, part, table))).astype(float)
+            scores.append(
+                (
+                    near,
+                    clustered_error(near, context.neighbours(part, table)[:, 0], chains(context, part)),
+                )
+            )
+    return _compared(context, scores[::2], scores[1::2])
+
+
+def _compared(context: Context, train: list[Scored], control: list[Scored]) -> Measure:
+    """Share on train beside share on control, averaged over equal parts; the risk in excess of control in details."""
+    z = quantile(context.options.confidence)
+    mine, other = (
+        Rate(float(np.mean([x.mean() for x, _ in side])), z * float(np.mean([error for _, error in side])))
+        for side in (train, control)
+    )
+    excess = risk(mine, other)
+    details = {} if excess is None else {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    low, high = max(mine.value - mine.error, 0.0), min(mine.value + mine.error, 1.0)
+    return Measure(mine.value, low, high, other.value, sum(len(x) for x, _ in train), details)
+
+
+def _entropies(context: Context) -> Array:
+    """Shannon entropy (nats) of every column in train; numbers in 20 equal bins. Shape (p,)."""
+    train, result = context.encoded("train"), []
+    for at in range(len(context.encoding.columns)):
+        values = train.ranks[:, at] + 1
+        if context.encoding.continuous[at]:
+            known = train.numbers[~np.isnan(train.numbers[:, at]), at]
+            counts = np.histogram(known, bins=20)[0] if len(known) else np.zeros(1)
+        else:
+            counts = np.bincount(values)
+        shares = counts[counts > 0] / max(counts.sum(), 1)
+        result.append(float(-(shares * np.log(shares)).sum()))
+    return np.array(result)
+
+
+def _weighted(context: Context) -> Space:
+    """E1 with every column divided by its entropy: agreement on a column with few surprises weighs more."""
+    space = context.space
+    entropy = np.maximum(_entropies(context)[space.columns], 1e-6)
+    p = len(space.center)
+    return space._replace(scale=space.scale * entropy[:p], weights=space.weights / entropy[p:] ** 2)
+
+
+def identifiability(context: Context) -> Outcome:
+    """Identifiability (Yoon et al. 2020): as :func:`authenticity`, each column weighted by 1 / its entropy, strictly.
+
+    Share of training records whose nearest row of the table is nearer than the nearest other training record, 0..1.
+    Numbers are binned for the entropy; columns whose entropy vanishes would dominate and are left out.
+    """
+    entropy = _entropies(context)
+    if not (entropy > 0.01).any():
+        return NotComputable("no column has enough variety")
+    space = _weighted(context)
+    keep = entropy[space.columns] > 0.01
+    p = len(space.center)
+    space = Space(space.columns[keep], space.center[keep[:p]], space.scale[keep[:p]], space.weights[keep[p:]], True)
+
+    scores = []
+    for *people, table in context.parts(ROLES):
+        rows = space.place(context.encoded("table").take(table.rows))
+        for part in people:
+            asked, records = context.asked(part), context.encoded(part.role)
+            mine, itself = space.place(records.take(asked.rows)), own_places(asked, part)
+            own = nearest(space, mine, space.place(records.take(part.rows)), own=itself)
+            across = nearest(space, mine, rows)
+            near = farther(own[0][:, 0], across[0][:, 0]).astype(float)
+            chained = linked_by(itself, own[1][:, 0], len(part.rows))
+            scores.append((near, clustered_error(near, across[1][:, 0], chained)))
+    return _compared(context, scores[::2], scores[1::2])
+
+
+METRICS = (
+    Metric(
+        name="nnaa",
+        family="privacy",
+        direction="lower",
+        sentence="Whether the table sits closer around training people than around people never seen; 0 is no closer.",
+        low=-1,
+        high=1,
+        no_leak=0.0,
+        copy=0.5,
+        compute=nnaa,
+        needs=("control",),
+    ),
+    Metric(
+        name="authenticity",
+        family="privacy",
+        direction="lower",
+        sentence="The share of training people to whom a row is nearer than any other training person; .5 is chance.",
+        low=0,
+        high=1,
+        no_leak=0.5,
+        copy=1.0,
+        compute=authenticity,
+        needs=("control",),
+    ),
+    Metric(
+        name="identifiability",
+        family="privacy",
+        direction="lower",
+        sentence="As authenticity, where agreeing on columns with few surprises weighs more.",
+        low=0,
+        high=1,
+        no_leak=0.5,
+        copy=1.0,
+        compute=identifiability,
+        needs=("control",),
+    ),
+)

@@ -1,0 +1,244 @@
+"""What the metrics of one stage share: one coding, one set of searches, each computed once and only when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.base.hashing import fingerprint
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import stream
+from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
+from hybrid.evaluation.engine.neighbours import Columns, Space, euclidean, nearest
+from hybrid.evaluation.measure import Stage
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.table import Schema, Table
+
+Role = Literal["train", "control", "table"]
+NEIGHBOURS = 5
+"""Neighbours found by every search; more than one costs next to nothing."""
+MAX_BLOCKS = 8
+
+T = TypeVar("T")
+Share = Callable[[str, Callable[[], Any]], Any]
+FitAndSample = Callable[[Table, int], Table]
+"""(training records, seed) to a synthetic table of as many rows: how a stage's table is made, to be made again."""
+
+
+class Part(NamedTuple):
+    """Some rows of one table, with a name under which searches are remembered."""
+
+    role: Role
+    key: Hashable
+    rows: Array
+
+
+def own_places(asked: Part, part: Part) -> Array:
+    """Where the records asked about stand in the part they are from, shape (n_asked,), int64."""
+    places: Array = np.searchsorted(part.rows, asked.rows)
+    return places
+
+
+class Context:
+    """The tables of one stage and what is derived from them.
+
+    Parameters
+    ----------
+    train : Table
+        The original training rows, suppressed ones included: the people at risk. No identifiers.
+    control : Table or None
+        Records that no generator has seen.
+    table : Table
+        The stage's table, whose release is judged.
+    options : EvaluateOptions
+        What to measure.
+    seed : int
+        Root of every metric's random stream.
+    share : callable
+        ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
+        one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
+    fit_and_sample : callable, optional
+        Makes the stage's table again from other records; only attacks with training need it.
+    progress : Progress
+        Told about every training.
+    """
+
+    def __init__(
+        self,
+        train: Table,
+        control: Table | None,
+        table: Table,
+        options: EvaluateOptions,
+        seed: int = 0,
+        stage: Stage = "synthetic",
+        share: Share | None = None,
+        fit_and_sample: FitAndSample | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        self.train = train
+        self.control = control
+        self.table = table
+        self.options = options
+        self.seed = seed
+        self.stage = stage
+        self._share = share
+        self.fit_and_sample = fit_and_sample
+        self.progress = progress
+        self._own: dict[Hashable, Any] = {}
+        self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
+        """How many records of a part were asked about since this was last cleared, and of how many."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of all tables."""
+        return self.train.schema
+
+    @property
+    def targets(self) -> list[str]:
+        """Columns whose prediction is measured."""
+        chosen = self.options.targets
+        return self.schema.targets if chosen is None else list(chosen)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Columns whose inference is attacked."""
+        chosen = self.options.secrets
+        return (self.schema.sensitive or self.schema.names) if chosen is None else list(chosen)
+
+    @property
+    def declared_secrets(self) -> list[str]:
+        """The secrets that somebody named, for attacks too slow to try on every column; targets if there are none."""
+        return self.secrets if self.options.secrets is not None or self.schema.sensitive else self.targets
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The coding of train, control and the stage's table."""
+        control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
+        return encode([self.train, control, self.table])
+
+    def encoded(self, role: Role) -> Encoded:
+        """One table in the coding."""
+        return self.encoding.tables[("train", "control", "table").index(role)]
+
+    def random(self, name: str) -> np.random.Generator:
+        """The random stream of one metric: the same at every stage, whatever else is computed."""
+        return stream(self.seed, name)
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """``compute()``, remembered for this stage."""
+        if key not in self._own:
+            self._own[key] = compute()
+        return cast(T, self._own[key])
+
+    def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """``compute()``, remembered for all stages; for what depends on train and control alone."""
+        share = self._share
+        if share is None:
+            return self.once(("real", key), compute)
+        return self.once(("real", key), lambda: cast(T, share(fingerprint(self._real, key), compute)))
+
+    @cached_property
+    def _real(self) -> str:
+        """Content of train and control as they are coded: the stage's table decides on columns and codes, too."""
+        categorical = ~self.encoding.continuous
+        coded = [(part.ranks[:, categorical], part.numbers) for part in self.encoding.tables[:2]]
+        cardinality = self.encoding.cardinality[categorical]
+        return fingerprint(self.encoding.columns, coded, cardinality, self.options, self.seed)
+
+    @cached_property
+    def keys(self) -> dict[Role, Array]:
+        """Number of each row's distinct content, equal across tables; shape (n,), int64."""
+        train, control, table = row_keys([part.ranks for part in self.encoding.tables])
+        return {"train": train, "control": control, "table": table}
+
+    @cached_property
+    def space(self) -> Space:
+        """E1: standardized numbers and one-hot categories."""
+        return euclidean(self.encoding)
+
+    def place(self, part: Part) -> Columns:
+        """Some rows in E1."""
+        return self.once(
+            ("place", part.role, part.key), lambda: self.space.place(self.encoded(part.role).take(part.rows))
+        )
+
+    def parts(self, roles: Sequence[Role]) -> list[tuple[Part, ...]]:
+        """Cut the tables into parts of equal size, so that their sizes cannot bias a comparison.
+
+        Larger tables are cut into as many disjoint random parts of the smallest one's size as they hold (at most
+        :data:`MAX_BLOCKS`), so that results average over nearly all rows at no extra cost.
+
+        Returns
+        -------
+        list of tuple of Part
+            One part per role in each tuple.
+        """
+        size = min(len(self.encoded(role)) for role in roles)
+        cut = {role: self._cut(role, size) for role in roles}
+        rounds = max(map(len, cut.values()))
+        return [tuple(cut[role][i % len(cut[role])] for role in roles) for i in range(rounds)]
+
+    def _cut(self, role: Role, size: int) -> list[Part]:
+        table = self.encoded(role)
+        if len(table) == size:
+            return [Part(role, "all", np.arange(size))]
+        pieces = min(len(table) // max(size, 1), MAX_BLOCKS)
+        shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
+        return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
+
+    def asked(self, part: Part) -> Part:
+        """The records of a part that searches ask about: all, or a random sample of ``options.max_records``.
+
+        A sample does not depend on the order of the rows and is the same for every search, so that scores of one
+        record can be compared. What is searched is never cut: a value from a sample is an unbiased estimate.
+        """
+        of, limit = len(part.rows), self.options.max_records or len(part.rows)
+        self.asked_about[part.role, part.key] = min(of, limit), of
+        if of <= limit:
+            return part
+
+        def draw() -> Part:
+            order = self.encoded(part.role).order
+            rows = order[np.isin(order, part.rows)]
+            rng = self.random(f"asked {part.role} {part.key}")
+            return Part(part.role, ("asked", part.key), np.sort(rng.permutation(rows)[:limit]))
+
+        return self.once(("asked", part.role, part.key), draw)
+
+    def sampled(self) -> dict[str, dict[str, int]]:
+        """For every table that was not asked about as a whole: records asked about, and of how many."""
+        counts: dict[str, dict[str, int]] = {}
+        for (role, _), (asked, of) in self.asked_about.items():
+            found = counts.setdefault(role, {"records": 0, "of": 0})
+            found["records"], found["of"] = found["records"] + asked, found["of"] + of
+        return {role: found for role, found in counts.items() if found["records"] < found["of"]}
+
+    def distances(self, queries: Part, references: Part) -> Array:
+        """E1 distances of the queries :meth:`asked` to their 5 nearest references, shape (n_asked, 5), ascending.
+
+        A record is not its own neighbour when both parts are the same; inf where there are fewer references.
+        """
+        return self._search(queries, references)[0]
+
+    def neighbours(self, queries: Part, references: Part) -> Array:
+        """Positions (in the part) of the references at :meth:`distances`, shape (n_asked, 5), int64; -1 for none."""
+        return self._search(queries, references)[1]
+
+    def _search(self, queries: Part, references: Part) -> tuple[Array, Array]:
+        asked = self.asked(queries)
+        key = ("distances", queries.role, queries.key, references.role, references.key)
+        remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
+        own = own_places(asked, queries) if key[1:3] == key[3:5] else None
+
+        def search() -> tuple[Array, Array]:
+            return nearest(self.space, self.place(asked), self.place(references), NEIGHBOURS, own)
+
+        return remember(key, search)
+
+    def whole(self, role: Role) -> Part:
+        """All rows of a table."""
+        return Part(role, "all", np.arange(len(self.encoded(role))))

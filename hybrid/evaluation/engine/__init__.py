@@ -1,0 +1,1 @@
+"""What metrics share: encoding, nearest neighbours, predicates, intervals."""

@@ -1,0 +1,90 @@
+"""Predicates over records, and how many rows of a table fulfil them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.neighbours import in_chunks
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """Conjunctions of conditions ``low <= rank of column <= high``.
+
+    ``columns``, ``low``, ``high``: shape (m, c), int32; unused places have column -1. A missing value has rank -1,
+    so "is missing" is -1..-1 and "= v" is v..v.
+    """
+
+    columns: Array
+    low: Array
+    high: Array
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def take(self, rows: Array) -> Predicates:
+        """Some of the predicates."""
+        return Predicates(self.columns[rows], self.low[rows], self.high[rows])
+
+    def distinct(self) -> Predicates:
+        """Each predicate once, in the order of first occurrence."""
+        if not len(self):
+            return self
+        flat = np.concatenate([self.columns, self.low, self.high], axis=1)
+        _, first = np.unique(flat, axis=0, return_index=True)
+        return self.take(np.sort(first))
+
+    def join(self, other: Predicates) -> Predicates:
+        """These, then the others."""
+        return Predicates(
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+        )
+
+
+class Index:
+    """The rows of a table sorted by every column, for counting.
+
+    Parameters
+    ----------
+    table : Encoded
+        The rows.
+    cardinality : numpy.ndarray, shape (p,)
+        Size of each column's vocabulary.
+    """
+
+    def __init__(self, table: Encoded, cardinality: Array) -> None:
+        self.ranks = np.ascontiguousarray(table.ranks.T)
+        p, n = self.ranks.shape
+        self.order = np.argsort(self.ranks, axis=1, kind="stable").astype(np.int32)
+        self.starts = np.full((p, int(cardinality.max(initial=0)) + 3), n, dtype=np.int64)
+        for c in range(p):
+            counts = np.bincount(self.ranks[c] + 1, minlength=self.starts.shape[1] - 1)
+            self.starts[c] = np.concatenate([[0], np.cumsum(counts)])
+
+    def count(self, predicates: Predicates) -> Array:
+        """Rows that fulfil each predicate, counted up to 2: shape (m,), int8."""
+        from hybrid.evaluation.engine import kernels
+
+        out = np.zeros(len(predicates), dtype=np.int8)
+
+        def work(start: int, stop: int) -> None:
+            kernels.occurrences(
+                predicates.low,
+                predicates.high,
+                predicates.columns,
+                self.order,
+                self.starts,
+                self.ranks,
+                start,
+                stop,
+                out,
+            )
+
+        in_chunks(work, len(predicates))
+        return out

@@ -1,0 +1,233 @@
+"""Each column alone: how far its distribution is from the training data's, beside how far the control set's is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.neighbours import extent
+from hybrid.evaluation.measure import Direction, Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+BINS = 20
+Compare = Callable[["Marginal", "Marginal"], float | None]
+
+
+class Marginal:
+    """One column of one table.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray, shape (v,), int64
+        Rows per value of the shared vocabulary, numbers ascending.
+    missing : int
+        Rows without a value.
+    values : numpy.ndarray, shape (v,), float64
+        The vocabulary as numbers; NaN for categories.
+    """
+
+    def __init__(self, counts: Array, missing: int, values: Array) -> None:
+        self.counts, self.missing, self.values = counts, missing, values
+        self.known = int(counts.sum())
+
+    @property
+    def cumulative(self) -> Array:
+        """Distribution function at every value."""
+        return np.cumsum(self.counts) / self.known
+
+    @property
+    def shares(self) -> Array:
+        """Share of every value, and last of "missing"."""
+        return np.append(self.counts, self.missing) / (self.known + self.missing)
+
+    @property
+    def present(self) -> Array:
+        """Which values occur."""
+        return self.counts > 0
+
+
+def marginal(context: Context, at: int, role: Role) -> Marginal:
+    """Column ``at`` of one table."""
+
+    def vocabulary() -> Array:
+        values = np.full(context.encoding.cardinality[at], np.nan)
+        for table in context.encoding.tables:
+            known = table.ranks[:, at] >= 0
+            values[table.ranks[known, at]] = table.numbers[known, at]
+        return values
+
+    ranks = context.encoded(role).ranks[:, at]
+    counts = np.bincount(ranks[ranks >= 0], minlength=context.encoding.cardinality[at])
+    return Marginal(counts, int((ranks < 0).sum()), context.once(("vocabulary", at), vocabulary))
+
+
+def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
+    """Mean over columns of a comparison with train; for the table, and for control as reference."""
+    rows, reference = {}, []
+    for at in columns:
+        train = marginal(context, at, "train")
+        value = compare(train, marginal(context, at, "table"))
+        other = None if context.control is None else compare(train, marginal(context, at, "control"))
+        if value is not None:
+            rows[context.encoding.names[at]] = {"value": value, "reference": other}
+            reference += [] if other is None else [other]
+    if not rows:
+        return NotComputable("no column of this kind has values in both tables")
+    values = np.array([row["value"] for row in rows.values()])
+    extreme = worst(values)
+    details = {"columns": rows, "worst": float(values[extreme]), "worst_column": list(rows)[extreme]}
+    mean = float(np.mean(reference)) if reference else None
+    return Measure(float(values.mean()), reference=mean, n=len(rows), details=details)
+
+
+def _both_known(train: Marginal, table: Marginal) -> bool:
+    return train.known > 0 and table.known > 0
+
+
+def _wasserstein(train: Marginal, table: Marginal) -> float | None:
+    if not _both_known(train, table) or np.isnan(train.values).any():
+        return None
+    inside = train.values[train.present]
+    span = float(inside[-1] - inside[0]) or 1.0
+    gap = np.abs(train.cumulative - table.cumulative)[:-1]
+    return float((gap * np.diff(train.values)).sum() / span)
+
+
+def wasserstein(context: Context) -> Outcome:
+    """Mean over numbers and dates of the 1-Wasserstein distance to train, over train's range (METRICS C2), 0 or more.
+
+    The integral of |F_P - F_Q| over the known values.
+    """
+    columns = np.flatnonzero(context.encoding.continuous)
+    found = _compare(context, _wasserstein, columns, _most)
+    if context.options.paper and isinstance(found, Measure):  # In the columns' own units.
+        spans = extent(context.encoded("train").numbers[:, columns])[1]
+        units = {context.encoding.names[at]: float(span) for at, span in zip(columns, spans, strict=True)}
+        raw = [row["value"] * units[name] for name, row in found.details["columns"].items()]
+        found.details["paper"] = {"W": float(np.mean(raw))}
+    return found
+
+
+def _total_variation(train: Marginal, table: Marginal) -> float:
+    return float(0.5 * np.abs(train.shares - table.shares).sum())
+
+
+def total_variation(context: Context) -> Outcome:
+    """Mean over categorical columns of the total variation distance to train, with the factor 1/2 (METRICS C3), 0..1.
+
+    A missing value counts as a category.
+    """
+    found = _compare(context, _total_variation, np.flatnonzero(~context.encoding.continuous), _most)
+    if context.options.paper and isinstance(found, Measure):  # Without the half.
+        found.details["paper"] = {"TVD": 2 * found.value}
+    return found
+
+
+def _kolmogorov(train: Marginal, table: Marginal) -> float | None:
+    if not _both_known(train, table):
+        return None
+    return float(np.abs(train.cumulative - table.cumulative).max())
+
+
+def kolmogorov_smirnov(context: Context) -> Outcome:
+    """Mean over numbers and dates of the largest gap between distribution functions, 0..1."""
+    return _compare(context, _kolmogorov, np.flatnonzero(context.encoding.continuous), _most)
+
+
+def _jensen_shannon(train: Marginal, table: Marginal) -> float:
+    p, q = train.shares, table.shares
+    if not np.isnan(train.values).any() and train.known:
+        inner = np.minimum((train.cumulative - train.counts / train.known / 2) * BINS, BINS - 1).astype(int)
+        cell = np.append(inner, BINS)
+        p, q = (np.bincount(cell, weights=shares, minlength=BINS + 1) for shares in (p, q))
+    middle = (p + q) / 2
+    parts = [np.sum(x[x > 0] * np.log2(x[x > 0] / middle[x > 0])) / 2 for x in (p, q)]
+    return float(np.sqrt(max(sum(parts), 0.0)))
+
+
+def jensen_shannon(context: Context) -> Outcome:
+    """Mean over all columns of the Jensen-Shannon distance to train (root of the divergence in bits), 0..1.
+
+    Numbers and dates in 20 bins of about equal mass in train; missing is a category.
+    """
+    return _compare(context, _jensen_shannon, np.arange(len(context.encoding.columns)), _most)
+
+
+def _shape(train: Marginal, table: Marginal) -> float | None:
+    if not _both_known(train, table):
+        return None
+    if np.isnan(train.values).any():
+        gaps = np.abs(train.counts / train.known - table.counts / table.known)
+        return float(1 - 0.5 * gaps.sum())
+    return 1 - float(np.abs(train.cumulative - table.cumulative).max())
+
+
+def column_shapes(context: Context) -> Outcome:
+    """SDMetrics' "Column Shapes": mean of 1 - KS (numbers, dates) and 1 - TV (categories), missing left out, 0..1."""
+    return _compare(context, _shape, np.arange(len(context.encoding.columns)), _least)
+
+
+def _missing_gap(train: Marginal, table: Marginal) -> float:
+    return float(abs(train.shares[-1] - table.shares[-1]))
+
+
+def missingness(context: Context) -> Outcome:
+    """Mean over columns of the difference in the share of missing values, 0..1."""
+    return _compare(context, _missing_gap, np.arange(len(context.encoding.columns)), _most)
+
+
+def _covered(train: Marginal, table: Marginal) -> float | None:
+    if not train.known:
+        return None
+    if np.isnan(train.values).any():
+        return float((train.present & table.present).sum() / train.present.sum())
+    mine, its = train.values[train.present], table.values[table.present]
+    if not len(its):
+        return 0.0
+    span = mine[-1] - mine[0]
+    shared = min(mine[-1], its[-1]) - max(mine[0], its[0])
+    return float(np.clip(shared / span, 0, 1)) if span > 0 else float(its[0] <= mine[0] <= its[-1])
+
+
+def coverage(context: Context) -> Outcome:
+    """Mean over columns of the share of train's categories that occur, or of train's range that is reached, 0..1."""
+    return _compare(context, _covered, np.arange(len(context.encoding.columns)), _least)
+
+
+def _most(values: Array) -> int:
+    return int(values.argmax())
+
+
+def _least(values: Array) -> int:
+    return int(values.argmin())
+
+
+def _metric(compute: Callable[[Context], Outcome], direction: Direction, high: float | None, sentence: str) -> Metric:
+    best = 0.0 if direction == "lower" else 1.0
+    return Metric(
+        name=compute.__name__,
+        family="fidelity",
+        direction=direction,
+        sentence=sentence,
+        low=0,
+        high=high,
+        no_leak=None,
+        copy=best,
+        compute=compute,
+    )
+
+
+METRICS = (
+    _metric(wasserstein, "lower", None, "How far numbers are from the real ones, as a share of the real range."),
+    _metric(
+        total_variation, "lower", 1, "The share of rows whose category would have to change to match the real one."
+    ),
+    _metric(kolmogorov_smirnov, "lower", 1, "The largest gap between the real and this distribution of a number."),
+    _metric(jensen_shannon, "lower", 1, "How different a column's distribution is from the real one; 0 is equal."),
+    _metric(column_shapes, "higher", 1, "How similar single columns look, as SDMetrics scores it; 1 is equal."),
+    _metric(missingness, "lower", 1, "The difference in the share of missing values."),
+    _metric(coverage, "higher", 1, "How many of the real categories, and how much of the real ranges, occur."),
+)

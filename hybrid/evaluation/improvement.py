@@ -1,0 +1,104 @@
+"""What the pipeline improves over the generator alone (thesis, eq. 5.3, in a form that holds)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult, Stage
+from hybrid.evaluation.registry import REGISTRY
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """One metric of a stage beside the same metric of another.
+
+    Parameters
+    ----------
+    name, family, direction, column
+        As in the evaluation.
+    difference : float
+        Value at the stage minus value at the other, in the metric's unit.
+    low, high : float or None
+        Interval of the difference, the two values taken as independent; None where a value has no interval.
+    better : bool or None
+        Whether the stage is better beyond the interval, worse (False), or neither can be said (None).
+    relative : float or None
+        (other - stage) / other, only of metrics that are 0 without a leak, where the other's interval excludes 0.
+    printed : float or None
+        The thesis's formula, of evaluations made with ``paper``.
+    """
+
+    name: str
+    family: Family
+    direction: Direction
+    column: str | None
+    difference: float
+    low: float | None
+    high: float | None
+    better: bool | None
+    relative: float | None
+    printed: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return dict(vars(self))
+
+
+def improvements(evaluation: Evaluation, stage: Stage = "synthetic", other: Stage = "baseline") -> list[Improvement]:
+    """Compare two stages, metric by metric; metrics without a number at either are left out.
+
+    The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk negative and explodes near 0 (METRICS C4): the
+    difference with its interval takes its place.
+    """
+    rows = []
+    for result in evaluation.metrics:
+        beside = evaluation.find(result.name, other, result.column)
+        if result.stage != stage or beside is None:
+            continue
+        if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):
+            difference, low, high, better, relative = _compare(result.outcome, beside.outcome, result.direction)
+            known = REGISTRY.get(result.name)
+            rows.append(
+                Improvement(
+                    result.name,
+                    result.family,
+                    result.direction,
+                    result.column,
+                    difference,
+                    low,
+                    high,
+                    better,
+                    relative if known is not None and known.no_leak == 0 else None,
+                    result.outcome.details.get("paper", {}).get("improvement"),
+                )
+            )
+    return rows
+
+
+def with_printed(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details of the synthetic stage, as eq. 5.3 prints it."""
+    return Evaluation(tuple(_with_printed(evaluation, result) for result in evaluation.metrics))
+
+
+def _with_printed(evaluation: Evaluation, result: MetricResult) -> MetricResult:
+    beside = evaluation.find(result.name, "baseline", result.column)
+    mine, its = result.outcome, beside.outcome if beside else None
+    if result.stage != "synthetic" or not isinstance(mine, Measure) or not isinstance(its, Measure) or not its.value:
+        return result
+    paper = mine.details.get("paper", {}) | {"improvement": (mine.value - its.value) / its.value}
+    return replace(result, outcome=replace(mine, details=mine.details | {"paper": paper}))
+
+
+def _compare(
+    mine: Measure, its: Measure, direction: Direction
+) -> tuple[float, float | None, float | None, bool | None, float | None]:
+    difference = mine.value - its.value
+    if mine.low is None or mine.high is None or its.low is None or its.high is None:
+        return difference, None, None, None, None
+    low = difference - math.hypot(mine.value - mine.low, its.high - its.value)
+    high = difference + math.hypot(mine.high - mine.value, its.value - its.low)
+    better = None if low <= 0 <= high else (difference < 0) == (direction == "lower")
+    relative = -difference / its.value if its.low > 0 or its.high < 0 else None
+    return difference, low, high, better, relative

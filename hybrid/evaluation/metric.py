@@ -1,0 +1,118 @@
+"""What is known about a metric before it is computed, and how it is computed without ever stopping the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from hybrid.base.errors import HybridError
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
+
+Need = Literal["control", "quasi_identifiers", "retraining"]
+Per = Literal["target", "secret", "declared_secret", "sensitive"]
+MIN_ROWS = 10
+"""Tables with fewer rows are not measured."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: what it means, what it needs, and the function that computes it.
+
+    Parameters
+    ----------
+    name : str
+        As in ``evaluation.json`` and in policies.
+    family : {"privacy", "utility", "fidelity"}
+    direction : {"lower", "higher"}
+        Which way is better.
+    sentence : str
+        One plain sentence for a reader who is no statistician.
+    low, high : float or None
+        Range of the value; None is unbounded.
+    no_leak : float or None
+        What a fresh sample of the same population scores (perfect data that copies nobody); None if it depends.
+    copy : float or None
+        What an exact copy of the training rows scores; None if it depends.
+    compute : callable
+        ``compute(context)``, or ``compute(context, column)`` for a metric per column.
+    needs : tuple
+        What must be there.
+    per : {"target", "secret", "declared_secret", "sensitive"} or None
+        Which columns it is repeated for.
+    """
+
+    name: str
+    family: Family
+    direction: Direction
+    sentence: str
+    low: float | None
+    high: float | None
+    no_leak: float | None
+    copy: float | None
+    compute: Callable[..., Outcome]
+    needs: tuple[Need, ...] = ()
+    per: Per | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the function, as a dictionary of JSON types."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
+
+    def columns(self, context: Context) -> list[str | None]:
+        """The columns it is computed for; ``[None]`` for a metric of the whole table."""
+        if self.per is None:
+            return [None]
+        chosen: dict[Per, list[str]] = {
+            "target": context.targets,
+            "secret": context.secrets,
+            "declared_secret": context.declared_secrets,
+            "sensitive": context.schema.sensitive,
+        }
+        return list(chosen[self.per]) or [None]
+
+    def measure(self, context: Context, column: str | None = None) -> MetricResult:
+        """Compute it; whatever goes wrong becomes a state with a reason, never a number and never an exception."""
+        started = time.perf_counter()
+        outcome = self._missing(context, column) or self._attempt(context, column)
+        seconds = time.perf_counter() - started
+        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, seconds)
+
+    def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
+        """The result of a metric that its family's time budget left no time for."""
+        outcome = NotComputable(f"the time budget of {budget:g} s for {self.family} was used up", "timed_out")
+        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
+
+    def _missing(self, context: Context, column: str | None) -> NotComputable | None:
+        if "control" in self.needs and context.control is None:
+            return NotComputable("needs a control set: records that the generator has not seen")
+        if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
+            return NotComputable("needs columns with role: quasi_identifier")
+        if "retraining" in self.needs and context.options.retrain is None:
+            return NotComputable("trains the generator again and again: asked for by evaluate.retrain")
+        if "retraining" in self.needs and context.fit_and_sample is None:
+            return NotComputable("nothing is known about how this table was made")
+        if self.per is not None and column is None:
+            return NotComputable(f"no {self.per.removeprefix('declared_')} column is declared")
+        tables = {"training table": context.train, "control set": context.control, "table": context.table}
+        for what, table in tables.items():
+            if table is not None and len(table) < MIN_ROWS and (what != "control set" or "control" in self.needs):
+                return NotComputable(f"the {what} has {len(table)} rows, fewer than {MIN_ROWS}", "too_few")
+        return None
+
+    def _attempt(self, context: Context, column: str | None) -> Outcome:
+        try:
+            with one_thread(len(context.train) + len(context.table)):
+                context.asked_about.clear()
+                outcome = self.compute(context) if self.per is None else self.compute(context, column)
+            notes = {"excluded_columns": context.encoding.excluded, "sampled": context.sampled()}
+            said = {name: note for name, note in notes.items() if note}
+            if isinstance(outcome, Measure) and said:
+                return replace(outcome, details=outcome.details | said)
+            return outcome
+        except HybridError as error:
+            return NotComputable(f"failed: {error.problems[0].message}", "failed")
+        except Exception as error:  # noqa: BLE001  one failing metric must not stop the others
+            return NotComputable(f"failed with {type(error).__name__}", "failed")

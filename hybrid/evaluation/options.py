@@ -1,0 +1,75 @@
+"""Options of the evaluation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hybrid.base.options import Options
+from hybrid.evaluation.measure import Family
+
+
+class RetrainOptions(Options):
+    """Attacks that train the generator again and again, and so tell what one person changes in the release."""
+
+    stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
+    """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""
+    canaries: int = Field(default=100, ge=10, le=100_000)
+    """Records per secret whose secret is replaced before training (thesis, section 4.2: 100)."""
+    together: int = Field(default=1, ge=1, le=1000)
+    """Canaries in one training. 1 is the thesis's attack; more cost less and may disturb each other."""
+    records: int = Field(default=10, ge=1, le=1000)
+    """Most vulnerable training records whose membership is attacked by counting queries."""
+    shadows: int = Field(default=100, ge=10, le=100_000)
+    """Trainings on the attacker's own data (control), to learn the attack from."""
+    tests: int = Field(default=50, ge=10, le=100_000)
+    """Trainings on training data, to try the attack on."""
+    rows: int = Field(default=1000, ge=50)
+    """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
+
+
+class EvaluateOptions(Options):
+    """What is measured, and how hard the attacks try."""
+
+    targets: tuple[str, ...] | None = None
+    """Columns that users will predict from the rest (TSTR). Not given: the columns with target: true."""
+    secrets: tuple[str, ...] | None = None
+    """Columns an attacker wants to infer. Not given: the sensitive columns; if there are none, every column."""
+    baseline: bool = True
+    """Whether the same generator is also trained on the original rows, as the stage "baseline"."""
+    families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
+    """Which families of metrics are computed."""
+    metrics: tuple[str, ...] | None = None
+    """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
+    seconds: dict[Family, float] = Field(default_factory=dict)
+    """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    """Level of all intervals."""
+    max_records: int | None = Field(default=100_000, ge=100)
+    """Records of a table (or of each equal part of it) that searches and attacks ask about, a random sample of larger
+    ones; they are always compared with all records of the other table. null: no limit."""
+    attacks: int = Field(default=2000, ge=10, le=1_000_000)
+    """Predicates that each singling-out attack tries to make (thesis, section 3.2)."""
+    singling_out_columns: tuple[int, ...] = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    """Numbers of columns that multivariate singling-out predicates combine; those above the table's are left out."""
+    linkability: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The columns each of two data holders knows. Not given: the first and the second half of the columns by name."""
+    linkability_neighbours: int = Field(default=1, ge=1, le=100)
+    """How many nearest records (ties all included) the linkability attack looks at."""
+    tolerance: float = Field(default=0.05, ge=0, lt=1)
+    """A guessed number counts as right within this share of the larger of guess and truth."""
+    absolute_tolerance: float = Field(default=0.0, ge=0)
+    """... or within this distance (in the column's unit; seconds for dates)."""
+    dcr_percentile: float = Field(default=2.0, gt=0, lt=100)
+    """alpha of the DCR privacy score, in percent of the real records (thesis, section 3.3.4)."""
+    radius: float = Field(default=0.1, ge=0, le=1)
+    """Two numbers match in GTCAP within this share of the column's range in the training data."""
+    min_cell: int = Field(default=20, ge=5)
+    """Subgroups with fewer records are never reported."""
+    retrain: RetrainOptions | None = None
+    """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
+    paper: bool = False
+    """Whether details also carry the formulas exactly as the papers print them, where those differ."""

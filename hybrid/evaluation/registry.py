@@ -1,0 +1,48 @@
+"""Every metric there is. A new one is a file with ``METRICS`` and one line here."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from hybrid.evaluation.attacks import (
+    anonymity,
+    attribution,
+    canary,
+    closeness,
+    copies,
+    counting_queries,
+    exposed,
+    inference,
+    inference_model,
+    linkability,
+    membership,
+    singling_out,
+    twins,
+)
+from hybrid.evaluation.fidelity import columns, joint, pairs
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.utility import discriminator, prediction, queries
+
+MODULES: tuple[ModuleType, ...] = (
+    anonymity,
+    copies,
+    closeness,
+    singling_out,
+    linkability,
+    inference,
+    inference_model,
+    attribution,
+    twins,
+    membership,
+    exposed,
+    canary,
+    counting_queries,
+    prediction,
+    discriminator,
+    queries,
+    columns,
+    pairs,
+    joint,
+)
+
+REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}

@@ -1,0 +1,55 @@
+"""The models that judge usefulness: gradient boosting and a linear model on the shared coding."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.engine.encoding import Encoded, Encoding
+
+Learner = Literal["boosting", "linear"]
+MAX_CATEGORIES = 254
+"""What scikit-learn's histogram boosting can hold; rarer categories share one code."""
+
+
+def features(encoding: Encoding, table: Encoded, columns: Array) -> Array:
+    """The columns as model inputs, shape (n, len(columns)), float64: numbers, or category codes; NaN where missing."""
+    codes = np.minimum(table.ranks[:, columns], MAX_CATEGORIES).astype(np.float64)
+    codes[codes < 0] = np.nan
+    return np.where(encoding.continuous[columns], table.numbers[:, columns], codes)
+
+
+def boosting(encoding: Encoding, columns: Array, classify: bool, seed: int, iterations: int = 100) -> Any:
+    """Histogram gradient boosting (scikit-learn defaults but for the number of iterations)."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    model = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    categorical = ~encoding.continuous[columns]
+    return model(
+        max_iter=iterations,
+        early_stopping=False,
+        categorical_features=categorical if categorical.any() else None,
+        random_state=seed,
+    )
+
+
+def linear(encoding: Encoding, columns: Array, classify: bool) -> Any:
+    """Logistic or ridge regression on standardized numbers (median for missing) and one-hot categories."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    continuous = np.flatnonzero(encoding.continuous[columns])
+    other = np.flatnonzero(~encoding.continuous[columns])
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    prepare = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(impute, StandardScaler()), continuous),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), other),
+        ]
+    )
+    return make_pipeline(prepare, LogisticRegression(max_iter=300, tol=1e-3) if classify else Ridge())

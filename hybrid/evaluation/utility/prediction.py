@@ -1,0 +1,259 @@
+"""Train on the table, test on real people (TSTR), beside train on real, test on real (TRTR)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import auc, auc_interval
+from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import MIN_ROWS, Metric
+from hybrid.evaluation.utility.models import Learner, boosting, features, linear
+
+BOOTSTRAPS = 200
+IMPORTANCE_CELLS = 40_000
+"""Rows times columns on which importance is measured: wide tables get fewer rows, but at least 300."""
+
+
+class Task(NamedTuple):
+    """Predict column ``at`` from ``columns`` (positions in the coding)."""
+
+    target: str
+    at: int
+    columns: Array
+    classify: bool
+
+
+class Score(NamedTuple):
+    """What a model reaches on people it has not seen, and how much each column contributes to it."""
+
+    value: float
+    low: float
+    high: float
+    extra: dict[str, float]
+    importance: Array
+
+
+def _task(context: Context, target: str) -> Task | NotComputable:
+    encoding = context.encoding
+    if target not in encoding.names:
+        return NotComputable("the target is constant or names single records")
+    at = encoding.names.index(target)
+    columns = np.array([i for i in range(len(encoding.columns)) if i != at], dtype=np.int64)
+    if not len(columns):
+        return NotComputable("there is no other column to predict the target from")
+    return Task(target, at, columns, not bool(encoding.continuous[at]))
+
+
+def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array]:
+    """Inputs and outputs of the rows whose target is known, in an order that depends on content only."""
+    table = context.encoded(role)
+    output = table.ranks[:, task.at] if task.classify else table.numbers[:, task.at]
+    known = output >= 0 if task.classify else ~np.isnan(output)
+    rows = table.order[known[table.order]]
+    return features(context.encoding, table.take(rows), task.columns), output[rows]
+
+
+def _score(context: Context, task: Task, source: Role, test: Role, learner: Learner) -> Score | NotComputable:
+    inputs, output = _data(context, task, source)
+    unseen, truth = _data(context, task, test)
+    if min(len(output), len(truth)) < MIN_ROWS:
+        return NotComputable(f"fewer than {MIN_ROWS} rows with a known target", "too_few")
+    if len(np.unique(output)) < 2 or len(np.unique(truth)) < 2:
+        return NotComputable("the target has only one value", "too_few")
+    rng = context.random(f"prediction {task.target}")
+    seed = int(rng.integers(2**31))
+    if learner == "boosting":
+        model = boosting(context.encoding, task.columns, task.classify, seed)
+    else:
+        model = linear(context.encoding, task.columns, task.classify)
+    confidence = context.options.confidence
+    with one_thread(len(output) + len(truth), models=True):
+        model.fit(inputs, output)
+        importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
+        if task.classify:
+            return Score(*_classified(model, unseen, truth, confidence), importance)
+        return Score(*_regressed(model.predict(unseen), truth, np.ptp(output), rng, confidence), importance)
+
+
+def _classified(
+    model: Any, inputs: Array, truth: Array, confidence: float
+) -> tuple[float, float, float, dict[str, float]]:
+    """AUC (for more than two classes the frequency-weighted mean of one-against-rest), and accuracy."""
+    likely = model.predict_proba(inputs)
+    present, counts = np.unique(truth, return_counts=True)
+    if len(present) == 2:
+        present, counts = present[1:], counts[1:]
+    column = {int(c): likely[:, i] for i, c in enumerate(model.classes_)}
+    nothing = np.zeros(len(truth))
+    scores = [column.get(int(c), nothing) for c in present]
+    parts = [auc_interval(s[truth == c], s[truth != c], confidence) for s, c in zip(scores, present, strict=True)]
+    value, low, high = np.average(parts, axis=0, weights=counts)
+    accuracy = float((model.classes_[likely.argmax(axis=1)] == truth).mean())
+    majority = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+    return float(value), float(low), float(high), {"accuracy": accuracy, "accuracy_of_the_most_frequent": majority}
+
+
+def _regressed(
+    guess: Array, truth: Array, span: float, rng: np.random.Generator, confidence: float
+) -> tuple[float, float, float, dict[str, float]]:
+    """R squared with a bootstrap interval, and the root mean squared error over the training range."""
+    error = (truth - guess) ** 2
+    draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
+    spread = np.maximum(truth[draws].var(axis=1), np.finfo(float).tiny)
+    sampled = 1 - error[draws].mean(axis=1) / spread
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(sampled, [tail, 1 - tail])
+    value = 1 - float(error.mean() / truth.var())
+    nrmse = float(np.sqrt(error.mean()) / span)
+    return value, float(min(low, value)), float(max(high, value)), {"nrmse": nrmse}
+
+
+def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
+    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,); on some rows."""
+    rows = rng.permutation(len(truth))[: max(IMPORTANCE_CELLS // inputs.shape[1], 300)]
+    inputs, truth = inputs[rows], truth[rows]
+
+    def quality(x: Array) -> float:
+        if not classify:
+            return -float(((model.predict(x) - truth) ** 2).mean())
+        likely = model.predict_proba(x)
+        if len(model.classes_) == 2:
+            positive = truth == model.classes_[1]
+            return auc(likely[positive, 1], likely[~positive, 1]) if 0 < positive.sum() < len(truth) else 0.0
+        return float((model.classes_[likely.argmax(axis=1)] == truth).mean())
+
+    whole, lost = quality(inputs), np.empty(inputs.shape[1])
+    for c in range(inputs.shape[1]):
+        shuffled = inputs.copy()
+        shuffled[:, c] = inputs[rng.permutation(len(inputs)), c]
+        lost[c] = whole - quality(shuffled)
+    return lost
+
+
+def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Score] | NotComputable:
+    """Trained on the table, and trained on the real rows; both tested on control."""
+    task = _task(context, target)
+    if isinstance(task, NotComputable):
+        return task
+    synthetic = context.once(("score", target, learner), lambda: _score(context, task, "table", "control", learner))
+    if isinstance(synthetic, NotComputable):
+        return synthetic
+    real = context.once_for_all_stages(
+        ("score", target, learner), lambda: _score(context, task, "train", "control", learner)
+    )
+    return real if isinstance(real, NotComputable) else (synthetic, real)
+
+
+def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
+    scores = _scores(context, target, learner)
+    if isinstance(scores, NotComputable):
+        return scores
+    synthetic, real = scores
+    classify = not context.schema[target].kind.is_continuous
+    details = {
+        "score": "auc" if classify else "r2",
+        "learner": learner,
+        "trtr_interval": [real.low, real.high],
+        "difference": synthetic.value - real.value,
+        "ratio": synthetic.value / real.value if real.value > 0 else None,
+        **synthetic.extra,
+        **{f"trtr_{name}": value for name, value in real.extra.items()},
+    }
+    n = len(context.encoded("table"))
+    return Measure(synthetic.value, synthetic.low, synthetic.high, real.value, n, details)
+
+
+def tstr(context: Context, column: str) -> Outcome:
+    """Gradient boosting trained on the table, tested on control; the reference is the same trained on real rows.
+
+    AUC (0..1, frequency-weighted one-against-rest for more than two classes, DeLong's interval) for categories, R
+    squared (at most 1, bootstrap interval) for numbers and dates.
+    """
+    return _tstr(context, column, "boosting")
+
+
+def tstr_linear(context: Context, column: str) -> Outcome:
+    """As :func:`tstr`, with logistic or ridge regression."""
+    return _tstr(context, column, "linear")
+
+
+def _rank_correlation(a: Array, b: Array) -> float | None:
+    """Spearman's correlation, -1..1; None if one side does not vary."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b).statistic) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
+
+
+def importance_agreement(context: Context, column: str) -> Outcome:
+    """Spearman correlation of permutation importances: model of the table against model of the real rows, -1..1.
+
+    The reference is the agreement of the real model with one trained on control and tested on train.
+    """
+    scores = _scores(context, column, "boosting")
+    if isinstance(scores, NotComputable):
+        return scores
+    synthetic, real = scores
+    task = _task(context, column)
+    if isinstance(task, NotComputable) or len(task.columns) < 3:
+        return NotComputable("ranks of fewer than three columns say nothing", "too_few")
+    other = context.once_for_all_stages(
+        ("importance", column), lambda: _score(context, task, "control", "train", "boosting")
+    )
+    value = _rank_correlation(synthetic.importance, real.importance)
+    if value is None:
+        return NotComputable("no column is more important than another", "too_few")
+    reference = None if isinstance(other, NotComputable) else _rank_correlation(other.importance, real.importance)
+    names = [context.encoding.names[i] for i in task.columns]
+    details = {
+        "table": dict(zip(names, map(float, synthetic.importance), strict=True)),
+        "real": dict(zip(names, map(float, real.importance), strict=True)),
+    }
+    return Measure(value, reference=reference, n=len(names), details=details)
+
+
+METRICS = (
+    Metric(
+        name="tstr",
+        family="utility",
+        direction="higher",
+        sentence="How well models trained on these rows predict real people; beside it the same for the real rows.",
+        low=None,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=tstr,
+        needs=("control",),
+        per="target",
+    ),
+    Metric(
+        name="tstr_linear",
+        family="utility",
+        direction="higher",
+        sentence="As tstr, with a linear model.",
+        low=None,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=tstr_linear,
+        needs=("control",),
+        per="target",
+    ),
+    Metric(
+        name="importance_agreement",
+        family="utility",
+        direction="higher",
+        sentence="Whether models of these rows find the same columns important as models of the real rows.",
+        low=-1,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=importance_agreement,
+        needs=("control",),
+        per="target",
+    ),
+)

@@ -1,0 +1,78 @@
+"""Counting queries: how well the table answers the questions that analysts ask of the real one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import mean_interval
+from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.metric import Metric
+
+QUERIES = 500
+COLUMNS = 3
+
+
+def _answers(context: Context) -> dict[Role, Array]:
+    """Share of rows in each of 500 random ranges, per table, shape (500,).
+
+    A range is drawn on up to three random columns around a random training record: for numbers an interval of
+    ranks between two training values, for categories a random half of the categories with the record's own in it.
+    """
+    encoding, train = context.encoding, context.encoded("train")
+    p, rng = len(encoding.columns), context.random("query_error")
+    tables: dict[Role, Array] = {"train": train.ranks, "table": context.encoded("table").ranks}
+    if context.control is not None:
+        tables["control"] = context.encoded("control").ranks
+    answers: dict[Role, Array] = {role: np.empty(QUERIES) for role in tables}
+    for i in range(QUERIES):
+        record = train.ranks[train.order[rng.integers(len(train))]]
+        inside = {role: np.ones(len(ranks), dtype=bool) for role, ranks in tables.items()}
+        for at in rng.permutation(p)[:COLUMNS]:
+            wanted = np.zeros(encoding.cardinality[at] + 1, dtype=bool)
+            if encoding.continuous[at] and record[at] >= 0:
+                other = train.ranks[train.order[rng.integers(len(train))], at]
+                wanted[min(record[at], max(other, 0)) : max(record[at], other) + 1] = True
+            else:
+                wanted[:] = rng.random(len(wanted)) < 0.5
+            wanted[record[at]] = True
+            for role, ranks in tables.items():
+                inside[role] &= wanted[ranks[:, at]]
+        for role, rows in inside.items():
+            answers[role][i] = rows.mean()
+    return answers
+
+
+def query_error(context: Context) -> Measure:
+    """Mean absolute error of random range counts over three columns, as a share of all rows, 0..1.
+
+    The reference is the error of the control set. ``details`` carry the mean error relative to the true share (at
+    least 1 % of the rows).
+    """
+    answers = _answers(context)
+    truth = answers["train"]
+    error = np.abs(answers["table"] - truth)
+    value, low, high = mean_interval(error, context.options.confidence)
+    reference = None
+    details = {"relative": float((error / np.maximum(truth, 0.01)).mean())}
+    if "control" in answers:
+        other = np.abs(answers["control"] - truth)
+        reference = float(other.mean())
+        details["relative_reference"] = float((other / np.maximum(truth, 0.01)).mean())
+    return Measure(value, max(low, 0.0), high, reference, QUERIES, details)
+
+
+METRICS = (
+    Metric(
+        name="query_error",
+        family="utility",
+        direction="lower",
+        sentence="How far counts of people with given properties are from the real counts, as a share of all people.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=0.0,
+        compute=query_error,
+    ),
+)
