@@ -11,7 +11,7 @@ from hybrid.base.errors import HybridError
 from hybrid.config import load_config
 from hybrid.nightly import remember
 from hybrid.pipeline import Walk
-from hybrid.release.publish import publish as publish_folder
+from hybrid.publication.publish import publish as publish_folder
 from hybrid.run_folder import keep_private_details, new_folder, write_candidate
 
 

@@ -17,9 +17,9 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Evaluation, Measure, Stage
 from hybrid.guess.reading import guess_reading
-from hybrid.release.gate import judge
-from hybrid.release.policy import Policy, load_policy
-from hybrid.release.verdict import SEVERITY, Check, Verdict
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.verdict import SEVERITY, Check, Verdict
 from hybrid.run_folder import write_audit
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions

@@ -13,7 +13,7 @@ from pydantic import model_validator
 from hybrid.base.errors import HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
-from hybrid.release.folder import CERTIFICATE, LATEST
+from hybrid.publication.folder import CERTIFICATE, LATEST
 from hybrid.store import make_private
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions

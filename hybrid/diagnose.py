@@ -17,7 +17,7 @@ from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.release.policy import load_policy
+from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table

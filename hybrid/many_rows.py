@@ -16,7 +16,7 @@ from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
 from hybrid.config import RunConfig
-from hybrid.release.run import ANONYMIZATION
+from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.run_folder import LABELS, staged, write_json
 from hybrid.table import Schema
 from hybrid.table.read_batches import is_parquet, open_parquet

@@ -21,13 +21,13 @@ from hybrid.deliver import deliver
 from hybrid.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.notify import Notice, Outcome, post
 from hybrid.pipeline import Walk
-from hybrid.release.folder import Release, releases_in
-from hybrid.release.identity import data_tag, record_secret, release_key, release_tag
-from hybrid.release.ledger import Ledger
-from hybrid.release.night import one_night
-from hybrid.release.publish import publish
-from hybrid.release.redact import public_config
-from hybrid.release.verify import verify
+from hybrid.publication.folder import Release, releases_in
+from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.night_lock import one_night
+from hybrid.publication.publish import publish
+from hybrid.publication.redact import public_config
+from hybrid.publication.verify import verify
 from hybrid.run_folder import check_writable, keep_private_details, new_folder, write_candidate
 from hybrid.store import Store
 

@@ -33,10 +33,10 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.promises import promises
-from hybrid.release.gate import judge
-from hybrid.release.history import Membership, membership
-from hybrid.release.policy import Policy, load_policy
-from hybrid.release.verdict import Verdict
+from hybrid.publication.composition import Membership, membership
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.verdict import Verdict
 from hybrid.sample import Sampled
 from hybrid.stage_keys import EVALUATE, stage_keys, suppression_limits
 from hybrid.store import Store, code_version, fingerprint, library_versions

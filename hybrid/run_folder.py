@@ -18,11 +18,11 @@ from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.rng import stream
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline import Walk
-from hybrid.release.identity import record_secret, release_key
-from hybrid.release.ledger import Entry, Ledger
-from hybrid.release.membership import keep_membership
-from hybrid.release.run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
-from hybrid.release.verdict import Verdict
+from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
+from hybrid.publication.key import record_secret, release_key
+from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.run_report import audit_report, run_report
 from hybrid.store import make_private

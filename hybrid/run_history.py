@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release.ledger import Entry
-from hybrid.release.policy import Policy
-from hybrid.release.verdict import Verdict
+from hybrid.publication.ledger import Entry
+from hybrid.publication.policy import Policy
+from hybrid.publication.verdict import Verdict
 from hybrid.report.history import Night, Track
 from hybrid.report.inputs import Change, title_of
 

@@ -14,11 +14,11 @@ from hybrid.base.manifest import LIBRARIES, PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline import Walk
-from hybrid.release.guarantee import guarantee_sentence
-from hybrid.release.ledger import Entry
-from hybrid.release.redact import public_config
-from hybrid.release.stage_verdicts import verdicts_by_stage
-from hybrid.release.verdict import Verdict
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.ledger import Entry
+from hybrid.publication.redact import public_config
+from hybrid.publication.stage_verdicts import verdicts_by_stage
+from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
 from hybrid.run_history import changes_since, tracks
 from hybrid.synthesize import availability

@@ -11,7 +11,7 @@ import pytest
 from hybrid.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
-from hybrid.release.policy import load_policy
+from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.options import DataOptions
 

@@ -165,7 +165,7 @@ def test_another_process_gives_the_same_fingerprint() -> None:
 
 
 def test_code_version_sees_packages_and_modules() -> None:
-    versions = {code_version("hybrid.release"), code_version("hybrid.table"), code_version("hybrid.base.errors")}
+    versions = {code_version("hybrid.publication"), code_version("hybrid.table"), code_version("hybrid.base.errors")}
     assert len(versions) == 3
     assert code_version("hybrid.table", "hybrid.base.errors") == code_version("hybrid.base.errors", "hybrid.table")
     with pytest.raises(ModuleNotFoundError):

@@ -23,7 +23,7 @@ from rich.progress import Progress as Bars
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.progress import Progress, Spoken
-from hybrid.release.verdict import Verdict
+from hybrid.publication.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 out = Console(highlight=False, soft_wrap=True)

@@ -32,7 +32,7 @@ def approve(
     work: Work = Path("work"),
 ) -> None:
     """Accept a run that the gate wants reviewed, and publish it once enough people have. Exit code 3: not yet."""
-    from hybrid.release.publish import publish
+    from hybrid.publication.publish import publish
 
     published = publish(run, releases, work, accept_review=True, by=by, reason=reason)
     console.line("ok", f"accepted by {by}")
@@ -49,7 +49,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What is out, what waits, what went wrong. Exit code 1: the last release is damaged, too old or missing."""
-    from hybrid.release.state import releases_state
+    from hybrid.publication.status import releases_state
 
     state = releases_state(releases, work, name, datetime.now(UTC), max_age)
     if as_json:
@@ -76,7 +76,7 @@ def retain(
     releases: Releases = Path("releases"),
 ) -> None:
     """Remove all but the newest releases; never the latest, never the last undamaged one."""
-    from hybrid.release.publish import retain as remove
+    from hybrid.publication.publish import retain as remove
 
     removed = remove(releases, keep)
     console.line("ok", f"{len(removed)} releases removed{': ' + ', '.join(removed) if removed else ''}")

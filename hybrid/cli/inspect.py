@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
     """Check a release against its certificate, offline: every file present, unchanged, and nothing added."""
-    from hybrid.release.verify import verify as check
+    from hybrid.publication.verify import verify as check
 
     problems = check(release)
     if problems:

@@ -154,7 +154,7 @@ def release(
     from hybrid.config import load_config
     from hybrid.nightly import remember
     from hybrid.pipeline import Walk
-    from hybrid.release.publish import publish
+    from hybrid.publication.publish import publish
     from hybrid.run_folder import check_writable, new_folder, write_candidate
     from hybrid.store import Store
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from hybrid.evaluation.improvement import improvements
 from hybrid.evaluation.measure import Evaluation, Measure, Stage
-from hybrid.release.verdict import SEVERITY, Status, Verdict
+from hybrid.publication.verdict import SEVERITY, Status, Verdict
 from hybrid.report import svg
 from hybrid.report.inputs import MetricText, title_of
 from hybrid.report.metrics import number

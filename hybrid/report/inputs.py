@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Stage
-from hybrid.release.verdict import Verdict
+from hybrid.publication.verdict import Verdict
 from hybrid.report.compare import TableComparison
 from hybrid.report.history import Track
 

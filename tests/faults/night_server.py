@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 # Whatever a run imports is imported before the first fork.
 import hybrid.cli.run
-import hybrid.release.publish
+import hybrid.publication.publish
 import hybrid.run_folder
 from hybrid.pipeline import Walk
 
@@ -65,7 +65,7 @@ def clock_back(_: Any) -> None:
         def now(cls, tz: Any = None) -> datetime:
             return datetime.now(tz) - timedelta(days=3)
 
-    hybrid.release.publish.datetime = Earlier  # type: ignore[misc, attr-defined]
+    hybrid.publication.publish.datetime = Earlier  # type: ignore[misc, attr-defined]
     hybrid.run_folder.datetime = Earlier  # type: ignore[misc, attr-defined]
 
 
@@ -150,6 +150,6 @@ def run(arguments: list[str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    assert hybrid.cli.run and hybrid.release.publish and hybrid.run_folder
+    assert hybrid.cli.run and hybrid.publication.publish and hybrid.run_folder
     for line in sys.stdin:
         print(json.dumps(night(json.loads(line))), flush=True)

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from hybrid.demo import write_demo
-from hybrid.release.ledger import Ledger
-from hybrid.release.verify import verify
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.verify import verify
 from hybrid.store import Store
 
 STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evaluate-synthetic")
@@ -32,10 +32,10 @@ WRITING = (
     ("membership", "hybrid.run_folder:keep_membership"),
 )
 PUBLISHING = (
-    ("ledger entry", "hybrid.release.ledger:Ledger.enter"),
-    ("release in place", "hybrid.release.publish:place"),
-    ("ledger confirmed", "hybrid.release.ledger:Ledger.settle"),
-    ("latest", "hybrid.release.publish:point_latest"),
+    ("ledger entry", "hybrid.publication.ledger:Ledger.enter"),
+    ("release in place", "hybrid.publication.publish:place"),
+    ("ledger confirmed", "hybrid.publication.ledger:Ledger.settle"),
+    ("latest", "hybrid.publication.publish:point_latest"),
 )
 POLICY = """
 name: nights

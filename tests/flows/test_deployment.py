@@ -12,7 +12,7 @@ from clinic_database import add_people, write_clinic
 from postgres_server import PASSWORD, Server, postgres
 from prefect_programs import Prefect
 
-from hybrid.release.verify import verify
+from hybrid.publication.verify import verify
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 

@@ -16,9 +16,9 @@ from clinic_database import add_people, write_clinic
 from postgres_server import Server, postgres
 from prefect_programs import Prefect
 
-from hybrid.release.ledger import Ledger
-from hybrid.release.state import releases_state
-from hybrid.release.verify import verify
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.status import releases_state
+from hybrid.publication.verify import verify
 from hybrid.store import Store
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]

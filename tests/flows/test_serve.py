@@ -10,7 +10,7 @@ import yaml
 from prefect_programs import Prefect
 
 from hybrid.demo import write_demo
-from hybrid.release.verify import verify
+from hybrid.publication.verify import verify
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 

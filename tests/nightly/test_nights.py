@@ -20,9 +20,9 @@ from hybrid.demo import write_demo
 from hybrid.nightly import Decision, Night, Places
 from hybrid.notify import Notice
 from hybrid.pipeline import Walk
-from hybrid.release.ledger import Ledger
-from hybrid.release.state import releases_state
-from hybrid.release.verify import verify
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.status import releases_state
+from hybrid.publication.verify import verify
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 
@@ -167,7 +167,7 @@ def test_another_method_or_policy_is_never_reused(clinic: Clinic) -> None:
 
 
 def test_a_review_waits_and_its_approval_becomes_what_later_nights_compare_with(clinic: Clinic) -> None:
-    from hybrid.release.publish import publish
+    from hybrid.publication.publish import publish
 
     clinic.policy["rules"] = [{key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}]
     with pytest.raises(GateRefused):
@@ -209,7 +209,7 @@ def test_the_newest_release_is_the_last_one_whatever_the_clock_said(clinic: Clin
     clinic.night()
     clinic.frame = grown(clinic.frame, 0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hybrid.release.publish.datetime", Earlier)
+        patch.setattr("hybrid.publication.publish.datetime", Earlier)
         assert clinic.night() == "released"
     second = clinic.latest
     assert clinic.night() == "kept"

@@ -13,7 +13,7 @@ import pytest
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.policy import Policy
+from hybrid.publication.policy import Policy
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"

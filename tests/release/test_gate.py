@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Stage
-from hybrid.release.gate import judge
-from hybrid.release.policy import Policy, load_policy
-from hybrid.release.verdict import SEVERITY, Check, Verdict
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.verdict import SEVERITY, Check, Verdict
 
 Anonymization = Callable[..., AnonymizationResult]
 Measured = Callable[..., Evaluation]

@@ -11,8 +11,8 @@ import pytest
 
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release.policy import Policy
-from hybrid.release.publish import publish
+from hybrid.publication.policy import Policy
+from hybrid.publication.publish import publish
 
 RunMaker = Callable[..., Path]
 

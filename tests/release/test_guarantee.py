@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release.guarantee import guarantee_sentence
+from hybrid.publication.guarantee import guarantee_sentence
 
 CONFIG: dict[str, Any] = {
     "sample": {"method": "beta", "beta": 0.5},

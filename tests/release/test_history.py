@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.hierarchy.levels import from_levels
-from hybrid.release.history import Exposure, JointClasses, Membership, membership
+from hybrid.publication.composition import Exposure, JointClasses, Membership, membership
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 nights = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=30), min_size=1, max_size=5)

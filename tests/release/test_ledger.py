@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hybrid.base.errors import OutputError
-from hybrid.release.certificate import Acceptance
-from hybrid.release.history import Exposure, JointClasses, Membership
-from hybrid.release.ledger import Entry, Ledger
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.composition import Exposure, JointClasses, Membership
+from hybrid.publication.ledger import Entry, Ledger
 
 ENTRY = Entry(
     release="2026-01-01-aaaa",

@@ -9,7 +9,7 @@ import yaml
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY
-from hybrid.release.policy import Policy, load_policy
+from hybrid.publication.policy import Policy, load_policy
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 2, "reason": "Copies are people."}
 HEAD = {"name": "own", "version": "1", "owner": "data office"}

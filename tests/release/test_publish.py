@@ -19,14 +19,14 @@ import pytest
 
 from hybrid.base.errors import ConfigError, DataError, GateRefused, OutputError, VerificationError
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release import folder as folder_module
-from hybrid.release.history import Membership
-from hybrid.release.ledger import Ledger
-from hybrid.release.membership import keep_membership
-from hybrid.release.policy import Policy
-from hybrid.release.publish import publish, retain
-from hybrid.release.run import read_run
-from hybrid.release.verify import verify
+from hybrid.publication import folder as folder_module
+from hybrid.publication.composition import Membership
+from hybrid.publication.finished_run import read_run
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.policy import Policy
+from hybrid.publication.publish import publish, retain
+from hybrid.publication.verify import verify
 
 RunMaker = Callable[..., Path]
 FILES = {"certificate.json", "evaluation.json", "manifest.json", "report.html", "synthetic.csv"}
@@ -294,8 +294,8 @@ def test_a_kernel_that_refuses_to_write_leaves_nothing(
 CHILD = """
 import json, os, signal, sys, time
 from pathlib import Path
-from hybrid.release.ledger import Ledger
-from hybrid.release.publish import publish
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.publish import publish
 
 run, releases, private, point, count = sys.argv[1:]
 calls = 0

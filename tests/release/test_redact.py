@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.redact import WITHHELD, public_config, public_evaluation, public_manifest
+from hybrid.publication.redact import WITHHELD, public_config, public_evaluation, public_manifest
 
 
 @pytest.mark.parametrize(

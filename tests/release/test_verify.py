@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hybrid.release.certificate import checksum
-from hybrid.release.policy import Policy
-from hybrid.release.publish import publish
-from hybrid.release.verify import verify
+from hybrid.publication.certificate import checksum
+from hybrid.publication.policy import Policy
+from hybrid.publication.publish import publish
+from hybrid.publication.verify import verify
 
 
 @pytest.fixture

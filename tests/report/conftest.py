@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.verdict import Check, Verdict
+from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import Change, MetricText, ReportInputs, TradeOff, WalkStep, compare_tables
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Stage
-from hybrid.release.policy import Policy
-from hybrid.release.stage_verdicts import verdicts_by_stage
+from hybrid.publication.policy import Policy
+from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.exposure import (
     importance_rows,
     improvement_rows,

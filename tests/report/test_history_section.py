@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.release.ledger import Entry
-from hybrid.release.policy import Policy
-from hybrid.release.verdict import Verdict
+from hybrid.publication.ledger import Entry
+from hybrid.publication.policy import Policy
+from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.run_history import changes_since, tracks
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.verdict import Check, Verdict
+from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import Loss, ReportInputs, WalkStep, compare_tables, render_report
 from hybrid.report.metrics import judgement, number
 from hybrid.table import Kind, Table

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import get_args
 
 from hybrid.evaluation.measure import Evaluation, Stage
-from hybrid.release.gate import judge
-from hybrid.release.policy import Policy
-from hybrid.release.verdict import Verdict
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy
+from hybrid.publication.verdict import Verdict
 
 
 def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Stage, Verdict]:

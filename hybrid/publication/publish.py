@@ -18,8 +18,10 @@ from typing import Any
 from hybrid.base.errors import ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
-from hybrid.release.certificate import Acceptance, build_certificate
-from hybrid.release.folder import (
+from hybrid.publication.certificate import Acceptance, build_certificate
+from hybrid.publication.composition import Exposure
+from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
+from hybrid.publication.folder import (
     CERTIFICATE,
     Release,
     incoming,
@@ -30,15 +32,13 @@ from hybrid.release.folder import (
     releases_in,
     take_away,
 )
-from hybrid.release.gate import judge
-from hybrid.release.history import Exposure
-from hybrid.release.identity import data_tag, release_key, release_tag
-from hybrid.release.ledger import Entry, Ledger
-from hybrid.release.membership import JoinedHistory, forget_membership, joined_history
-from hybrid.release.redact import public_evaluation, public_manifest, refuse_leaks
-from hybrid.release.run import EVALUATION, FinishedRun, changed, read_run
-from hybrid.release.verdict import Check, Verdict
-from hybrid.release.verify import verify
+from hybrid.publication.gate import judge
+from hybrid.publication.key import data_tag, release_key, release_tag
+from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
+from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
+from hybrid.publication.verdict import Check, Verdict
+from hybrid.publication.verify import verify
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def publish(
     releases_dir : Path
         The public zone; made if needed.
     private_dir : Path
-        The private zone: the key of :mod:`hybrid.release.identity`, the ledger, and the run's membership.
+        The private zone: the key of :mod:`hybrid.publication.key`, the ledger, and the run's membership.
     accept_review : bool
         Publish although the verdict is review; never although it is block.
     by, reason : str

@@ -13,7 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.manifest import MANIFEST
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.policy import Policy
+from hybrid.publication.policy import Policy
 
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"

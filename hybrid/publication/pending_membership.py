@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid.release.folder import releases_in
-from hybrid.release.history import Exposure, JointClasses, Membership
-from hybrid.release.ledger import Ledger
-from hybrid.release.run import FinishedRun
+from hybrid.publication.composition import Exposure, JointClasses, Membership
+from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.folder import releases_in
+from hybrid.publication.ledger import Ledger
 from hybrid.store import keep_private
 
 FOLDER = "memberships"

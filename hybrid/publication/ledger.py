@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import OutputError
-from hybrid.release.certificate import Acceptance
-from hybrid.release.history import Exposure, JointClasses
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.composition import Exposure, JointClasses
 from hybrid.store import make_private
 
 LEDGER = "ledger.sqlite"

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options
 from hybrid.evaluation.measure import Direction, Stage
-from hybrid.release.verdict import Status
+from hybrid.publication.verdict import Status
 
 Compare = Literal[
     "value",
@@ -122,7 +122,7 @@ class HistoryRule(Rule):
     """A limit on what a release gives away together with all earlier ones of its data set."""
 
     quantity: Literal["exposed_share", "smallest_joint_class"]
-    """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.release.history`) has fewer than k
+    """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.publication.composition`) has fewer than k
     records; smallest_joint_class: records in the smallest."""
     if_not_computable: Status = "review"
     """What follows where an earlier release is not known record by record, or nothing was anonymized."""
@@ -190,6 +190,6 @@ def load_policy(path: Path | None = None) -> Policy:
         at once.
     """
     if path is None:
-        text = files("hybrid.release").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
+        text = files("hybrid.publication").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
         return Policy.model_validate(yaml.safe_load(text))
     return validated(Policy, read_yaml(path), str(path))

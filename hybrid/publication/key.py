@@ -20,7 +20,7 @@ from typing import Any
 from hybrid.base.errors import OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.locks import locked
-from hybrid.release.redact import public_config
+from hybrid.publication.redact import public_config
 from hybrid.store import make_private
 from hybrid.table.record_hash import SECRET_BYTES
 

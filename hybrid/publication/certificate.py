@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release.guarantee import guarantee_sentence
-from hybrid.release.redact import WITHHELD, public_config
-from hybrid.release.run import FinishedRun
-from hybrid.release.verdict import Verdict
+from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.redact import WITHHELD, public_config
+from hybrid.publication.verdict import Verdict
 
 FORMAT = 1
 METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")
@@ -50,7 +50,7 @@ def build_certificate(
     verdict, acceptances
         What the gate said, and who accepted a review.
     data_tag, release_tag : str
-        As :mod:`hybrid.release.identity` gives them.
+        As :mod:`hybrid.publication.key` gives them.
     files : mapping
         ``{"sha256", "bytes"}`` of every other file of the release.
 

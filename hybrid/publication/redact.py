@@ -14,7 +14,7 @@ from typing import Any
 
 from hybrid.base.errors import Problem, VerificationError
 from hybrid.evaluation.measure import Evaluation
-from hybrid.release.run import FinishedRun
+from hybrid.publication.finished_run import FinishedRun
 
 WITHHELD = "withheld"
 METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.release.history import Exposure
-from hybrid.release.policy import AnonymityRule, HistoryRule, MetricRule, Policy, Rule
-from hybrid.release.verdict import SEVERITY, Check, Status, Verdict
+from hybrid.publication.composition import Exposure
+from hybrid.publication.policy import AnonymityRule, HistoryRule, MetricRule, Policy, Rule
+from hybrid.publication.verdict import SEVERITY, Check, Status, Verdict
 
 _QUANTITIES = {
     "k": "smallest equivalence class of the intermediate table",

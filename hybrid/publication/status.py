@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from hybrid.base.errors import Problem
-from hybrid.release.folder import Release, latest_in
-from hybrid.release.ledger import Entry, Event, Ledger
-from hybrid.release.night import cut_off_nights
-from hybrid.release.verify import verify
+from hybrid.publication.folder import Release, latest_in
+from hybrid.publication.ledger import Entry, Event, Ledger
+from hybrid.publication.night_lock import cut_off_nights
+from hybrid.publication.verify import verify
 
 _AFTER = "the next night goes on from what it had finished; to have that now: hybrid nightly CONFIG"
 
