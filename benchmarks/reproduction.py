@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hybrid.answers import Answers, answer, results
-from hybrid.answers.contrasts import Estimate, complete, estimates
-from hybrid.answers.differences import Difference
-from hybrid.answers.effects import EffectModel
+from hybrid.analysis import Answers, answer, results
+from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.differences import Difference
+from hybrid.analysis.effects import EffectModel
 from hybrid.compare import load_plan
 from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets

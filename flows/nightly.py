@@ -20,7 +20,7 @@ from flows.stages import STAGES, artifact_key, compute, flow, script, set_secret
 from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.config import load_config
 from hybrid.nightly import Decision, Listener, Night, Places
-from hybrid.notify import Notice
+from hybrid.operations.notify import Notice
 
 logger = logging.getLogger("hybrid.flows")
 

@@ -19,9 +19,9 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
-from hybrid.deliver import DeliverOptions
-from hybrid.drift.options import DriftOptions
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.operations.deliver import DeliverOptions
+from hybrid.operations.drift.options import DriftOptions
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.deliver import deliver
-from hybrid.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
-from hybrid.notify import Notice, Outcome, post
+from hybrid.operations.deliver import deliver
+from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
+from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline import Walk
 from hybrid.publication.folder import Release, releases_in
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag

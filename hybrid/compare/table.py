@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.answers.results import BESIDE, STAGES
+from hybrid.analysis.results import BESIDE, STAGES
 from hybrid.compare.configurations import Expansion, shown
 
 TABLE = "comparison.csv"

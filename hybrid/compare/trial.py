@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.answers.results import BESIDE, STAGES
+from hybrid.analysis.results import BESIDE, STAGES
 from hybrid.base.errors import HybridError
 from hybrid.config import load_config
 from hybrid.evaluation.measure import Evaluation, Measure

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hybrid.answers import answer, results
+from hybrid.analysis import answer, results
 from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets
 from hybrid.compare.plan import ComparePlan

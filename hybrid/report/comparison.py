@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from hybrid.answers import Answers, Results
-from hybrid.answers.contrasts import CONFIDENCE
-from hybrid.answers.differences import Difference, headlines
-from hybrid.answers.results import Column
+from hybrid.analysis import Answers, Results
+from hybrid.analysis.contrasts import CONFIDENCE
+from hybrid.analysis.differences import Difference, headlines
+from hybrid.analysis.results import Column
 from hybrid.report import comparison_words as words
 from hybrid.report.comparison_data import comparison_json, name_of, runs_json, text_of
 from hybrid.report.inputs import MetricText

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.answers import Answers, Results
-from hybrid.answers.contrasts import CONFIDENCE, Estimate
-from hybrid.answers.differences import Difference, headlines
-from hybrid.answers.effects import MetricEffects
-from hybrid.answers.recommend import Candidate, Recommendation
-from hybrid.answers.results import STRONGEST, Column
+from hybrid.analysis import Answers, Results
+from hybrid.analysis.contrasts import CONFIDENCE, Estimate
+from hybrid.analysis.differences import Difference, headlines
+from hybrid.analysis.effects import MetricEffects
+from hybrid.analysis.recommend import Candidate, Recommendation
+from hybrid.analysis.results import STRONGEST, Column
 from hybrid.report.inputs import MetricText, title_of
 from hybrid.report.metrics import BETTER
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hybrid.answers.answer import Answers
-from hybrid.answers.contrasts import Estimate
-from hybrid.answers.differences import Difference
-from hybrid.answers.effects import MetricEffects
-from hybrid.answers.recommend import Candidate, Recommendation
+from hybrid.analysis.answer import Answers
+from hybrid.analysis.contrasts import Estimate
+from hybrid.analysis.differences import Difference
+from hybrid.analysis.effects import MetricEffects
+from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.report.comparison_data import name_of
 from hybrid.report.inputs import MetricText
 from hybrid.report.metrics import number

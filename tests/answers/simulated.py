@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.answers import Results, results
+from hybrid.analysis import Results, results
 
 PRIVACY, UTILITY = "synthetic.singling_out", "synthetic.tstr.income"
 Truth = Callable[[Mapping[str, Any]], float]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hybrid.answers.contrasts import complete, estimates
+from hybrid.analysis.contrasts import complete, estimates
 
 
 def test_interval_by_hand() -> None:

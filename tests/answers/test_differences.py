@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 from simulated import PRIVACY, UTILITY, levels, noise, simulated
 
-from hybrid.answers.differences import against_baseline, paradox, stage_means
+from hybrid.analysis.differences import against_baseline, paradox, stage_means
 
 PLAN = levels(k=(5, 20), transition=("uniform", "conditional", "single"), generator=("cart", "none"))
 CONDITIONAL = (PLAN["transition"] == "conditional").to_numpy()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from simulated import levels, noise
 
-from hybrid.answers.effects import EffectModel, MetricEffects, effects, metric_effects
+from hybrid.analysis.effects import EffectModel, MetricEffects, effects, metric_effects
 
 PLAN = levels(k=(5, 10, 20, 50), transition=("single", "uniform", "conditional"), order=("pre", "post"))
 TRUE = {"5": -0.3, "10": -0.1, "20": 0.1, "50": 0.3}

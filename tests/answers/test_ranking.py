@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import PRIVACY, UTILITY, levels, simulated
 
-from hybrid.answers.pareto import pareto_front
-from hybrid.answers.ranking import best_overall, best_per_metric
+from hybrid.analysis.pareto import pareto_front
+from hybrid.analysis.ranking import best_overall, best_per_metric
 
 PLAN = levels(k=(5, 10, 20))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from simulated import PRIVACY, UTILITY, levels, run_table, simulated
 
-from hybrid.answers.recommend import recommend
-from hybrid.answers.results import results
+from hybrid.analysis.recommend import recommend
+from hybrid.analysis.results import results
 
 PLAN = levels(k=(5, 10, 20, 50))
 RISK = np.array([[0.30, 0.32, 0.31], [0.10, 0.11, 0.12], [0.05, 0.04, 0.06], [0.01, 0.02, 0.0]])

@@ -15,8 +15,16 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 from hybrid.base.errors import OutputError
-from hybrid.drift import Baseline, DriftOptions, TableStatistics, compare, describe, find_baseline, keep_baseline
-from hybrid.drift.compare import by_chance, population_stability
+from hybrid.operations.drift import (
+    Baseline,
+    DriftOptions,
+    TableStatistics,
+    compare,
+    describe,
+    find_baseline,
+    keep_baseline,
+)
+from hybrid.operations.drift.findings import by_chance, population_stability
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 SECRET = b"s" * 32

@@ -13,7 +13,7 @@ from s3_server import SECRET, bucket
 
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.config import parse_config
-from hybrid.deliver import DeliverOptions, deliver
+from hybrid.operations.deliver import DeliverOptions, deliver
 from hybrid.publication.verify import verify
 from hybrid.table.options import DataOptions
 

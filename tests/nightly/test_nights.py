@@ -18,7 +18,7 @@ from hybrid.base.errors import DataError, DriftError, GateRefused, HybridError, 
 from hybrid.config import load_config
 from hybrid.demo import write_demo
 from hybrid.nightly import Decision, Night, Places
-from hybrid.notify import Notice
+from hybrid.operations.notify import Notice
 from hybrid.pipeline import Walk
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.status import releases_state

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.answers import answer, results
+from hybrid.analysis import answer, results
 from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.report.comparison_words import recommendation

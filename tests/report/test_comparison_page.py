@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from browser import Page, browser
 
-from hybrid.answers import Answers, answer, results
-from hybrid.answers.pareto import pareto_front
+from hybrid.analysis import Answers, answer, results
+from hybrid.analysis.pareto import pareto_front
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe, render_comparison
 

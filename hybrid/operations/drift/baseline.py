@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.errors import OutputError
-from hybrid.drift.statistics import TableStatistics
+from hybrid.operations.drift.statistics import TableStatistics
 from hybrid.store import keep_private
 
 FOLDER = "baselines"

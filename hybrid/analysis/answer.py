@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.answers.differences import Difference, Paradox, StageMeans, against_baseline, paradox, stage_means
-from hybrid.answers.effects import MetricEffects, effects
-from hybrid.answers.ranking import BestOf, Ranked, best_overall, best_per_metric
-from hybrid.answers.recommend import Recommendation, recommend
-from hybrid.answers.results import Results
+from hybrid.analysis.differences import Difference, Paradox, StageMeans, against_baseline, paradox, stage_means
+from hybrid.analysis.effects import MetricEffects, effects
+from hybrid.analysis.ranking import BestOf, Ranked, best_overall, best_per_metric
+from hybrid.analysis.recommend import Recommendation, recommend
+from hybrid.analysis.results import Results
 
 
 @dataclass(frozen=True)

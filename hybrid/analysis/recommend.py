@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.answers.contrasts import Estimate, estimates
-from hybrid.answers.pareto import pareto_front
-from hybrid.answers.results import STRONGEST, Column, Results
+from hybrid.analysis.contrasts import Estimate, estimates
+from hybrid.analysis.pareto import pareto_front
+from hybrid.analysis.results import STRONGEST, Column, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import quantile
 

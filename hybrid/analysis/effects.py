@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from hybrid.answers.contrasts import Estimate, complete, estimates
+from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.base.arrays import Array
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from hybrid.base.arrays import Array
-from hybrid.drift.options import DriftOptions
-from hybrid.drift.statistics import ColumnStatistics, TableStatistics
+from hybrid.operations.drift.options import DriftOptions
+from hybrid.operations.drift.statistics import ColumnStatistics, TableStatistics
 
 Status = Literal["pass", "warn", "stop"]
 SEVERITY: dict[Status, int] = {"pass": 0, "warn": 1, "stop": 2}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.answers.contrasts import Estimate, complete, estimates
-from hybrid.answers.differences import headlines
-from hybrid.answers.results import Column, Results
+from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.differences import headlines
+from hybrid.analysis.results import Column, Results
 from hybrid.base.arrays import Array
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from hybrid.answers.contrasts import Estimate, complete, estimates
-from hybrid.answers.results import STAGES, STRONGEST, Column, Results
+from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.results import STAGES, STRONGEST, Column, Results
 from hybrid.base.arrays import Array
 
 HEADLINES = {

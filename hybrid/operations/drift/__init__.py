@@ -1,0 +1,17 @@
+"""Whether tonight's table is still the one that was released last."""
+
+from hybrid.operations.drift.baseline import Baseline, find_baseline, keep_baseline
+from hybrid.operations.drift.findings import DriftFinding, compare
+from hybrid.operations.drift.options import DriftOptions
+from hybrid.operations.drift.statistics import TableStatistics, describe
+
+__all__ = [
+    "Baseline",
+    "DriftFinding",
+    "DriftOptions",
+    "TableStatistics",
+    "compare",
+    "describe",
+    "find_baseline",
+    "keep_baseline",
+]
