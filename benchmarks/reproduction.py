@@ -28,8 +28,8 @@ from hybrid.compare.rows import ROWS, Rows
 from hybrid.compare.table import TABLE, results_table
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
-from hybrid.report.comparison_data import name_of
-from hybrid.report.comparison_words import settings, with_interval
+from hybrid.report.comparison.data import name_of
+from hybrid.report.comparison.words import settings, with_interval
 
 BEGIN, END = "<!-- made by benchmarks/reproduction.py -->\n", "<!-- end -->\n"
 TEXTS = describe(REGISTRY.values())

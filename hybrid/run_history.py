@@ -10,8 +10,8 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.ledger import Entry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
-from hybrid.report.history import Night, Track
-from hybrid.report.inputs import Change, title_of
+from hybrid.report.run.history import Night, Track
+from hybrid.report.run.inputs import Change, title_of
 
 MOST_NIGHTS = 60
 """As many of the newest releases are drawn."""

@@ -1,10 +1,10 @@
 """HTML reports: self-contained files that show aggregates, never a record."""
 
-from hybrid.report.compare import TableComparison, compare_tables
-from hybrid.report.comparison import render_comparison
-from hybrid.report.comparison_data import comparison_json
-from hybrid.report.inputs import Change, Loss, MetricText, ReportInputs, TradeOff, WalkStep, describe
-from hybrid.report.render import render_report
+from hybrid.report.charts.side_by_side import TableComparison, compare_tables
+from hybrid.report.comparison.data import comparison_json
+from hybrid.report.comparison.page import render_comparison
+from hybrid.report.run.inputs import Change, Loss, MetricText, ReportInputs, TradeOff, WalkStep, describe
+from hybrid.report.run.render import render_report
 
 __all__ = [
     "Change",

@@ -8,7 +8,7 @@ import pytest
 from simulated_people import make_people
 
 from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, evaluate
-from hybrid.report.metrics import metric_groups
+from hybrid.report.run.metrics import metric_groups
 from hybrid.table import Table
 
 SEARCHES = (

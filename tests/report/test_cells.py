@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.report.cells import MOST_CATEGORIES, MOST_INTERVALS, part
+from hybrid.report.charts.cells import MOST_CATEGORIES, MOST_INTERVALS, part
 from hybrid.table import DTYPES, Column, Kind, Role
 
 MINIMUM = 5

@@ -14,8 +14,8 @@ import pytest
 from hybrid.analysis import answer, results
 from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
-from hybrid.report.comparison_words import recommendation
-from hybrid.report.inputs import title_of
+from hybrid.report.comparison.words import recommendation
+from hybrid.report.run.inputs import title_of
 
 TEXTS = describe(REGISTRY.values())
 FACTORS = ["anonymize.k", "transition.method"]

@@ -8,7 +8,8 @@ from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Stage
 from hybrid.publication.policy import Policy
 from hybrid.publication.stage_verdicts import verdicts_by_stage
-from hybrid.report.exposure import (
+from hybrid.report.charts.figures import class_size_chart
+from hybrid.report.run.exposure import (
     importance_rows,
     improvement_rows,
     nearest_chart,
@@ -16,7 +17,6 @@ from hybrid.report.exposure import (
     stage_verdict_rows,
     subgroup_rows,
 )
-from hybrid.report.figures import class_size_chart
 
 
 def result(name: str, measure: Measure, stage: Stage = "synthetic", column: str | None = None) -> MetricResult:

@@ -11,7 +11,7 @@ import pytest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import Loss, ReportInputs, WalkStep, compare_tables, render_report
-from hybrid.report.metrics import judgement, number
+from hybrid.report.run.metrics import judgement, number
 from hybrid.table import Kind, Table
 
 LOSS_LINES = ("synthetic-line", "second-line")

@@ -9,8 +9,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
-from hybrid.report.compare import Associations, TableComparison
-from hybrid.report.exposure import (
+from hybrid.report.charts.figures import (
+    STAGES,
+    class_size_chart,
+    column_chart,
+    heat_map,
+    loss_chart,
+    percent,
+    trade_off_chart,
+)
+from hybrid.report.charts.side_by_side import Associations, TableComparison
+from hybrid.report.run.exposure import (
     importance_rows,
     improvement_rows,
     nearest_chart,
@@ -18,10 +27,9 @@ from hybrid.report.exposure import (
     stage_verdict_rows,
     subgroup_rows,
 )
-from hybrid.report.figures import STAGES, class_size_chart, column_chart, heat_map, loss_chart, percent, trade_off_chart
-from hybrid.report.history import history_chart
-from hybrid.report.inputs import ReportInputs
-from hybrid.report.metrics import metric_groups, number, stage_rows
+from hybrid.report.run.history import history_chart
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import metric_groups, number, stage_rows
 
 MOST_COLUMNS = 120
 """Columns drawn; of wider tables those that differ most."""

@@ -9,9 +9,9 @@ from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.report.comparison_data import name_of
-from hybrid.report.inputs import MetricText
-from hybrid.report.metrics import number
+from hybrid.report.comparison.data import name_of
+from hybrid.report.run.inputs import MetricText
+from hybrid.report.run.metrics import number
 
 GATE = {
     "pass": "pass the gate with every seed",

@@ -14,8 +14,8 @@ from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import STRONGEST, Column
-from hybrid.report.inputs import MetricText, title_of
-from hybrid.report.metrics import BETTER
+from hybrid.report.run.inputs import MetricText, title_of
+from hybrid.report.run.metrics import BETTER
 
 DIGITS = 6
 """Significant digits of every number."""

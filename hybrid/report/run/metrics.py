@@ -9,8 +9,8 @@ from itertools import groupby
 from markupsafe import Markup
 
 from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
-from hybrid.report.figures import STAGES, interval_chart, stage_chart
-from hybrid.report.inputs import MetricText, title_of
+from hybrid.report.charts.figures import STAGES, interval_chart, stage_chart
+from hybrid.report.run.inputs import MetricText, title_of
 
 BETTER = {
     ("privacy", "lower"): "lower is safer",

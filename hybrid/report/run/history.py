@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hybrid.evaluation.measure import Direction
-from hybrid.report import svg
+from hybrid.report.charts import svg
 
 WIDTH, HEIGHT = 360.0, 96.0
 

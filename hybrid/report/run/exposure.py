@@ -12,9 +12,9 @@ from markupsafe import Markup
 from hybrid.evaluation.improvement import improvements
 from hybrid.evaluation.measure import Evaluation, Measure, Stage
 from hybrid.publication.verdict import SEVERITY, Status, Verdict
-from hybrid.report import svg
-from hybrid.report.inputs import MetricText, title_of
-from hybrid.report.metrics import number
+from hybrid.report.charts import svg
+from hybrid.report.run.inputs import MetricText, title_of
+from hybrid.report.run.metrics import number
 
 CURVES = (
     ("to_train", "synthetic-line", "synthetic rows to training records"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.report.cells import Cells, part
+from hybrid.report.charts.cells import Cells, part
 from hybrid.table import Column, Table
 
 

@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Stage
-from hybrid.report import svg
-from hybrid.report.cells import OTHER
-from hybrid.report.compare import ColumnView
-from hybrid.report.inputs import Loss, TradeOff
+from hybrid.report.charts import svg
+from hybrid.report.charts.cells import OTHER
+from hybrid.report.charts.side_by_side import ColumnView
+from hybrid.report.run.inputs import Loss, TradeOff
 
 WIDTH = 360.0
 """Natural width of a figure in a card."""

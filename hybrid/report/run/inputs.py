@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Stage
 from hybrid.publication.verdict import Verdict
-from hybrid.report.compare import TableComparison
-from hybrid.report.history import Track
+from hybrid.report.charts.side_by_side import TableComparison
+from hybrid.report.run.history import Track
 
 
 @dataclass(frozen=True)

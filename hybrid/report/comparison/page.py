@@ -15,11 +15,11 @@ from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.results import Column
-from hybrid.report import comparison_words as words
-from hybrid.report.comparison_data import comparison_json, name_of, runs_json, text_of
-from hybrid.report.inputs import MetricText
-from hybrid.report.metrics import BETTER
-from hybrid.report.render import environment
+from hybrid.report.comparison import words
+from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
+from hybrid.report.run.inputs import MetricText
+from hybrid.report.run.metrics import BETTER
+from hybrid.report.run.render import environment
 
 SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "table.js")
 FIGURES = (
