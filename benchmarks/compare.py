@@ -21,8 +21,8 @@ import yaml
 
 from hybrid.compare import compare, forecast, load_plan
 from hybrid.compare.schedule import schedule
-from hybrid.config import load_config
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 from hybrid.store import Store
 
 HERE = Path(__file__).resolve().parent.parent

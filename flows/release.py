@@ -8,9 +8,9 @@ from pathlib import Path
 
 from flows.stages import STAGES, compute, flow, script, show_run, stage_task, walk_of
 from hybrid.base.errors import HybridError
-from hybrid.config import load_config
 from hybrid.nightly import remember
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.publish import publish as publish_folder
 from hybrid.run_folder import keep_private_details, new_folder, write_candidate
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hybrid.base.errors import OutputError
-from hybrid.config import load_config
+from hybrid.pipeline.config import load_config
 from hybrid.store import make_private
 
 _PATIENCE_SECONDS = 120

@@ -17,8 +17,8 @@ from prefect.cache_policies import NO_CACHE
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import Progress, Spoken
-from hybrid.config import RunConfig
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Walk
 from hybrid.run_folder import summary
 from hybrid.store import Store
 

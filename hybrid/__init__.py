@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hybrid.audit import audit_files
     from hybrid.compare import compare
-    from hybrid.config import RunConfig, load_config
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
-    from hybrid.pipeline import Walk, run_pipeline
+    from hybrid.pipeline.config import RunConfig, load_config
+    from hybrid.pipeline.pipeline import Walk, run_pipeline
     from hybrid.run_folder import write_run
     from hybrid.table import Schema, Table
 
 _HOME = {
     "audit_files": "hybrid.audit",
     "compare": "hybrid.compare",
-    "RunConfig": "hybrid.config",
-    "load_config": "hybrid.config",
+    "RunConfig": "hybrid.pipeline.config",
+    "load_config": "hybrid.pipeline.config",
     "evaluate": "hybrid.evaluation",
     "Hierarchy": "hybrid.hierarchy",
-    "Walk": "hybrid.pipeline",
-    "run_pipeline": "hybrid.pipeline",
+    "Walk": "hybrid.pipeline.pipeline",
+    "run_pipeline": "hybrid.pipeline.pipeline",
     "write_run": "hybrid.run_folder",
     "Schema": "hybrid.table",
     "Table": "hybrid.table",

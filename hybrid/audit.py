@@ -12,11 +12,11 @@ import numpy as np
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
-from hybrid.config import RunConfig, load_config
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Evaluation, Measure, Stage
-from hybrid.guess.reading import guess_reading
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import SEVERITY, Check, Verdict

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid import transition
-from hybrid.accounting import explain_run
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
 from hybrid.base.errors import DataError
@@ -15,7 +14,8 @@ from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
-from hybrid.config import RunConfig
+from hybrid.pipeline.amplification import explain_run
+from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.run_folder import LABELS, staged, write_json
 from hybrid.table import Schema

@@ -20,7 +20,7 @@ from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.operations.notify import Notice, Outcome, post
-from hybrid.pipeline import Walk
+from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.folder import Release, releases_in
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger

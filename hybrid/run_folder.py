@@ -17,7 +17,7 @@ from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.rng import stream
 from hybrid.evaluation.measure import Evaluation
-from hybrid.pipeline import Walk
+from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger

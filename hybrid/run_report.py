@@ -13,7 +13,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import LIBRARIES, PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
-from hybrid.pipeline import Walk
+from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config

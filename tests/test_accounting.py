@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from hybrid.accounting import epsilon_for, explain, explain_run, guarantee, least_epsilon
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.errors import ConfigError
+from hybrid.pipeline.amplification import epsilon_for, explain, explain_run, guarantee, least_epsilon
 from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hybrid.base.errors import ConfigError
-from hybrid.config import load_config, parse_config
+from hybrid.pipeline.config import load_config, parse_config
 from hybrid.table.files import File
 
 QI = {"role": "quasi_identifier", "hierarchy": "age.csv"}

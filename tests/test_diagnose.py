@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from hybrid.base.findings import Finding
-from hybrid.config import load_config
-from hybrid.diagnose import diagnose
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import load_config
 
 ROWS = 60
 COLUMNS: dict[str, dict[str, Any]] = {

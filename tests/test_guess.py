@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.config import RunConfig, load_config
 from hybrid.demo import write_demo
-from hybrid.diagnose import diagnose
-from hybrid.guess import GuessedConfig, guess_config
-from hybrid.pipeline import Walk
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.starter import GuessedConfig, guess_config
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
 

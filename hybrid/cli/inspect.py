@@ -33,8 +33,8 @@ def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A publis
 
 def explain(config: ConfigPath, set_: Settings = None) -> None:
     """What may honestly be said of a configuration's guarantee: the sampling theorem, its conditions, what is left."""
-    from hybrid.config import load_config
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Walk
 
     explanation = Walk(load_config(config, overrides(set_)), seed=0).explanation
     for condition in explanation.conditions:

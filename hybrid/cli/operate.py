@@ -35,9 +35,9 @@ def nightly(
     ] = False,
 ) -> None:
     """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
-    from hybrid.config import load_config
     from hybrid.nightly import Night, Places
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Walk
 
     loaded = load_config(config)
     places = Places(work, runs, releases)
@@ -61,7 +61,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", help="Of the Prefect server on this machine.")] = 4200,
 ) -> None:
     """Run nights by a schedule until stopped, with Prefect's server and its pages on this machine."""
-    from hybrid.config import load_config
+    from hybrid.pipeline.config import load_config
 
     load_config(config)
     _check_schedule(cron, timezone)

@@ -70,7 +70,7 @@ def hierarchy_extend(
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     """The hierarchy file of a column, what the column is, and its values."""
     from hybrid.base.errors import ConfigError
-    from hybrid.config import load_config
+    from hybrid.pipeline.config import load_config
 
     loaded = load_config(config)
     if column not in loaded.hierarchy_paths:
@@ -110,7 +110,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Guess a starter config and starter hierarchies from a table; every guess is marked for review."""
-    from hybrid.guess import guess_config
+    from hybrid.pipeline.starter import guess_config
 
     target = out or data.parent / "config.yaml"
     guessed = guess_config(data)
@@ -127,12 +127,12 @@ def check(
     show: Annotated[bool, typer.Option("--show", help="Print the config with every default.")] = False,
 ) -> None:
     """Check everything that can be checked without running; list all problems at once."""
-    from hybrid.config import load_config
+    from hybrid.pipeline.config import load_config
 
     loaded = load_config(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml(), markup=False)
         return
-    from hybrid.diagnose import diagnose
+    from hybrid.pipeline.check import diagnose
 
     _report(diagnose(loaded))

@@ -55,8 +55,8 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
 
 def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
-    from hybrid.config import load_config
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Walk
     from hybrid.run_folder import check_writable, new_folder, write_run
     from hybrid.store import Store, StorePlace
 
@@ -74,9 +74,9 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
-    from hybrid.config import load_config
     from hybrid.many_rows import why_not_streamed, write_streamed
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Walk
     from hybrid.run_folder import check_writable, new_folder, write_anonymized
 
     loaded = load_config(config, overrides(set_))
@@ -151,9 +151,9 @@ def release(
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
     """Run, pass the gate, publish. Exit code 3: refused."""
-    from hybrid.config import load_config
     from hybrid.nightly import remember
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Walk
     from hybrid.publication.publish import publish
     from hybrid.run_folder import check_writable, new_folder, write_candidate
     from hybrid.store import Store

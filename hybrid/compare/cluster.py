@@ -12,10 +12,10 @@ from hybrid.base.hashing import code_version
 from hybrid.compare.local import Result
 from hybrid.compare.schedule import Planned
 from hybrid.compare.trial import Ended, Trial, Workplace, failed, run_trial
-from hybrid.config import load_config
 from hybrid.evaluation.measure import Stage
-from hybrid.pipeline import Walk
-from hybrid.stage_keys import EVALUATE
+from hybrid.pipeline.cache_keys import EVALUATE
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 
 RETRIES = 3
 """How often a task may lose its worker before it counts as failed."""

@@ -16,7 +16,7 @@ from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.compare.plan import ComparePlan, Constraint, Subset
-from hybrid.config import RunConfig, configured
+from hybrid.pipeline.config import RunConfig, configured
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid.base.hashing import fingerprint
 from hybrid.compare.configurations import Configuration, shown
-from hybrid.config import RunConfig
+from hybrid.pipeline.config import RunConfig
 
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
 """Options that are facets of their own, or change no number."""

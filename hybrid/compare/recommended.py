@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.config import RunConfig
+from hybrid.pipeline.config import RunConfig
 from hybrid.table.files import is_url
 
 HEADER = """\

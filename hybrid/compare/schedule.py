@@ -9,8 +9,8 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.compare.configurations import Configuration, Expansion, expand, shown
 from hybrid.compare.plan import ComparePlan
 from hybrid.compare.trial import Trial
-from hybrid.config import RunConfig
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Walk
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate
 

@@ -19,9 +19,9 @@ from hybrid.anonymize.streaming.labels import ByColumn
 from hybrid.anonymize.streaming.write_labels import Relabel
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
-from hybrid.config import load_config
 from hybrid.many_rows import why_not_streamed, write_streamed
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 from hybrid.run_folder import write_anonymized
 from hybrid.table.shuffle import Shuffle
 

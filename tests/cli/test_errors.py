@@ -149,11 +149,11 @@ def test_disk_full_leaves_the_earlier_run(hybrid: Run, capsys: Any, job: Path, m
 
 
 STAGES = (
-    "hybrid.config.load_table",
-    "hybrid.pipeline.anonymize",
-    "hybrid.pipeline.sampling.sample",
-    "hybrid.pipeline.fit_or_reuse",
-    "hybrid.pipeline.evaluate",
+    "hybrid.pipeline.config.load_table",
+    "hybrid.pipeline.pipeline.anonymize",
+    "hybrid.pipeline.pipeline.sampling.sample",
+    "hybrid.pipeline.pipeline.fit_or_reuse",
+    "hybrid.pipeline.pipeline.evaluate",
     "hybrid.run_folder.render_report",
 )
 
@@ -192,7 +192,7 @@ def test_a_stray_error_shows_no_data(hybrid: Run, capsys: Any, job: Path, monkey
     def broken(*_: object, **__: object) -> None:
         raise ValueError("secret-cell-value")
 
-    monkeypatch.setattr("hybrid.pipeline.evaluate", broken)
+    monkeypatch.setattr("hybrid.pipeline.pipeline.evaluate", broken)
     assert hybrid("run", job, "--out", job.parent / "out") == 1
     said = capsys.readouterr().err
     assert "ValueError" in said and "secret-cell-value" not in said and "--debug" in said

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cli_jobs import Run, edit
 
-from hybrid.config import load_config
+from hybrid.pipeline.config import load_config
 from hybrid.table import Table
 from hybrid.table.write import write_table
 

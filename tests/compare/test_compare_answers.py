@@ -16,7 +16,7 @@ from hybrid.compare import load_plan
 from hybrid.compare.configurations import expand
 from hybrid.compare.facets import facets
 from hybrid.compare.recommended import recommended_yaml
-from hybrid.config import load_config
+from hybrid.pipeline.config import load_config
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "nobody is copied"}
 POLICY = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import hybrid.cli.run
 import hybrid.publication.publish
 import hybrid.run_folder
-from hybrid.pipeline import Walk
+from hybrid.pipeline.pipeline import Walk
 
 
 def kill(_: Any) -> None:

@@ -24,8 +24,8 @@ from hybrid.store import Store
 
 STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evaluate-synthetic")
 WRITING = (
-    ("read", "hybrid.config:load_table"),
-    ("hierarchies", "hybrid.pipeline:load_hierarchies"),
+    ("read", "hybrid.pipeline.config:load_table"),
+    ("hierarchies", "hybrid.pipeline.pipeline:load_hierarchies"),
     ("synthetic table", "hybrid.run_folder:write_table"),
     ("report", "hybrid.run_folder:render_report"),
     ("manifest", "hybrid.run_folder:build_manifest"),

@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("HYBRID_TEST_HOLD", ""))
 
 
 def plant() -> None:
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.pipeline import Walk
 
     original = Walk._stage
 

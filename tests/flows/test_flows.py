@@ -163,7 +163,7 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
     from flows.nightly import nightly
     from hybrid.base.errors import HybridError
-    from hybrid.pipeline import Walk
+    from hybrid.pipeline.pipeline import Walk
 
     def broken(walk: Walk) -> None:
         raise ValueError("canary-stray")
@@ -182,7 +182,7 @@ def test_a_source_that_comes_back_is_waited_for(
 ) -> None:
     import flows.nightly
     import hybrid.base.errors
-    from hybrid.config import RunConfig
+    from hybrid.pipeline.config import RunConfig
 
     read = RunConfig.load_table
     asked: list[RunConfig] = []

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hierarchy_columns import check_tree
 
-from hybrid.config import load_config
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies, load_hierarchy
+from hybrid.pipeline.config import load_config
 from hybrid.table import Table
 from hybrid.table.read_file import read_table
 

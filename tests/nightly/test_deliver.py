@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from s3_server import SECRET, bucket
 
 from hybrid.base.errors import ConfigError, OutputError
-from hybrid.config import parse_config
 from hybrid.operations.deliver import DeliverOptions, deliver
+from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
 from hybrid.table.options import DataOptions
 

@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from hybrid.base.errors import DataError, DriftError, GateRefused, HybridError, OutputError
-from hybrid.config import load_config
 from hybrid.demo import write_demo
 from hybrid.nightly import Decision, Night, Places
 from hybrid.operations.notify import Notice
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify

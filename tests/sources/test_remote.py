@@ -14,7 +14,7 @@ import pytest
 from s3_server import SECRET, bucket
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError
-from hybrid.config import parse_config
+from hybrid.pipeline.config import parse_config
 from hybrid.table import Table
 from hybrid.table.files import File, file_at
 from hybrid.table.load import load_table

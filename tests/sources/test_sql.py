@@ -161,7 +161,7 @@ def test_what_no_config_may_hold() -> None:
         {"url": f"postgresql://hybrid:{PASSWORD}@localhost/db", "table": "people"},
         {"url_env": f"postgresql://hybrid:{PASSWORD}@localhost/db", "table": "people"},
     ):
-        from hybrid.config import parse_config
+        from hybrid.pipeline.config import parse_config
 
         with pytest.raises(ConfigError) as caught:
             parse_config({"data": {"sql": sql}})

@@ -14,9 +14,9 @@ import yaml
 from synthesize_tables import people, table_of
 
 from hybrid.base.errors import GeneratorError
-from hybrid.config import load_config
 from hybrid.demo import write_demo
-from hybrid.pipeline import Walk
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Walk
 from hybrid.run_folder import write_run
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit

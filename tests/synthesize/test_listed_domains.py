@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from synthesize_tables import people, table_of
 
-from hybrid.accounting import explain_generator, together
 from hybrid.base.errors import DataError
 from hybrid.base.rng import stream
 from hybrid.hierarchy.listed import listed_values
+from hybrid.pipeline.amplification import explain_generator, together
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Kind

@@ -3,7 +3,7 @@
 Every one-way marginal and those of a tree of pairs are measured with Gaussian noise, the tree is chosen with the
 exponential mechanism, and rows are drawn from the graphical model that fits them best: (epsilon, delta)-differential
 privacy for one record more or less of the table learned from, where its columns' domains are not taken from it
-(``hybrid.accounting.explain_generator``). The noise comes from OpenDP's secure source: no seed repeats it.
+(``hybrid.pipeline.amplification.explain_generator``). The noise comes from OpenDP's secure source: no seed repeats it.
 """
 
 # The packages used here may be absent when types are checked.

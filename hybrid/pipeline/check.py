@@ -12,11 +12,11 @@ from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import stream
-from hybrid.config import RunConfig
 from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
+from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
@@ -39,7 +39,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     Parameters
     ----------
     config : RunConfig
-        As :func:`hybrid.config.load_config` gives it.
+        As :func:`hybrid.pipeline.config.load_config` gives it.
 
     Returns
     -------

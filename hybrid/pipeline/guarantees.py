@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from hybrid import transition
-from hybrid.accounting import Explanation, explain_generator, explain_run
-from hybrid.config import RunConfig
+from hybrid.pipeline.amplification import Explanation, explain_generator, explain_run
+from hybrid.pipeline.config import RunConfig
 from hybrid.table import Schema
 
 

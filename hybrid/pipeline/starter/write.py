@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.guess.hierarchies import is_list
-from hybrid.guess.roles import GuessedRole
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.save import save_hierarchy, save_spec
 from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.pipeline.starter.hierarchies import is_list
+from hybrid.pipeline.starter.roles import GuessedRole
 from hybrid.table import Column, Role, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.write import write_text

@@ -6,10 +6,10 @@ import re
 
 import pandas as pd
 
-from hybrid.guess.reading import is_code
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
 from hybrid.hierarchy.spec import GroupsSpec, HierarchySpec
 from hybrid.hierarchy.values import distinct_values, texts_of
+from hybrid.pipeline.starter.reading import is_code
 from hybrid.table import Column, Kind
 
 _CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]*\Z")

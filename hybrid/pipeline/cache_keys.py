@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.base.manifest import LIBRARIES
-from hybrid.config import RunConfig
+from hybrid.pipeline.config import RunConfig
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import versions_of
 

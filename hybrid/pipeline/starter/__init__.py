@@ -1,6 +1,6 @@
 """Guess a starter config and starter hierarchies from a table; every guess is marked for review."""
 
-from hybrid.guess.guess import guess_config
-from hybrid.guess.write import GuessedConfig
+from hybrid.pipeline.starter.guess_config import guess_config
+from hybrid.pipeline.starter.write import GuessedConfig
 
 __all__ = ["GuessedConfig", "guess_config"]

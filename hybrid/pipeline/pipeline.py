@@ -14,7 +14,6 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 
 from hybrid import sample, transition
-from hybrid.accounting import Explanation, together
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
@@ -23,7 +22,6 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import LIBRARIES, Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
-from hybrid.config import RunConfig
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.improvement import with_printed
@@ -32,13 +30,15 @@ from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.promises import promises
+from hybrid.pipeline.amplification import Explanation, together
+from hybrid.pipeline.cache_keys import EVALUATE, stage_keys, suppression_limits
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.guarantees import promises
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import Verdict
 from hybrid.sample import Sampled
-from hybrid.stage_keys import EVALUATE, stage_keys, suppression_limits
 from hybrid.store import Store, code_version, fingerprint, library_versions
 from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.registry import require
@@ -176,7 +176,7 @@ class Walk:
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """What every stage's result is kept under; see :func:`hybrid.stage_keys.stage_keys`."""
+        """What every stage's result is kept under; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
         population = "" if self.population is None else fingerprint(self.population)
         return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population)
 

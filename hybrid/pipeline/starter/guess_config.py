@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybrid.guess.hierarchies import guess_hierarchy
-from hybrid.guess.reading import guess_reading
-from hybrid.guess.roles import guess_roles
-from hybrid.guess.write import GuessedColumn, GuessedConfig
+from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.reading import guess_reading
+from hybrid.pipeline.starter.roles import guess_roles
+from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
 from hybrid.table import Role
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates

@@ -1,0 +1,1 @@
+"""One run: its configuration, its stages in order, and what they promise."""
