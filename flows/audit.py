@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
-from hybrid.audit import audit_config, audit_files
+from hybrid.jobs.audit import audit_config, audit_files
 
 
 @stage_task("evaluate")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from flows.stages import STAGES, compute, flow, script, show_run, stage_task, walk_of
 from hybrid.base.errors import HybridError
-from hybrid.nightly import remember
+from hybrid.jobs.nightly import remember
+from hybrid.jobs.run import keep_private_details, new_folder, write_candidate
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.publish import publish as publish_folder
-from hybrid.run_folder import keep_private_details, new_folder, write_candidate
 
 
 @stage_task("conclude")

@@ -17,9 +17,9 @@ from prefect.cache_policies import NO_CACHE
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import Progress, Spoken
+from hybrid.jobs.run import summary
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Walk
-from hybrid.run_folder import summary
 from hybrid.store import Store
 
 __all__ = [

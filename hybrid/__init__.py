@@ -14,17 +14,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid.audit import audit_files
     from hybrid.compare import compare
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
+    from hybrid.jobs.audit import audit_files
+    from hybrid.jobs.run import write_run
     from hybrid.pipeline.config import RunConfig, load_config
     from hybrid.pipeline.pipeline import Walk, run_pipeline
-    from hybrid.run_folder import write_run
     from hybrid.table import Schema, Table
 
 _HOME = {
-    "audit_files": "hybrid.audit",
+    "audit_files": "hybrid.jobs.audit",
     "compare": "hybrid.compare",
     "RunConfig": "hybrid.pipeline.config",
     "load_config": "hybrid.pipeline.config",
@@ -32,7 +32,7 @@ _HOME = {
     "Hierarchy": "hybrid.hierarchy",
     "Walk": "hybrid.pipeline.pipeline",
     "run_pipeline": "hybrid.pipeline.pipeline",
-    "write_run": "hybrid.run_folder",
+    "write_run": "hybrid.jobs.run",
     "Schema": "hybrid.table",
     "Table": "hybrid.table",
 }

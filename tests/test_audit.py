@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
+from hybrid.jobs.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.options import DataOptions

@@ -47,7 +47,7 @@ def compare(
     from hybrid.compare import compare as run_plan
     from hybrid.compare import forecast, load_plan, write_comparison
     from hybrid.compare.written import RECOMMENDED
-    from hybrid.run_folder import check_writable
+    from hybrid.jobs.run import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
         raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", mend="--engine dask --scheduler ...")

@@ -35,7 +35,7 @@ def nightly(
     ] = False,
 ) -> None:
     """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
-    from hybrid.nightly import Night, Places
+    from hybrid.jobs.nightly import Night, Places
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Walk
 

@@ -55,9 +55,9 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
 
 def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
+    from hybrid.jobs.run import check_writable, new_folder, write_run
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Walk
-    from hybrid.run_folder import check_writable, new_folder, write_run
     from hybrid.store import Store, StorePlace
 
     loaded = load_config(config, overrides(set_))
@@ -74,10 +74,10 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
-    from hybrid.many_rows import why_not_streamed, write_streamed
+    from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
+    from hybrid.jobs.run import check_writable, new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Walk
-    from hybrid.run_folder import check_writable, new_folder, write_anonymized
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
@@ -120,8 +120,8 @@ def audit(
 
     CSV or Parquet, with the same columns in any order.
     """
-    from hybrid.audit import audit_config, audit_tables, read_audited
-    from hybrid.run_folder import check_writable, new_folder
+    from hybrid.jobs.audit import audit_config, audit_tables, read_audited
+    from hybrid.jobs.run import check_writable, new_folder
 
     loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
@@ -151,11 +151,11 @@ def release(
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
     """Run, pass the gate, publish. Exit code 3: refused."""
-    from hybrid.nightly import remember
+    from hybrid.jobs.nightly import remember
+    from hybrid.jobs.run import check_writable, new_folder, write_candidate
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Walk
     from hybrid.publication.publish import publish
-    from hybrid.run_folder import check_writable, new_folder, write_candidate
     from hybrid.store import Store
 
     if accept_review and not (by and reason):

@@ -13,9 +13,9 @@ from typing import Any
 from hybrid.analysis.results import BESIDE, STAGES
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Walk
-from hybrid.run_folder import write_run
 from hybrid.store import StorePlace
 
 

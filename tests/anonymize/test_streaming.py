@@ -19,10 +19,10 @@ from hybrid.anonymize.streaming.labels import ByColumn
 from hybrid.anonymize.streaming.write_labels import Relabel
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
-from hybrid.many_rows import why_not_streamed, write_streamed
+from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
+from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Walk
-from hybrid.run_folder import write_anonymized
 from hybrid.table.shuffle import Shuffle
 
 MODELS: dict[str, dict[str, Any]] = {

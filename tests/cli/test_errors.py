@@ -141,7 +141,7 @@ def test_disk_full_leaves_the_earlier_run(hybrid: Run, capsys: Any, job: Path, m
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("hybrid.run_folder.write_text", full)
+    monkeypatch.setattr("hybrid.jobs.run.write_text", full)
     assert hybrid("run", job, "--out", out) == 1
     assert "No space left" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
@@ -154,7 +154,7 @@ STAGES = (
     "hybrid.pipeline.pipeline.sampling.sample",
     "hybrid.pipeline.pipeline.fit_or_reuse",
     "hybrid.pipeline.pipeline.evaluate",
-    "hybrid.run_folder.render_report",
+    "hybrid.jobs.run.render_report",
 )
 
 

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 # Whatever a run imports is imported before the first fork.
 import hybrid.cli.run
+import hybrid.jobs.run
 import hybrid.publication.publish
-import hybrid.run_folder
 from hybrid.pipeline.pipeline import Walk
 
 
@@ -66,7 +66,7 @@ def clock_back(_: Any) -> None:
             return datetime.now(tz) - timedelta(days=3)
 
     hybrid.publication.publish.datetime = Earlier  # type: ignore[misc, attr-defined]
-    hybrid.run_folder.datetime = Earlier  # type: ignore[misc, attr-defined]
+    hybrid.jobs.run.datetime = Earlier  # type: ignore[misc, attr-defined]
 
 
 FAULTS: dict[str, Callable[[str], None]] = {
@@ -150,6 +150,6 @@ def run(arguments: list[str]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    assert hybrid.cli.run and hybrid.publication.publish and hybrid.run_folder
+    assert hybrid.cli.run and hybrid.publication.publish and hybrid.jobs.run
     for line in sys.stdin:
         print(json.dumps(night(json.loads(line))), flush=True)

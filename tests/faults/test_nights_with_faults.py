@@ -26,10 +26,10 @@ STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evalua
 WRITING = (
     ("read", "hybrid.pipeline.config:load_table"),
     ("hierarchies", "hybrid.pipeline.pipeline:load_hierarchies"),
-    ("synthetic table", "hybrid.run_folder:write_table"),
-    ("report", "hybrid.run_folder:render_report"),
-    ("manifest", "hybrid.run_folder:build_manifest"),
-    ("membership", "hybrid.run_folder:keep_membership"),
+    ("synthetic table", "hybrid.jobs.run:write_table"),
+    ("report", "hybrid.jobs.run:render_report"),
+    ("manifest", "hybrid.jobs.run:build_manifest"),
+    ("membership", "hybrid.jobs.run:keep_membership"),
 )
 PUBLISHING = (
     ("ledger entry", "hybrid.publication.ledger:Ledger.enter"),

@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.publication.ledger import Entry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.run_history import changes_since, tracks
 
 NOW = datetime(2026, 1, 9, 2, tzinfo=UTC)
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "review": 0.1, "reason": "Copies."}

@@ -15,9 +15,9 @@ from synthesize_tables import people, table_of
 
 from hybrid.base.errors import GeneratorError
 from hybrid.demo import write_demo
+from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Walk
-from hybrid.run_folder import write_run
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind

@@ -17,6 +17,7 @@ from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.rng import stream
 from hybrid.evaluation.measure import Evaluation
+from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.publication.key import record_secret, release_key
@@ -24,7 +25,6 @@ from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.run_report import audit_report, run_report
 from hybrid.store import make_private
 from hybrid.table import Table
 from hybrid.table.write import write_table, write_text

@@ -14,10 +14,10 @@ from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, stream
+from hybrid.jobs.run import LABELS, staged, write_json
 from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import ANONYMIZATION
-from hybrid.run_folder import LABELS, staged, write_json
 from hybrid.table import Schema
 from hybrid.table.read_batches import is_parquet, open_parquet
 from hybrid.table.split import control_mask
@@ -39,7 +39,7 @@ def why_not_streamed(config: RunConfig) -> str | None:
 
 
 def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> Streamed:
-    """As :func:`hybrid.run_folder.write_anonymized`, for Parquet files, which are streamed.
+    """As :func:`hybrid.jobs.run.write_anonymized`, for Parquet files, which are streamed.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
+from hybrid.jobs.run import check_writable, keep_private_details, new_folder, write_candidate
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.operations.notify import Notice, Outcome, post
@@ -28,7 +29,6 @@ from hybrid.publication.night_lock import one_night
 from hybrid.publication.publish import publish
 from hybrid.publication.redact import public_config
 from hybrid.publication.verify import verify
-from hybrid.run_folder import check_writable, keep_private_details, new_folder, write_candidate
 from hybrid.store import Store
 
 logger = logging.getLogger(__name__)

@@ -15,12 +15,12 @@ from hybrid.base.rng import fresh_seed, stream
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Evaluation, Measure, Stage
+from hybrid.jobs.run import write_audit
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import SEVERITY, Check, Verdict
-from hybrid.run_folder import write_audit
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read_file import read_table

@@ -13,6 +13,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import LIBRARIES, PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
+from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Walk
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
@@ -20,7 +21,6 @@ from hybrid.publication.redact import public_config
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
-from hybrid.run_history import changes_since, tracks
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
