@@ -19,8 +19,8 @@ from pathlib import Path
 
 import yaml
 
-from hybrid.compare import compare, forecast, load_plan
-from hybrid.compare.schedule import schedule
+from hybrid.comparison import compare, forecast, load_plan
+from hybrid.comparison.schedule import schedule
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Walk
 from hybrid.store import Store

@@ -21,11 +21,11 @@ from hybrid.analysis import Answers, answer, results
 from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import EffectModel
-from hybrid.compare import load_plan
-from hybrid.compare.configurations import expand
-from hybrid.compare.facets import facets
-from hybrid.compare.rows import ROWS, Rows
-from hybrid.compare.table import TABLE, results_table
+from hybrid.comparison import load_plan
+from hybrid.comparison.expand import expand
+from hybrid.comparison.facets import facets
+from hybrid.comparison.rows import ROWS, Rows
+from hybrid.comparison.table import TABLE, results_table
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of

@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
-from hybrid.compare import compare as run_plan
-from hybrid.compare import load_plan, write_comparison
+from hybrid.comparison import compare as run_plan
+from hybrid.comparison import load_plan, write_comparison
 
 
 @stage_task("run")

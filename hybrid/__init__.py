@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid.compare import compare
+    from hybrid.comparison import compare
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "audit_files": "hybrid.jobs.audit",
-    "compare": "hybrid.compare",
+    "compare": "hybrid.comparison",
     "RunConfig": "hybrid.pipeline.config",
     "load_config": "hybrid.pipeline.config",
     "evaluate": "hybrid.evaluation",

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.compare.forecast import Forecast
+from hybrid.comparison.forecast import Forecast
 
 StoreAt = Annotated[str, typer.Argument(metavar="DIR", help="The store: a folder or an address (s3://...).")]
 store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")
@@ -44,9 +44,9 @@ def compare(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
 ) -> None:
     """Run a plan of configurations side by side. Interrupted, the same command goes on where it was."""
-    from hybrid.compare import compare as run_plan
-    from hybrid.compare import forecast, load_plan, write_comparison
-    from hybrid.compare.written import RECOMMENDED
+    from hybrid.comparison import compare as run_plan
+    from hybrid.comparison import forecast, load_plan, write_comparison
+    from hybrid.comparison.write import RECOMMENDED
     from hybrid.jobs.run import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):

@@ -12,10 +12,10 @@ import yaml
 from compare_jobs import write_job, write_plan
 
 from hybrid.cli import main
-from hybrid.compare import load_plan
-from hybrid.compare.configurations import expand
-from hybrid.compare.facets import facets
-from hybrid.compare.recommended import recommended_yaml
+from hybrid.comparison import load_plan
+from hybrid.comparison.expand import expand
+from hybrid.comparison.facets import facets
+from hybrid.comparison.recommended import recommended_yaml
 from hybrid.pipeline.config import load_config
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "nobody is copied"}

@@ -16,7 +16,7 @@ import pytest
 from compare_jobs import n_rows, start, without_timings, write_job, write_plan
 
 from hybrid.base.errors import ConfigError
-from hybrid.compare import compare, forecast, load_plan
+from hybrid.comparison import compare, forecast, load_plan
 from hybrid.store import StorePlace
 from hybrid.store.cipher import KEY_VARIABLE, new_key
 
@@ -80,7 +80,7 @@ def test_the_same_results_although_a_worker_is_killed(
 
 
 def test_no_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hybrid.compare import cluster as module
+    from hybrid.comparison import cluster as module
 
     monkeypatch.setattr(module, "CONNECT_SECONDS", 1)
     write_job(tmp_path)

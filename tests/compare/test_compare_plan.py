@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
-from hybrid.compare import forecast, load_plan, trials
-from hybrid.compare.configurations import _drawn, _holds, expand
-from hybrid.compare.plan import Subset
+from hybrid.comparison import forecast, load_plan, trials
+from hybrid.comparison.expand import _drawn, _holds, expand
+from hybrid.comparison.plan import Subset
 
 
 @pytest.fixture(scope="module")

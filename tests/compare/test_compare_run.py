@@ -15,9 +15,9 @@ import pytest
 from compare_jobs import METRICS, n_rows, start, without_timings, write_job, write_plan
 
 from hybrid.base.errors import ConfigError
-from hybrid.compare import compare, forecast, load_plan, local, metric_names
-from hybrid.compare import trial as trial_module
-from hybrid.compare.rows import Rows
+from hybrid.comparison import compare, forecast, load_plan, local, metric_names
+from hybrid.comparison import trial as trial_module
+from hybrid.comparison.rows import Rows
 from hybrid.store import Store
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from hybrid.analysis import answer, results
-from hybrid.compare.configurations import expand
-from hybrid.compare.facets import facets
-from hybrid.compare.plan import ComparePlan
-from hybrid.compare.recommended import recommended_yaml
+from hybrid.comparison.expand import expand
+from hybrid.comparison.facets import facets
+from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.recommended import recommended_yaml
 from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.table.write import write_text
@@ -29,7 +29,7 @@ def write_comparison(plan: ComparePlan, folder: Path, comparison: pd.DataFrame, 
     folder : Path
         Where ``plan.base`` is relative to.
     comparison : pandas.DataFrame
-        The results; see :mod:`hybrid.compare.table`.
+        The results; see :mod:`hybrid.comparison.table`.
     out : Path
         The folder of the results.
 

@@ -15,7 +15,7 @@ import yaml
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
-from hybrid.compare.plan import ComparePlan, Constraint, Subset
+from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.pipeline.config import RunConfig, configured
 
 MOST = 100_000

@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from hybrid.compare.configurations import LeftOut
-from hybrid.compare.plan import ComparePlan
-from hybrid.compare.rows import ROWS, Rows
-from hybrid.compare.run import STORE
-from hybrid.compare.schedule import Planned, schedule
+from hybrid.comparison.expand import LeftOut
+from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.rows import ROWS, Rows
+from hybrid.comparison.run_trials import STORE
+from hybrid.comparison.schedule import Planned, schedule
 from hybrid.store import MEMORY, StorePlace
 
 BY_GENERATOR = ("synthesize", "baseline")
@@ -69,7 +69,7 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     Parameters
     ----------
     plan, folder, out
-        As for :func:`hybrid.compare.compare`.
+        As for :func:`hybrid.comparison.compare`.
 
     Raises
     ------

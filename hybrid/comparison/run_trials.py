@@ -13,13 +13,13 @@ import pandas as pd
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked_if_free
 from hybrid.base.progress import Progress, silent
-from hybrid.compare.cluster import run_on_cluster
-from hybrid.compare.local import Result, run_here, run_processes
-from hybrid.compare.plan import ComparePlan
-from hybrid.compare.rows import ROWS, Rows
-from hybrid.compare.schedule import Planned, Schedule, schedule
-from hybrid.compare.table import LEFT_OUT, TABLE, left_out_table, results_table
-from hybrid.compare.trial import Ended, Workplace, failed, unpack
+from hybrid.comparison.cluster import run_on_cluster
+from hybrid.comparison.local import Result, run_here, run_processes
+from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.rows import ROWS, Rows
+from hybrid.comparison.schedule import Planned, Schedule, schedule
+from hybrid.comparison.table import LEFT_OUT, TABLE, left_out_table, results_table
+from hybrid.comparison.trial import Ended, Workplace, failed, unpack
 from hybrid.store import MEMORY, StorePlace, memory_store
 from hybrid.table.write import atomic
 
@@ -59,7 +59,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per trial; for the columns see :mod:`hybrid.compare.table`.
+        One row per trial; for the columns see :mod:`hybrid.comparison.table`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybrid.base.hashing import fingerprint
-from hybrid.compare.configurations import Configuration, shown
+from hybrid.comparison.expand import Configuration, shown
 from hybrid.pipeline.config import RunConfig
 
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")

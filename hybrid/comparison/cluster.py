@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from hybrid.base.errors import ConfigError, HybridError, MissingExtraError
 from hybrid.base.hashing import code_version
-from hybrid.compare.local import Result
-from hybrid.compare.schedule import Planned
-from hybrid.compare.trial import Ended, Trial, Workplace, failed, run_trial
+from hybrid.comparison.local import Result
+from hybrid.comparison.schedule import Planned
+from hybrid.comparison.trial import Ended, Trial, Workplace, failed, run_trial
 from hybrid.evaluation.measure import Stage
 from hybrid.pipeline.cache_keys import EVALUATE
 from hybrid.pipeline.config import load_config

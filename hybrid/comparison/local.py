@@ -12,8 +12,8 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 
 from hybrid.base.memory import available_bytes
-from hybrid.compare.schedule import Planned
-from hybrid.compare.trial import Ended, Workplace, failed, run_trial
+from hybrid.comparison.schedule import Planned
+from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables by which numerical libraries (torch too) are told how many threads to use."""

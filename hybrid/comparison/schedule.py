@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.hashing import code_version, fingerprint
-from hybrid.compare.configurations import Configuration, Expansion, expand, shown
-from hybrid.compare.plan import ComparePlan
-from hybrid.compare.trial import Trial
+from hybrid.comparison.expand import Configuration, Expansion, expand, shown
+from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.trial import Trial
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Walk
 from hybrid.synthesize.cost import Cost

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from hybrid.analysis.results import BESIDE, STAGES
-from hybrid.compare.configurations import Expansion, shown
+from hybrid.comparison.expand import Expansion, shown
 
 TABLE = "comparison.csv"
 LEFT_OUT = "left_out.csv"

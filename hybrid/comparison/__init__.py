@@ -1,0 +1,22 @@
+"""Compare strategies: a plan of configurations, one run per configuration and seed, stages shared between runs."""
+
+from hybrid.comparison.forecast import Forecast, forecast
+from hybrid.comparison.plan import ComparePlan, load_plan
+from hybrid.comparison.run_trials import compare
+from hybrid.comparison.schedule import trials
+from hybrid.comparison.table import metric_names
+from hybrid.comparison.trial import Trial, run_trial
+from hybrid.comparison.write import write_comparison
+
+__all__ = [
+    "ComparePlan",
+    "Forecast",
+    "Trial",
+    "compare",
+    "forecast",
+    "load_plan",
+    "metric_names",
+    "run_trial",
+    "trials",
+    "write_comparison",
+]
