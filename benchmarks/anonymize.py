@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hybrid.anonymize import AnonymizeOptions, tradeoff
 from hybrid.anonymize.search import anjana, exhaustive, local_recoding
-from hybrid.anonymize.search.problem import Task, prepare
+from hybrid.anonymize.search.problem import SearchProblem, prepare
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
@@ -126,7 +126,7 @@ def engines(folder: Path, repeat: int, with_anjana: bool) -> None:
     print()
 
 
-def _anjana(task: Task, repeat: int) -> str:
+def _anjana(task: SearchProblem, repeat: int) -> str:
     milliseconds, recoding = measured(lambda: anjana.recode(task), min(repeat, 5))
     return f"{milliseconds:.0f} | {'none' if recoding is None else f'{recoding.score.value:.4f}'}"  # type: ignore[attr-defined]
 

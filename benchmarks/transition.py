@@ -23,7 +23,7 @@ import pandas as pd
 from transition_report import write_report
 
 from hybrid.anonymize import AnonymizedTable, AnonymizeOptions, anonymize
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
@@ -104,7 +104,7 @@ def load(path: Path, seed: int, most: int) -> tuple[Table, Table, dict[str, Hier
     table = table.take(table.frame.notna().all(axis=1).to_numpy())
     paths = {name: next(HIERARCHIES.glob(f"{name}.*")) for name in QUASI_IDENTIFIERS}
     hierarchies = load_hierarchies(table, paths)
-    train, control = split(table, SplitOptions(control=0.5), stream(seed, "split"))
+    train, control = split(table, SplitOptions(control=0.5), rng_for(seed, "split"))
     assert control is not None
     return train.take(np.arange(min(most, len(train)))), control.take(np.arange(min(most, len(control)))), hierarchies
 
@@ -137,7 +137,7 @@ class Laboratory:
             return (self.train if leaf is None else self.synthesize(self.train, leaf)), {}
         anonymized, drawn = self.anonymized(run.k, run.recoding)
         name, options = METHODS[run.method]
-        strategy, rng = REGISTRY[name], stream(self.seed, run.method)
+        strategy, rng = REGISTRY[name], rng_for(self.seed, run.method)
         fitted = strategy.fit(anonymized, strategy.Options(**options), rng)
         labels = anonymized.labels if run.order == "pre" else anonymized.labels.from_table(drawn)
         restored: Restored = fitted.restore(labels, rng)
@@ -157,7 +157,7 @@ def measure(lab: Laboratory, tables: dict[str, Table]) -> dict[str, dict[str, fl
     Measured together, since what they share (models of the original rows) is then trained once.
     """
     options = EvaluateOptions(metrics=METRICS, targets=(TARGET,))
-    found = evaluate(lab.train, lab.control, tables, options, stream(lab.seed, "evaluate"))
+    found = evaluate(lab.train, lab.control, tables, options, rng_for(lab.seed, "evaluate"))
     numbers: dict[str, dict[str, float]] = {name: {} for name in tables}
     for metric in found.metrics:
         if isinstance(metric.outcome, Measure):

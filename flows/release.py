@@ -11,12 +11,12 @@ from hybrid.base.errors import HybridError
 from hybrid.jobs.nightly import remember
 from hybrid.jobs.run import keep_private_details, new_folder, write_candidate
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.publish import publish as publish_folder
 
 
 @stage_task("conclude")
-def conclude(walk: Walk, work: Path, runs: Path, releases: Path, publish: bool) -> Path:
+def conclude(walk: Pipeline, work: Path, runs: Path, releases: Path, publish: bool) -> Path:
     """Judge, write the run's folder, publish if asked; gives the folder of the release, or of the run."""
     folder = new_folder(walk.config.name, runs)
     write_candidate(walk, folder, work)

@@ -16,10 +16,10 @@ from prefect.cache_policies import NO_CACHE
 
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.base.progress import Progress, Spoken
+from hybrid.base.progress import LogProgress, Progress
 from hybrid.jobs.run import summary
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 
 __all__ = [
@@ -71,13 +71,15 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
     return decorate
 
 
-def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Walk:
+def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
     """The walk of one flow: the source is read once. Progress goes to the log, if nobody else wants it."""
-    return Walk(config, store=Store(work / "store"), progress=progress or Spoken(logging.getLogger("hybrid").info))
+    return Pipeline(
+        config, store=Store(work / "store"), progress=progress or LogProgress(logging.getLogger("hybrid").info)
+    )
 
 
 @stage_task("{stage}")
-def compute(walk: Walk, stage: str) -> None:
+def compute(walk: Pipeline, stage: str) -> None:
     """Compute one stage, or find it in the store."""
     getattr(walk, stage)
 
@@ -93,7 +95,7 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
 
 
-def show_run(walk: Walk, folder: Path) -> None:
+def show_run(walk: Pipeline, folder: Path) -> None:
     """Show the verdict, the figures and the link to the report of a finished run in Prefect."""
     publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
     columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")

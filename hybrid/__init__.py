@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hybrid.jobs.audit import audit_files
     from hybrid.jobs.run import write_run
     from hybrid.pipeline.config import RunConfig, load_config
-    from hybrid.pipeline.pipeline import Walk, run_pipeline
+    from hybrid.pipeline.pipeline import Pipeline, run_pipeline
     from hybrid.table import Schema, Table
 
 _HOME = {
@@ -30,7 +30,7 @@ _HOME = {
     "load_config": "hybrid.pipeline.config",
     "evaluate": "hybrid.evaluation",
     "Hierarchy": "hybrid.hierarchy",
-    "Walk": "hybrid.pipeline.pipeline",
+    "Pipeline": "hybrid.pipeline.pipeline",
     "run_pipeline": "hybrid.pipeline.pipeline",
     "write_run": "hybrid.jobs.run",
     "Schema": "hybrid.table",
@@ -42,7 +42,7 @@ __all__ = [
     "RunConfig",
     "Schema",
     "Table",
-    "Walk",
+    "Pipeline",
     "audit_files",
     "compare",
     "evaluate",

@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.demo import write_demo
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import GuessedConfig, guess_config
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
@@ -46,7 +46,7 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     }
     assert config.data.columns["readmitted"].target
     assert config.data.path == f"../demo/admissions.{format}"
-    walk = Walk(config, seed=1)
+    walk = Pipeline(config, seed=1)
     assert walk.anonymized is not None
     assert walk.anonymized.result.min_class_size >= 5
     assert walk.synthetic.schema.names == read_table(data, config.data).schema.names

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hybrid.base import progress
-from hybrid.base.progress import Spoken
+from hybrid.base.progress import LogProgress
 
 
 def test_long_steps_are_said_every_so_often_with_what_is_left(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     lines: list[str] = []
-    tell = Spoken(lines.append, every_seconds=30)
+    tell = LogProgress(lines.append, every_seconds=30)
     tell("fit ctgan", 0, 300)
     for done in range(1, 101):
         now[0] += 1

@@ -13,7 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.keys import first_of_group, mixed_code
-from hybrid.anonymize.search.problem import Task, prepare
+from hybrid.anonymize.search.problem import SearchProblem, prepare
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.verify_table import verify
 from hybrid.base.arrays import Array
@@ -69,7 +69,7 @@ def anonymize(
     return replace(anonymized, result=replace(anonymized.result, verified=verified))
 
 
-def recode(task: Task, progress: Progress) -> Recoding:
+def recode(task: SearchProblem, progress: Progress) -> Recoding:
     """Decide what every cell becomes, by the engine and the recoding of the options; raises as :func:`anonymize`."""
     refuse_impossible(task)
     if task.options.engine == "anjana":
@@ -79,7 +79,7 @@ def recode(task: Task, progress: Progress) -> Recoding:
     return global_recoding.recode(task, progress)
 
 
-def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable:
+def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> AnonymizedTable:
     """Spread the decision over all records."""
     train, row_of = task.train, task.records.row_of
     kept = ~recoding.suppressed[row_of]
@@ -100,12 +100,12 @@ def _assemble(task: Task, recoding: Recoding, seconds: float) -> AnonymizedTable
     )
 
 
-def summarize(task: Task, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
     """What was decided, in aggregates.
 
     Parameters
     ----------
-    task, recoding : Task, Recoding
+    task, recoding : SearchProblem, Recoding
         What was asked for and what came of it.
     class_sizes : numpy.ndarray, shape (n_classes,), int
         Records of each class of the result.

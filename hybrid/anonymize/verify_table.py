@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models.measure import Context, Reached, check, equivalence_classes, k_reached
+from hybrid.anonymize.models.measure import CheckInputs, ModelCheck, check, equivalence_classes, k_reached
 from hybrid.anonymize.options import AlphaK, LDiversity
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.keys import first_of_group, mixed_code
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.base.arrays import Array
 from hybrid.base.errors import VerificationError
 from hybrid.hierarchy import Hierarchy
@@ -26,14 +26,14 @@ _PYCANON_CLASSES = 20_000
 """pycanon looks at every class in Python; of more classes it is shown the smallest ones."""
 
 
-def verify(anonymized: AnonymizedTable, task: Task) -> dict[str, Any]:
+def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     """Measure again what the released labels reach.
 
     Parameters
     ----------
     anonymized : AnonymizedTable
         The result.
-    task : Task
+    task : SearchProblem
         What was asked for.
 
     Returns
@@ -69,7 +69,7 @@ def verify(anonymized: AnonymizedTable, task: Task) -> dict[str, Any]:
     return {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
-def _shape_failures(anonymized: AnonymizedTable, task: Task) -> list[str]:
+def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[str]:
     failures = []
     if len(anonymized) + len(anonymized.suppressed) != len(task.train):
         failures.append("records were lost or added")
@@ -88,8 +88,8 @@ def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
     return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())
 
 
-def _models_reached(frame: pd.DataFrame, names: list[str], task: Task) -> list[Reached]:
-    context = Context(
+def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> list[ModelCheck]:
+    context = CheckInputs(
         hierarchies={name: task.hierarchies[name] for name in task.records.sensitive if name in task.hierarchies},
         reference={name: task.train.frame[name] for name in task.records.sensitive},
         population=_population(frame, names, task),
@@ -97,7 +97,7 @@ def _models_reached(frame: pd.DataFrame, names: list[str], task: Task) -> list[R
     return [check(frame, names, model, context) for model in task.options.models]
 
 
-def _population(frame: pd.DataFrame, names: list[str], task: Task) -> pd.DataFrame | None:
+def _population(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.DataFrame | None:
     """The population with the labels of the released records whose nodes cover them."""
     if task.population is None:
         return None
@@ -142,7 +142,7 @@ def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) ->
     return counts
 
 
-def _pycanon(frame: pd.DataFrame, names: list[str], task: Task, k: int) -> dict[str, Any]:
+def _pycanon(frame: pd.DataFrame, names: list[str], task: SearchProblem, k: int) -> dict[str, Any]:
     """k, distinct l and alpha as pycanon measures them, in the smallest classes if there are many."""
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}

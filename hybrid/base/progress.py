@@ -28,7 +28,7 @@ def silent(step: str, done: int, total: int | None = None, **values: float) -> N
     """Report to nobody."""
 
 
-class Spoken:
+class LogProgress:
     """Progress in words, for logs: when a step begins, then every so many seconds with what is left of it.
 
     Parameters

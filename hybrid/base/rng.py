@@ -13,7 +13,7 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def stream(seed: int, *names: str | int) -> np.random.Generator:
+def rng_for(seed: int, *names: str | int) -> np.random.Generator:
     """The random generator of one stage.
 
     Parameters

@@ -22,7 +22,7 @@ from rich.progress import Progress as Bars
 
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
-from hybrid.base.progress import Progress, Spoken
+from hybrid.base.progress import LogProgress, Progress
 from hybrid.publication.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -78,10 +78,10 @@ def print_verdict(verdict: Verdict) -> None:
 def progress() -> Iterator[Progress]:
     """Live bars on a terminal; elsewhere lines, of long steps one every half minute; JSON where that is wanted."""
     if writes_json_lines():
-        yield Spoken(logger.info)
+        yield LogProgress(logger.info)
         return
     if not err.is_terminal:
-        yield Spoken(lambda line: err.print(line, markup=False))
+        yield LogProgress(lambda line: err.print(line, markup=False))
         return
     columns = (
         SpinnerColumn(),

@@ -34,9 +34,9 @@ def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A publis
 def explain(config: ConfigPath, set_: Settings = None) -> None:
     """What may honestly be said of a configuration's guarantee: the sampling theorem, its conditions, what is left."""
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = Walk(load_config(config, overrides(set_)), seed=0).explanation
+    explanation = Pipeline(load_config(config, overrides(set_)), seed=0).explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}", markup=False)

@@ -37,12 +37,12 @@ def nightly(
     """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
     from hybrid.jobs.nightly import Night, Places
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_config(config)
     places = Places(work, runs, releases)
     with console.progress() as progress:
-        night = Night(Walk(loaded, store=places.store, progress=progress), places)
+        night = Night(Pipeline(loaded, store=places.store, progress=progress), places)
         notice = night.run(accept_drift)
     console.line("ok", str(notice))
     console.out.print(f"release  {releases / str(notice.release)}")

@@ -57,7 +57,7 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.jobs.run import check_writable, new_folder, write_run
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.store import Store, StorePlace
 
     loaded = load_config(config, overrides(set_))
@@ -65,7 +65,7 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
     check_writable(folder)
     kept = Store(None) if store is None else StorePlace(store).open()
     with console.progress() as progress:
-        walk = Walk(loaded, seed, kept, progress)
+        walk = Pipeline(loaded, seed, kept, progress)
         write_run(walk, folder)
     console.print_verdict(walk.verdict)
     console.out.print(f"\nsynthetic table  {folder / walk.synthetic_name}  ({len(walk.synthetic):,} rows)")
@@ -77,7 +77,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
     from hybrid.jobs.run import check_writable, new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
@@ -88,7 +88,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
             streamed = write_streamed(loaded, folder, seed, progress)
             result = streamed.result
         else:
-            result = write_anonymized(Walk(loaded, seed, progress=progress), folder)
+            result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
     if reason is None:
         read, *_ = streamed.costs
         console.line("ok", f"streamed: {read.rows:,} rows, {read.combinations:,} distinct combinations")
@@ -154,7 +154,7 @@ def release(
     from hybrid.jobs.nightly import remember
     from hybrid.jobs.run import check_writable, new_folder, write_candidate
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.publish import publish
     from hybrid.store import Store
 
@@ -165,7 +165,7 @@ def release(
     check_writable(folder)
     check_writable(out, resumable=True)
     with console.progress() as progress:
-        walk = Walk(loaded, seed, Store(work / "store"), progress)
+        walk = Pipeline(loaded, seed, Store(work / "store"), progress)
         write_candidate(walk, folder, work)
         remember(walk, work)
     console.print_verdict(walk.verdict)

@@ -12,10 +12,10 @@ from hybrid.base.hashing import code_version
 from hybrid.comparison.local import Result
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Ended, Trial, Workplace, failed, run_trial
-from hybrid.evaluation.measure import Stage
+from hybrid.evaluation.measure import Subject
 from hybrid.pipeline.cache_keys import EVALUATE
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 
 RETRIES = 3
 """How often a task may lose its worker before it counts as failed."""
@@ -85,9 +85,9 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
 def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
     """Put one stage's result into the store; its failure is told by the trials that need it."""
     try:
-        walk = Walk(load_config(place.base, trial.settings), seed=trial.seed, store=place.store.open())
+        walk = Pipeline(load_config(place.base, trial.settings), seed=trial.seed, store=place.store.open())
         if stage.startswith(EVALUATE):
-            walk.evaluated(cast(Stage, stage.removeprefix(EVALUATE)))
+            walk.evaluated(cast(Subject, stage.removeprefix(EVALUATE)))
         else:
             getattr(walk, RESULTS[stage])
     except Exception:  # noqa: BLE001 - the trial itself fails in the same way, and says so

@@ -10,7 +10,7 @@ from hybrid.comparison.expand import Configuration, Expansion, expand, shown
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.trial import Trial
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate
 
@@ -92,7 +92,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     if config is None:
         key = fingerprint(trial.head, configuration.problem)
         return Planned(trial, key, {}, "", problem=configuration.problem)
-    walk = Walk(config, seed)
+    walk = Pipeline(config, seed)
     source = _source(config)
     if source in read.data:
         walk.data_fingerprint = read.data[source]
@@ -105,7 +105,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     return Planned(trial, key, stages, config.synthesize.generator, _cost(walk, source, read.costs))
 
 
-def _cost(walk: Walk, source: str, known: dict[str, Cost]) -> Cost | None:
+def _cost(walk: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
     if walk.config.synthesize.is_off:
         return None
     key = fingerprint(source, walk.config.split)

@@ -15,7 +15,7 @@ from hybrid.base.errors import HybridError
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
 
 
@@ -69,7 +69,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
     """Run one configuration with one seed; a failure is a row with its reason."""
     store = place.store.open()
     try:
-        walk = Walk(load_config(place.base, trial.settings), seed=trial.seed, store=store)
+        walk = Pipeline(load_config(place.base, trial.settings), seed=trial.seed, store=store)
         walk.check()
         metrics = metric_columns(walk.evaluation)
         verdict = walk.verdict.status
@@ -107,7 +107,7 @@ def unpack(packed: bytes, out: Path) -> None:
         archive.extractall(out, filter="data")
 
 
-def _write(walk: Walk, place: Workplace, trial: Trial) -> bytes | None:
+def _write(walk: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
     if place.out is None:
         return None
     if not place.pack:

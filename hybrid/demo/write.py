@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.demo.hierarchies import write_hierarchies
 from hybrid.demo.population import FIRST_DAY, Admissions, Population
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
@@ -72,7 +72,7 @@ def _batches(vocabulary: Vocabulary, rows: int, seed: int) -> Iterator[pa.Record
     population = Population(vocabulary)
     for number, first in enumerate(range(0, rows, CHUNK)):
         n = min(CHUNK, rows - first)
-        drawn = population.draw(n, stream(seed, "demo", number))
+        drawn = population.draw(n, rng_for(seed, "demo", number))
         yield _to_arrow(drawn, vocabulary, _patient_ids(first, n, seed))
 
 
@@ -134,7 +134,7 @@ def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
 
 def _patient_ids(first: int, n: int, seed: int) -> pa.Array:
     """Unique numbers that do not follow the rows: multiplication by a unit modulo 10^9 permutes 0..10^9-1."""
-    offset = int(stream(seed, "patient_id").integers(MAX_ROWS))
+    offset = int(rng_for(seed, "patient_id").integers(MAX_ROWS))
     numbers = (np.arange(first, first + n, dtype=np.int64) * 618_033_989 + offset) % MAX_ROWS
     padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")
     return pc.binary_join_element_wise("P", padded, "")

@@ -11,10 +11,10 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import Columns, Space, euclidean, nearest
-from hybrid.evaluation.measure import Stage
+from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema, Table
 
@@ -74,7 +74,7 @@ class Context:
         table: Table,
         options: EvaluateOptions,
         seed: int = 0,
-        stage: Stage = "synthetic",
+        stage: Subject = "synthetic",
         share: Share | None = None,
         fit_and_sample: FitAndSample | None = None,
         progress: Progress = silent,
@@ -126,7 +126,7 @@ class Context:
 
     def random(self, name: str) -> np.random.Generator:
         """The random stream of one metric: the same at every stage, whatever else is computed."""
-        return stream(self.seed, name)
+        return rng_for(self.seed, name)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """``compute()``, remembered for this stage."""

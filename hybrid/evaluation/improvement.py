@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult, Stage
+from hybrid.evaluation.measure import Direction, Evaluation, Family, Measure, MetricResult, Subject
 from hybrid.evaluation.registry import REGISTRY
 
 
@@ -46,7 +46,9 @@ class Improvement:
         return dict(vars(self))
 
 
-def improvements(evaluation: Evaluation, stage: Stage = "synthetic", other: Stage = "baseline") -> list[Improvement]:
+def improvements(
+    evaluation: Evaluation, stage: Subject = "synthetic", other: Subject = "baseline"
+) -> list[Improvement]:
     """Compare two stages, metric by metric; metrics without a number at either are left out.
 
     The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk negative and explodes near 0 (METRICS C4): the

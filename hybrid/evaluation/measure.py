@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
-Stage = Literal["original", "anonymized", "synthetic", "baseline"]
+Subject = Literal["original", "anonymized", "synthetic", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class MetricResult:
 
     name: str
     family: Family
-    stage: Stage
+    stage: Subject
     direction: Direction
     outcome: Outcome
     column: str | None = None
@@ -102,7 +102,7 @@ class Evaluation:
 
     metrics: tuple[MetricResult, ...]
 
-    def find(self, name: str, stage: Stage, column: str | None = None) -> MetricResult | None:
+    def find(self, name: str, stage: Subject, column: str | None = None) -> MetricResult | None:
         """The metric of this name at this stage (and about this column, if given); None if it was not asked for."""
         for metric in self.metrics:
             if metric.name == name and metric.stage == stage and column in (None, metric.column):

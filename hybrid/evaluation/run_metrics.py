@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.evaluation.context import Context, FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Stage
+from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
@@ -23,12 +23,12 @@ from hybrid.table import Schema, Table
 def evaluate(
     train: Table,
     control: Table | None,
-    stages: Mapping[Stage, Table],
+    stages: Mapping[Subject, Table],
     options: EvaluateOptions,
     rng: np.random.Generator,
     progress: Progress = silent,
     share: Share | None = None,
-    retrain: Mapping[Stage, FitAndSample] | None = None,
+    retrain: Mapping[Subject, FitAndSample] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 

@@ -13,7 +13,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import fresh_seed, stream
+from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.jobs.run import LABELS, staged, write_json
 from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
@@ -62,7 +62,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
     rows = open_parquet(config.data_file, config.data)
     before, created, recorder = rows.state(), datetime.now(UTC), Recorder()
-    control = control_mask(rows.n_rows, config.split, stream(seed, "split")) if config.split.control else None
+    control = control_mask(rows.n_rows, config.split, rng_for(seed, "split")) if config.split.control else None
     task = FileTask(
         rows=rows,
         data=config.data,

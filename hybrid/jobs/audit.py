@@ -11,10 +11,10 @@ import numpy as np
 
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import fresh_seed, stream
+from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
-from hybrid.evaluation.measure import Evaluation, Measure, Stage
+from hybrid.evaluation.measure import Evaluation, Measure, Subject
 from hybrid.jobs.run import write_audit
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.starter.reading import guess_reading
@@ -249,8 +249,8 @@ def audit_tables(
 ) -> Verdict:
     """As :func:`audit_files`, for files that were read."""
     policy = rules_for_tables(load_policy(config.policy_path))
-    stages: dict[Stage, Table] = {"original": audited.train, "synthetic": audited.synthetic}
-    rng = stream(fresh_seed() if seed is None else seed, "evaluate")
+    stages: dict[Subject, Table] = {"original": audited.train, "synthetic": audited.synthetic}
+    rng = rng_for(fresh_seed() if seed is None else seed, "evaluate")
     evaluation = evaluate(audited.train, audited.control, stages, config.evaluate, rng, progress)
     verdict = _with_population(judge(policy, evaluation, None), evaluation)
     tables = (audited.train, audited.control, audited.synthetic)

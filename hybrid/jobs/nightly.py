@@ -21,7 +21,7 @@ from hybrid.jobs.run import check_writable, keep_private_details, new_folder, wr
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.operations.notify import Notice, Outcome, post
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.folder import Release, releases_in
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
@@ -76,7 +76,7 @@ class Night:
 
     Parameters
     ----------
-    walk : Walk
+    walk : Pipeline
         With the store of ``places``.
     places : Places
         Where everything is kept.
@@ -84,7 +84,7 @@ class Night:
         Told how the night went, beside the log, the ledger and the webhook.
     """
 
-    def __init__(self, walk: Walk, places: Places, listener: Listener | None = None) -> None:
+    def __init__(self, walk: Pipeline, places: Places, listener: Listener | None = None) -> None:
         self.walk = walk
         self.places = places
         self.listener = listener
@@ -264,7 +264,7 @@ class Night:
         return notice
 
 
-def remember(walk: Walk, private_dir: Path) -> None:
+def remember(walk: Pipeline, private_dir: Path) -> None:
     """Keep what a later night compares with, should this run be released."""
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": walk.data_fingerprint})

@@ -14,7 +14,7 @@ from hybrid.base.manifest import LIBRARIES, PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.earlier_releases import changes_since, tracks
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
@@ -35,7 +35,7 @@ LIMITS = (
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
-def run_report(walk: Walk, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
+def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
     """The inputs of ``render_report`` for a finished walk. No seed, no path, no record: the report is published."""
     config, anonymized, train = walk.config, walk.anonymized, walk.train
     result = None if anonymized is None else anonymized.result
@@ -98,7 +98,7 @@ def audit_report(
     )
 
 
-def _steps(walk: Walk) -> Iterator[WalkStep]:
+def _steps(walk: Pipeline) -> Iterator[WalkStep]:
     seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
     config = walk.config
     yield WalkStep("input", len(walk.table), seconds.get("read"))
@@ -117,7 +117,7 @@ def _steps(walk: Walk) -> Iterator[WalkStep]:
     yield WalkStep("synthesize", len(walk.generated.table), seconds.get("synthesize"), note)
 
 
-def _losses(walk: Walk) -> dict[str, list[tuple[int, float]]]:
+def _losses(walk: Pipeline) -> dict[str, list[tuple[int, float]]]:
     """The curve of every loss that the generator told: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for point in walk.generated.losses:
@@ -126,7 +126,7 @@ def _losses(walk: Walk) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def _trade_off(walk: Walk) -> Iterator[TradeOff]:
+def _trade_off(walk: Pipeline) -> Iterator[TradeOff]:
     chosen = None if walk.config.anonymize is None else walk.config.anonymize.suppression_limit
     for point in walk.trade_off:
         if point.loss is not None and point.suppressed is not None:
@@ -134,7 +134,7 @@ def _trade_off(walk: Walk) -> Iterator[TradeOff]:
             yield TradeOff(limit, point.suppressed / len(walk.train), point.loss, chosen=limit == chosen)
 
 
-def _group_shares(walk: Walk, smallest: int) -> Iterator[tuple[str, str]]:
+def _group_shares(walk: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
     """The declared groups' shares before and after sampling; none that stands for few records."""
     if walk.sampled is None:
         return
@@ -156,7 +156,7 @@ def _licences(generator: str) -> dict[str, str]:
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 
 
-def _public_yaml(walk: Walk) -> str:
+def _public_yaml(walk: Pipeline) -> str:
     """The method as YAML: no seed, and no path of the source."""
     text: str = yaml.safe_dump(
         public_config(walk.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100

@@ -15,10 +15,10 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
@@ -106,12 +106,12 @@ def _lives(process: int) -> bool:
     return True
 
 
-def write_run(walk: Walk, folder: Path, earlier: Sequence[Entry] = ()) -> None:
+def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
     """Walk to the end and write the run's folder: tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
-    walk : Walk
+    walk : Pipeline
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
@@ -137,7 +137,7 @@ def write_run(walk: Walk, folder: Path, earlier: Sequence[Entry] = ()) -> None:
         _write_manifest(walk, temporary, created)
 
 
-def write_candidate(walk: Walk, folder: Path, private_dir: Path) -> None:
+def write_candidate(walk: Pipeline, folder: Path, private_dir: Path) -> None:
     """As :func:`write_run`, with the history of the data set in the report, and what publishing asks for kept aside.
 
     Parameters
@@ -153,7 +153,7 @@ def write_candidate(walk: Walk, folder: Path, private_dir: Path) -> None:
         keep_membership(private_dir, read_run(folder).id, found)
 
 
-def write_anonymized(walk: Walk, folder: Path) -> AnonymizationResult:
+def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
     """Write the results of the first stage alone.
 
     Raises
@@ -186,7 +186,7 @@ def write_audit(
         write_json(temporary / MANIFEST, {"name": name, "kind": "audit"})
 
 
-def summary(walk: Walk) -> str:
+def summary(walk: Pipeline) -> str:
     """The verdict and its checks as Markdown, for orchestrators."""
     verdict = walk.verdict
     lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
@@ -210,23 +210,23 @@ def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def _results(walk: Walk) -> dict[str, Any]:
+def _results(walk: Pipeline) -> dict[str, Any]:
     """The metrics, what the transition gives away, and the verdict."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
     return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
 
 
-def _write_labels(walk: Walk, folder: Path) -> None:
+def _write_labels(walk: Pipeline, folder: Path) -> None:
     """The labels of the kept records, in an order that says nothing about the source's."""
     if walk.anonymized is None:
         return
     labels = walk.anonymized.labels.to_table()
-    order = stream(walk.seed, "order", "labels").permutation(len(labels))
+    order = rng_for(walk.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
     write_json(folder / ANONYMIZATION, walk.anonymized.result.to_json())
 
 
-def _write_manifest(walk: Walk, folder: Path, created: datetime) -> None:
+def _write_manifest(walk: Pipeline, folder: Path, created: datetime) -> None:
     manifest = build_manifest(
         name=walk.config.name,
         config=walk.config,

@@ -11,7 +11,7 @@ from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
@@ -101,7 +101,7 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
-    parts = _attempt(findings, lambda: split(table, config.split, stream(0, "split")))
+    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split")))
     if parts is not None and not config.synthesize.is_off:
         people = parts[0].without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []

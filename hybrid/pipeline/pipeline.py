@@ -1,6 +1,6 @@
 """The walk of a table through the rooms: each stage once, in order, from (config, seed) alone.
 
-``Walk`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
+``Pipeline`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
 command line walks to the end, while a flow asks for one stage per task; both compute the same things.
 """
 
@@ -21,11 +21,11 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import LIBRARIES, Recorder
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import fresh_seed, stream
+from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Evaluation, Stage
+from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.listed import listed_values
@@ -61,7 +61,7 @@ class Generated(Restored):
     losses: tuple[LossPoint, ...] = ()
 
 
-class Walk:
+class Pipeline:
     """All stages of one run, computed on demand.
 
     Parameters
@@ -253,11 +253,11 @@ class Walk:
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every stage."""
-        judged = (stage for stage in get_args(Stage) if EVALUATE + stage in self.keys)
+        judged = (stage for stage in get_args(Subject) if EVALUATE + stage in self.keys)
         found = Evaluation(tuple(metric for stage in judged for metric in self.evaluated(stage).metrics))
         return with_printed(found) if self.config.evaluate.paper else found
 
-    def evaluated(self, stage: Stage) -> Evaluation:
+    def evaluated(self, stage: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one stage's table."""
         return self._stage(EVALUATE + stage, lambda: self._evaluate(stage))
 
@@ -308,18 +308,18 @@ class Walk:
         assert self.sampled is not None and self.config.transition is not None
         options = self.config.transition
         strategy = transition.REGISTRY[options.method]
-        return strategy.fit(self.sampled.anonymized, options, stream(self.seed, "transition", "fit"))
+        return strategy.fit(self.sampled.anonymized, options, rng_for(self.seed, "transition", "fit"))
 
     def _sample(self) -> Sampled:
         assert self.anonymized is not None
-        return sample.sample(self.anonymized, self.config.sample, stream(self.seed, "sample"))
+        return sample.sample(self.anonymized, self.config.sample, rng_for(self.seed, "sample"))
 
     def _restore(self) -> Restored:
         assert self.sampled is not None
-        return self._fitted_transition.restore(self.sampled.anonymized.labels, stream(self.seed, "transition"))
+        return self._fitted_transition.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition"))
 
-    def _evaluate(self, stage: Stage) -> Evaluation:
-        tables: dict[Stage, Callable[[], Table | None]] = {
+    def _evaluate(self, stage: Subject) -> Evaluation:
+        tables: dict[Subject, Callable[[], Table | None]] = {
             "original": lambda: self.train,
             "anonymized": lambda: None if self.restored is None else self.restored.table,
             "synthetic": lambda: self.generated.table,
@@ -327,20 +327,20 @@ class Walk:
         }
         table = tables[stage]()
         assert table is not None
-        rng, options = stream(self.seed, "evaluate"), self.config.evaluate
-        again: dict[Stage, FitAndSample] = {"synthetic": self._walked, "baseline": self._learned}
+        rng, options = rng_for(self.seed, "evaluate"), self.config.evaluate
+        again: dict[Subject, FitAndSample] = {"synthetic": self._walked, "baseline": self._learned}
         return evaluate(self.train, self.control, {stage: table}, options, rng, self.progress, self._share, again)
 
     def _walked(self, table: Table, seed: int) -> Table:
         """What the same walk makes of other training records."""
-        walk = Walk(self.config, seed)
+        walk = Pipeline(self.config, seed)
         given = {"table": table, "parts": (table, None), "hierarchies": self.hierarchies, "population": self.population}
         vars(walk).update(given)
         return walk.generated.table
 
     def _learned(self, table: Table, seed: int) -> Table:
         """What the generator alone makes of other training records."""
-        learning, drawing = stream(seed, "baseline").integers(np.iinfo(np.int32).max, size=2)
+        learning, drawing = rng_for(seed, "baseline").integers(np.iinfo(np.int32).max, size=2)
         return fit(table, self.config.synthesize, int(learning)).sample(len(table), int(drawing))
 
     def _share(self, key: str, compute: Callable[[], Any]) -> Any:
@@ -360,12 +360,12 @@ class Walk:
             if not options.is_off:
                 table, losses = self._synthesize(labels.to_table(), "synthesize")
                 drawn = labels.from_table(table)
-            restored = self._fitted_transition.restore(drawn, stream(self.seed, "transition", "post"))
+            restored = self._fitted_transition.restore(drawn, rng_for(self.seed, "transition", "post"))
             return self._shuffled(restored.table, restored, losses)
         if self.restored is not None:
             learned, restored = self.restored.table, self.restored
         else:
-            chosen = sample.sample_table(self.train, self.config.sample, stream(self.seed, "sample"))
+            chosen = sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample"))
             learned, restored = chosen, Restored(chosen)
         if options.is_off:
             return self._shuffled(learned, restored)
@@ -374,7 +374,7 @@ class Walk:
 
     def _shuffled(self, table: Table, restored: Restored, losses: tuple[LossPoint, ...] = ()) -> Generated:
         """The table in an order that says nothing about the source's."""
-        order = stream(self.seed, "order").permutation(len(table))
+        order = rng_for(self.seed, "order").permutation(len(table))
         return Generated(table.take(order), restored.fallbacks, losses)
 
     def _synthesize(
@@ -383,12 +383,12 @@ class Walk:
         """Train the generator and draw as many rows as there are training records, or as the config says."""
         options = self.config.synthesize
         n_rows = len(self.train) if options.rows == "same" else options.rows
-        learning, drawing = stream(self.seed, stage).integers(np.iinfo(np.int32).max, size=2)
+        learning, drawing = rng_for(self.seed, stage).integers(np.iinfo(np.int32).max, size=2)
         fitted = fit_or_reuse(learned, options, int(learning), self.store, self.progress, domains)
         return fitted.sample(n_rows, int(drawing)), fitted.losses
 
     def _split(self) -> tuple[Table, Table | None]:
-        return split(self.table, self.config.split, stream(self._split_seed, "split"))
+        return split(self.table, self.config.split, rng_for(self._split_seed, "split"))
 
     @cached_property
     def _split_seed(self) -> int:
@@ -406,15 +406,15 @@ class Walk:
 
 def run_pipeline(
     config: RunConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
-) -> Walk:
-    """Walk a table through all rooms, up to the gate's verdict; arguments as for :class:`Walk`.
+) -> Pipeline:
+    """Walk a table through all rooms, up to the gate's verdict; arguments as for :class:`Pipeline`.
 
     Returns
     -------
-    Walk
+    Pipeline
         Every stage computed: ``walk.synthetic`` is the table, ``walk.verdict`` what the gate says of it.
     """
-    walk = Walk(config, seed, store, progress)
+    walk = Pipeline(config, seed, store, progress)
     walk.check()
     _ = walk.verdict
     return walk

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options
-from hybrid.evaluation.measure import Direction, Stage
+from hybrid.evaluation.measure import Direction, Subject
 from hybrid.publication.verdict import Status
 
 Compare = Literal[
@@ -70,7 +70,7 @@ class MetricRule(Rule):
 
     metric: str
     """Name of the metric, as `hybrid metrics` lists it."""
-    stage: Stage = "synthetic"
+    stage: Subject = "synthetic"
     """original | anonymized | synthetic | baseline."""
     column: str | None = None
     """The target or secret the metric is about. Not given: every one is checked."""
@@ -79,7 +79,7 @@ class MetricRule(Rule):
     compare: Compare = "value"
     """What the limits are about: the value; the low or high end of its interval; value - reference;
     value / reference; low end / reference; value - the same metric's value at the stage ``other``."""
-    other: Stage | None = None
+    other: Subject | None = None
     """For difference_to_stage."""
     allowance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Values up to this pass whatever the reference is: a ratio of tiny numbers says little."""
@@ -122,8 +122,8 @@ class HistoryRule(Rule):
     """A limit on what a release gives away together with all earlier ones of its data set."""
 
     quantity: Literal["exposed_share", "smallest_joint_class"]
-    """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.publication.composition`) has fewer than k
-    records; smallest_joint_class: records in the smallest."""
+    """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.publication.composition`) has fewer
+    than k records; smallest_joint_class: records in the smallest."""
     if_not_computable: Status = "review"
     """What follows where an earlier release is not known record by record, or nothing was anonymized."""
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
-from hybrid.evaluation.measure import Evaluation, Stage
+from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
 
 
-def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Stage, Verdict]:
+def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:
     """The verdict of the policy's rules about metrics on each stage's table, as if that were to be released.
 
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
     Rules that name another stage than the released one keep it.
     """
     rules = policy.model_copy(update={"anonymity": (), "history": ()})
-    stages = [stage for stage in get_args(Stage) if any(metric.stage == stage for metric in evaluation.metrics)]
+    stages = [stage for stage in get_args(Subject) if any(metric.stage == stage for metric in evaluation.metrics)]
     return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.rules}
 
 
-def _as_released(evaluation: Evaluation, stage: Stage) -> Evaluation:
+def _as_released(evaluation: Evaluation, stage: Subject) -> Evaluation:
     """The evaluation with this stage's metrics in the place of the synthetic table's."""
     others = [metric for metric in evaluation.metrics if metric.stage != "synthetic"]
     mine = [replace(metric, stage="synthetic") for metric in evaluation.metrics if metric.stage == stage]

@@ -14,7 +14,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.hashing import fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
@@ -152,7 +152,7 @@ def fit(
     codec = Codec(table, generator.encoding(own), domains)
     model = None
     if codec.features:
-        model = _learn(codec.encode(table, stream(seed, "encode")), generator, options, seed, curve, unfinished)
+        model = _learn(codec.encode(table, rng_for(seed, "encode")), generator, options, seed, curve, unfinished)
     record = TrainingRecord(
         trained_on=fingerprint(table),
         options=own.model_dump(mode="json"),

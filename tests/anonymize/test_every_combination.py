@@ -11,7 +11,7 @@ from slow_search import Problem, best_node
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.solution import Nothing
+from hybrid.anonymize.search.solution import Infeasible
 
 LOSSES = [
     {"name": "loss"},
@@ -81,7 +81,7 @@ def test_the_optimum(loss: dict, loops: str) -> None:
         anytime = branch_and_bound.search(checker, task.loss(task.lattice), task.allowed, 60)
         where = f"{models} limit {limit} k {options.k}"
         if expected is None:
-            assert isinstance(quick, Nothing) and isinstance(anytime, Nothing), where
+            assert isinstance(quick, Infeasible) and isinstance(anytime, Infeasible), where
             continue
         feasible += 1
         levels, value, suppressed = expected

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from hybrid.anonymize import check, k_reached, l_reached
-from hybrid.anonymize.models.measure import Context, equivalence_classes, k_map_reached
+from hybrid.anonymize.models.measure import CheckInputs, equivalence_classes, k_map_reached
 from hybrid.anonymize.options import AnonymizeOptions, LossOptions, ModelOptions
 from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import from_levels
@@ -34,7 +34,7 @@ def frame() -> pd.DataFrame:
     )
 
 
-def reached(frame: pd.DataFrame, context: Context | None = None, **fields: object) -> float:
+def reached(frame: pd.DataFrame, context: CheckInputs | None = None, **fields: object) -> float:
     return check(frame, ["zip"], model(**fields), context).reached
 
 
@@ -55,10 +55,12 @@ def test_hierarchical_distance_by_hand(frame: pd.DataFrame) -> None:
     """Cold and flu are respiratory, ulcer is not: class b moves 1/6 from respiratory to ulcer, over the root."""
     leaves = np.array(["cold", "flu", "ulcer"], dtype=object)
     tree = from_levels("secret", Kind.CATEGORICAL, leaves, [["lung", "lung", "gut"], ["*", "*", "*"]])
-    got = reached(frame, Context(hierarchies={"secret": tree}), model="t_closeness", t=1, distance="hierarchical")
+    got = reached(frame, CheckInputs(hierarchies={"secret": tree}), model="t_closeness", t=1, distance="hierarchical")
     assert got == pytest.approx(1 / 6)
     only_cold = pd.DataFrame({"zip": ["a"] * 2 + ["b"] * 2, "secret": ["cold", "flu", "flu", "flu"]})
-    got = reached(only_cold, Context(hierarchies={"secret": tree}), model="t_closeness", t=1, distance="hierarchical")
+    got = reached(
+        only_cold, CheckInputs(hierarchies={"secret": tree}), model="t_closeness", t=1, distance="hierarchical"
+    )
     assert got == pytest.approx(0.25 / 2)
     with pytest.raises(ConfigError, match="no hierarchy"):
         reached(frame, model="t_closeness", t=1, distance="hierarchical")
@@ -94,8 +96,8 @@ def kmap(k: int) -> ModelOptions:
     return TypeAdapter(ModelOptions).validate_python({"model": "k_map", "k": k})
 
 
-def ctx(people: pd.DataFrame) -> Context:
-    return Context(population=people)
+def ctx(people: pd.DataFrame) -> CheckInputs:
+    return CheckInputs(population=people)
 
 
 def test_missing_values() -> None:

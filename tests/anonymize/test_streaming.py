@@ -22,7 +22,7 @@ from hybrid.cli import main
 from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.shuffle import Shuffle
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -47,8 +47,10 @@ MODELS: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches and several parts of the shuffle, although the tables are small."""
-    of = count_rows.Room.of
-    monkeypatch.setattr(count_rows.Room, "of", lambda *arguments: count_rows.Room(100, 3, of(*arguments).combinations))
+    of = count_rows.MemoryBudget.of
+    monkeypatch.setattr(
+        count_rows.MemoryBudget, "of", lambda *arguments: count_rows.MemoryBudget(100, 3, of(*arguments).combinations)
+    )
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def names_in(folder: Path) -> set[str]:
 def test_as_in_memory(name: str, tmp_path: Path) -> None:
     config = load_config(write_job(tmp_path, people(700, seed=1), **MODELS[name]))
     streamed = write_streamed(config, tmp_path / "streamed", seed=None)
-    result = write_anonymized(Walk(config), tmp_path / "whole")
+    result = write_anonymized(Pipeline(config), tmp_path / "whole")
     assert result_of(tmp_path / "streamed") == result_of(tmp_path / "whole")
     assert streamed.result.verified["k"] == result.verified["k"] == result.min_class_size
     for ours, theirs in zip(streamed.result.verified["models"], result.verified["models"], strict=True):
@@ -88,7 +90,7 @@ def test_as_in_memory_from_csv(tmp_path: Path) -> None:
     streamed = write_streamed(load_config(path), tmp_path / "streamed", seed=None)
     in_memory = load_config(path, {"data.path": "people.csv"})
     assert why_not_streamed(in_memory) is not None
-    result = write_anonymized(Walk(in_memory), tmp_path / "whole")
+    result = write_anonymized(Pipeline(in_memory), tmp_path / "whole")
     assert result_of(tmp_path / "streamed") == result_of(tmp_path / "whole")
     assert streamed.result.levels == result.levels
     for name in QUASI_IDENTIFIERS:
@@ -109,7 +111,7 @@ def test_k_map(tmp_path: Path) -> None:
     pq.write_table(pa.concat_tables([table, mixed]), tmp_path / "population.parquet")
     config = load_config(path)
     streamed = write_streamed(config, tmp_path / "streamed", seed=None)
-    result = write_anonymized(Walk(config), tmp_path / "whole")
+    result = write_anonymized(Pipeline(config), tmp_path / "whole")
     assert result_of(tmp_path / "streamed") == result_of(tmp_path / "whole")
     assert streamed.result.verified["models"] == result.verified["models"]
     assert rows_of(tmp_path / "streamed") == rows_of(tmp_path / "whole")
@@ -127,7 +129,7 @@ def test_more_quasi_identifiers_than_fit_into_an_integer(tmp_path: Path) -> None
         overrides = {"data.columns": columns, "anonymize.recoding": recoding, "anonymize.time_limit": 1}
         config = load_config(path, overrides)
         write_streamed(config, tmp_path / "streamed", seed=None)
-        write_anonymized(Walk(config), tmp_path / "whole")
+        write_anonymized(Pipeline(config), tmp_path / "whole")
         assert rows_of(tmp_path / "streamed") == rows_of(tmp_path / "whole")
 
 
@@ -219,7 +221,7 @@ def test_a_file_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_job(tmp_path, people(400, seed=1))
     config = load_config(path, {"anonymize.models": [L_DIVERSITY], "anonymize.memory_limit": 1e-4})
-    monkeypatch.setattr(count_rows.Room, "of", lambda *_: count_rows.Room(100, 1, 200))
+    monkeypatch.setattr(count_rows.MemoryBudget, "of", lambda *_: count_rows.MemoryBudget(100, 1, 200))
     with pytest.raises(DataError, match=r"more than 200 distinct combinations of 'age'.*'diagnosis'.*memory_limit"):
         write_streamed(config, tmp_path / "out", seed=None)
     monkeypatch.undo()
@@ -234,7 +236,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(HierarchyError, match="'sex'") as streamed:
         write_streamed(load_config(path), tmp_path / "out", seed=None)
     with pytest.raises(HierarchyError, match="'smoker'") as whole:
-        write_anonymized(Walk(load_config(path)), tmp_path / "out")
+        write_anonymized(Pipeline(load_config(path)), tmp_path / "out")
     assert [(p.message, p.values) for p in streamed.value.problems] == [
         (p.message, p.values) for p in whole.value.problems
     ]
@@ -244,7 +246,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DataError, match="'diagnosis' is declared decimal") as streamed:
         write_streamed(wrong, tmp_path / "out", seed=None)
     with pytest.raises(DataError, match="'zip' is declared integer") as whole:
-        write_anonymized(Walk(wrong), tmp_path / "out")
+        write_anonymized(Pipeline(wrong), tmp_path / "out")
     assert [p.message for p in streamed.value.problems] == [p.message for p in whole.value.problems]
     assert not (tmp_path / "out").exists()
 

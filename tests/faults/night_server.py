@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import hybrid.cli.run
 import hybrid.jobs.run
 import hybrid.publication.publish
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 
 
 def kill(_: Any) -> None:
@@ -101,9 +101,9 @@ def plant(fault: str, point: str, when: str, source: str) -> None:
 
 def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source: str) -> None:
     """Before: once the stage's inputs are there; after: once its result is kept."""
-    original = Walk._stage
+    original = Pipeline._stage
 
-    def struck(walk: Walk, name: str, *parts: Any) -> Any:
+    def struck(walk: Pipeline, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
@@ -116,7 +116,7 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
             strike(source)
         return result
 
-    Walk._stage = struck  # type: ignore[method-assign]
+    Pipeline._stage = struck  # type: ignore[method-assign]
 
 
 def night(request: dict[str, Any]) -> dict[str, Any]:

@@ -14,11 +14,11 @@ FOLDER = Path(os.environ.get("HYBRID_TEST_HOLD", ""))
 
 
 def plant() -> None:
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
 
-    original = Walk._stage
+    original = Pipeline._stage
 
-    def held(walk: Walk, name: str, *parts: Any) -> Any:
+    def held(walk: Pipeline, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
@@ -27,7 +27,7 @@ def plant() -> None:
 
         return original(walk, name, *others, computed)
 
-    Walk._stage = held  # type: ignore[method-assign]
+    Pipeline._stage = held  # type: ignore[method-assign]
 
 
 def wait(stage: str) -> None:

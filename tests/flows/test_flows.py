@@ -163,12 +163,12 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
     from flows.nightly import nightly
     from hybrid.base.errors import HybridError
-    from hybrid.pipeline.pipeline import Walk
+    from hybrid.pipeline.pipeline import Pipeline
 
-    def broken(walk: Walk) -> None:
+    def broken(walk: Pipeline) -> None:
         raise ValueError("canary-stray")
 
-    monkeypatch.setattr(Walk, "check", broken)
+    monkeypatch.setattr(Pipeline, "check", broken)
     with pytest.raises(HybridError, match=r"ValueError in "):
         nightly(str(job), **_options(job), notify="custom-webhook/operators")
     assert "canary-stray" not in _dump() and "canary-stray" not in heard[-1]

@@ -19,7 +19,7 @@ from hybrid.demo import write_demo
 from hybrid.jobs.nightly import Decision, Night, Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
@@ -54,7 +54,7 @@ class Clinic:
         self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
         (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
         self.config.write_text(yaml.safe_dump(self.content))
-        walk = Walk(load_config(self.config), store=self.places.store)
+        walk = Pipeline(load_config(self.config), store=self.places.store)
         night = Night(walk, self.places, self.notices.append)
         with night.watched():
             self.decision = night.decide(**options)
@@ -221,7 +221,7 @@ def test_a_night_that_was_cut_off_is_told(clinic: Clinic) -> None:
     first = clinic.latest
     clinic.frame = grown(clinic.frame, 0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Walk, "check", _interrupt)
+        patch.setattr(Pipeline, "check", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             clinic.night()
     (problem,) = problems(clinic)
@@ -237,11 +237,11 @@ def test_a_night_that_goes_on_or_failed_is_not_cut_off(clinic: Clinic, monkeypat
     clinic.night()
     seen: list[list[str]] = []
 
-    def look_and_fail(_: Walk) -> None:
+    def look_and_fail(_: Pipeline) -> None:
         seen.append(problems(clinic))
         raise DataError("the source is broken")
 
-    monkeypatch.setattr(Walk, "check", look_and_fail)
+    monkeypatch.setattr(Pipeline, "check", look_and_fail)
     with pytest.raises(DataError):
         clinic.night()
     assert seen == [[]]
@@ -253,7 +253,7 @@ def problems(clinic: Clinic, name: str = "clinic") -> list[str]:
     return [problem.message for problem in state.problems]
 
 
-def _interrupt(_: Walk) -> None:
+def _interrupt(_: Pipeline) -> None:
     raise KeyboardInterrupt
 
 
@@ -313,10 +313,10 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
 
 
 def test_a_stray_error_is_told_by_its_type_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(walk: Walk) -> None:
+    def broken(walk: Pipeline) -> None:
         raise ValueError("canary-value")
 
-    monkeypatch.setattr(Walk, "check", broken)
+    monkeypatch.setattr(Pipeline, "check", broken)
     with pytest.raises(ValueError, match="canary"):
         clinic.night()
     assert clinic.notices[-1].message == "ValueError"
@@ -327,7 +327,7 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
 
     def one() -> None:
         try:
-            walk = Walk(load_config(clinic.config), store=clinic.places.store)
+            walk = Pipeline(load_config(clinic.config), store=clinic.places.store)
             clinic.notices.append(Night(walk, clinic.places).run())
         except HybridError as error:
             errors.append(error)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Stage
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Subject
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import SEVERITY, Check, Verdict
@@ -21,7 +21,7 @@ Anonymization = Callable[..., AnonymizationResult]
 Measured = Callable[..., Evaluation]
 
 
-def metric(outcome: Outcome, stage: Stage = "synthetic", column: str | None = None, direction: str = "lower") -> Any:
+def metric(outcome: Outcome, stage: Subject = "synthetic", column: str | None = None, direction: str = "lower") -> Any:
     return MetricResult("copies", "privacy", stage, direction, outcome, column)  # type: ignore[arg-type]
 
 

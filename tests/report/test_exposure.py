@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Stage
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.publication.policy import Policy
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.charts.figures import class_size_chart
@@ -19,7 +19,7 @@ from hybrid.report.run.exposure import (
 )
 
 
-def result(name: str, measure: Measure, stage: Stage = "synthetic", column: str | None = None) -> MetricResult:
+def result(name: str, measure: Measure, stage: Subject = "synthetic", column: str | None = None) -> MetricResult:
     return MetricResult(name, "privacy", stage, "lower", measure, column)
 
 
@@ -76,7 +76,7 @@ def test_the_gate_at_each_stage() -> None:
     rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "Nobody."}
     k = {"name": "k", "quantity": "k", "block": 5, "reason": "Classes."}
     policy = Policy.model_validate({"name": "p", "version": "1", "owner": "o", "rules": [rule], "anonymity": [k]})
-    values: dict[Stage, float] = {"original": 1.0, "synthetic": 0.1, "baseline": 0.7}
+    values: dict[Subject, float] = {"original": 1.0, "synthetic": 0.1, "baseline": 0.7}
     evaluation = Evaluation(tuple(result("identical_match", Measure(v), stage) for stage, v in values.items()))
     verdicts = verdicts_by_stage(policy, evaluation)
     assert {stage: verdict.status for stage, verdict in verdicts.items()} == {

@@ -17,7 +17,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.demo import write_demo
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Walk
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind
@@ -84,10 +84,10 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
                 os.kill(int(child), signal.SIGKILL)
 
     with pytest.raises(GeneratorError, match=r"worker of tabddpm \(learn\) was killed by SIGKILL"):
-        write_run(Walk(load_config(path), seed=5, store=store, progress=kill), run)
+        write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill), run)
     assert [file.name for file in run.iterdir()] == ["manifest.json"]
     assert [file.name for file in tmp_path.glob(".run*")] == []
-    walk = Walk(load_config(path), seed=5, store=store)
+    walk = Pipeline(load_config(path), seed=5, store=store)
     write_run(walk, run)
     assert {"synthetic.csv", "report.html", "evaluation.json"} <= {file.name for file in run.iterdir()}
     assert [point.done for point in walk.generated.losses] == [*range(50, 2001, 50)]

@@ -8,7 +8,7 @@ import pytest
 from synthesize_tables import people, table_of
 
 from hybrid.base.errors import DataError
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.hierarchy.listed import listed_values
 from hybrid.pipeline.amplification import explain_generator, together
 from hybrid.synthesize import Encoding
@@ -25,7 +25,7 @@ def test_listed_values_are_the_states_whether_they_occur_or_not():
     assert (job.n_levels, job.public, job.missing) == (6, True, False)
     assert (children.n_levels, children.public, children.ordered, children.missing) == (21, True, True, True)
     assert not ill.public
-    encoded = codec.encode(table, stream(1, "encode"))
+    encoded = codec.encode(table, rng_for(1, "encode"))
     back = codec.decode(encoded.columns, len(table))
     assert back.frame["job"].tolist() == table.frame["job"].tolist()
     pd.testing.assert_series_equal(back.frame["children"], table.frame["children"])

@@ -17,7 +17,7 @@ from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation.job import Limits, learn_isolated
@@ -58,7 +58,7 @@ def learn(progress=silent, limits=Limits(), table=None):  # noqa: B008
     table = people(100) if table is None else table
     generator = REGISTRY["cart"]
     codec = Codec(table, generator.encoding(None))
-    data = codec.encode(table, stream(1, "encode"))
+    data = codec.encode(table, rng_for(1, "encode"))
     return FittedGenerator("cart", codec, learn_isolated(generator, data, generator.Options(), 1, progress, limits))
 
 
@@ -67,7 +67,7 @@ def test_an_isolated_generator_gives_the_same_rows_as_one_in_this_process(jobs):
     seen = []
     fitted = learn(lambda step, done, total=None, **values: seen.append((step, done, total)), table=table)
     codec = fitted.codec
-    here = REGISTRY["cart"].learn(codec.encode(table, stream(1, "encode")), REGISTRY["cart"].Options(), 1, silent)
+    here = REGISTRY["cart"].learn(codec.encode(table, rng_for(1, "encode")), REGISTRY["cart"].Options(), 1, silent)
     pd.testing.assert_frame_equal(fitted.sample(50, 3).frame, FittedGenerator("cart", codec, here).sample(50, 3).frame)
     assert seen == [("fit cart", i + 1, 7) for i in range(7)]
     assert [path.name.split("-")[1] for path in jobs.iterdir()] == ["model"]

@@ -24,7 +24,7 @@ from hybrid.table import Table
 
 
 @dataclass(frozen=True)
-class Reached:
+class ModelCheck:
     """What a table reaches of one privacy model."""
 
     name: str
@@ -112,7 +112,7 @@ def k_map_reached(
 
 
 @dataclass(frozen=True)
-class Context:
+class CheckInputs:
     """What some models need beside the table.
 
     Parameters
@@ -135,8 +135,8 @@ def check(
     table: Table | pd.DataFrame,
     quasi_identifiers: Sequence[str],
     options: ModelOptions,
-    context: Context | None = None,
-) -> Reached:
+    context: CheckInputs | None = None,
+) -> ModelCheck:
     """Whether a table meets a privacy model.
 
     Parameters
@@ -147,7 +147,7 @@ def check(
         Columns that an attacker knows.
     options : ModelOptions
         The model.
-    context : Context, optional
+    context : CheckInputs, optional
         What some models need beside the table.
 
     Raises
@@ -155,11 +155,11 @@ def check(
     ConfigError
         Hierarchical t-closeness without a hierarchy.
     """
-    context = context or Context()
+    context = context or CheckInputs()
     if isinstance(options, KMap):
         population = table if context.population is None else context.population
         people = k_map_reached(table, population, quasi_identifiers)
-        return Reached(f"{options.k}-map", people, options.k, people >= options.k or not len(_frame(table)))
+        return ModelCheck(f"{options.k}-map", people, options.k, people >= options.k or not len(_frame(table)))
     values = _frame(table)[options.attribute]
     reference = context.reference.get(options.attribute, values)
     numbers, known = value_numbers(pd.concat([values, reference], ignore_index=True))
@@ -171,7 +171,7 @@ def check(
     here, overall = numbers[: len(values)], numbers[len(values) :]
     frequencies = np.bincount(overall, minlength=len(known)) / max(len(overall), 1)
     histogram = Histogram.of(classes, here, np.ones(len(here), dtype=np.int64), n_classes, frequencies)
-    return Reached(model.name, model.worst(histogram), model.threshold, bool(model.holds(histogram).all()))
+    return ModelCheck(model.name, model.worst(histogram), model.threshold, bool(model.holds(histogram).all()))
 
 
 def _frame(table: Table | pd.DataFrame) -> pd.DataFrame:

@@ -20,8 +20,8 @@ import pandas as pd
 from hybrid.anonymize.options import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.node_check import Found, Groups
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.node_check import Groups, NodeOutcome
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.base.arrays import Array
 from hybrid.base.errors import InfeasibleError, MissingExtraError
@@ -29,7 +29,7 @@ from hybrid.base.errors import InfeasibleError, MissingExtraError
 _ROW, _SECRET = "row", "secret"
 
 
-def recode(task: Task) -> Recoding:
+def recode(task: SearchProblem) -> Recoding:
     """The generalization that anjana's greedy search ends at.
 
     Its loss is measured with ours; the gap is the distance to the least bound of any generalization.
@@ -69,7 +69,7 @@ def _column(at: int) -> str:
     return f"q{at}"
 
 
-def _run(task: Task) -> pd.DataFrame:
+def _run(task: SearchProblem) -> pd.DataFrame:
     options = task.options
     columns = [_column(at) for at in range(task.leaves.shape[1])]
     hierarchies: dict[str, dict[int, Array]] = {}
@@ -101,14 +101,14 @@ def _run(task: Task) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _numbers(task: Task, attribute: str) -> list[str]:
+def _numbers(task: SearchProblem, attribute: str) -> list[str]:
     codes, _ = pd.factorize(task.train.frame[attribute], use_na_sentinel=False)
     return [str(code) for code in codes]
 
 
-def _found(task: Task, node: Node, kept: Array) -> Found:
+def _found(task: SearchProblem, node: Node, kept: Array) -> NodeOutcome:
     """The classes at a node, of the records that anjana kept."""
     bases = task.checker(task.lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
     sizes = np.bincount(class_of, bases.whole.counts * kept, bound)
-    return Found(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)
+    return NodeOutcome(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)

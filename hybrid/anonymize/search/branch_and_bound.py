@@ -17,14 +17,14 @@ import numpy as np
 
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, Score
-from hybrid.anonymize.search.node_check import Checker, Found
-from hybrid.anonymize.search.solution import Nothing, Solution
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
+from hybrid.anonymize.search.solution import Infeasible, Solution
 from hybrid.base.progress import Progress, silent
 
 
 def search(
     checker: Checker, loss: Loss, allowed: int, seconds: float, progress: Progress = silent
-) -> Solution | Nothing:
+) -> Solution | Infeasible:
     """The best node found in the time given, and a lower bound for all nodes.
 
     Parameters
@@ -72,7 +72,7 @@ class _State:
         self.initial = loss.initial()
         self.open: list[_Box] = []
         self.numbers = itertools.count()
-        self.best: tuple[Node, Score, Found] | None = None
+        self.best: tuple[Node, Score, NodeOutcome] | None = None
         self.checked = self.expanded = 0
         self.fewest, self.fewest_at = checker.records.n_records, checker.lattice.top
 
@@ -135,10 +135,10 @@ class _State:
                 if position > 0:
                     self.bound((*node[:axis], position - 1, *node[axis + 1 :]))
 
-    def outcome(self) -> Solution | Nothing:
+    def outcome(self) -> Solution | Infeasible:
         """The best node, with what is proven."""
         if self.best is None:
-            return Nothing(self.fewest, self.fewest_at, not self.open, self.checked)
+            return Infeasible(self.fewest, self.fewest_at, not self.open, self.checked)
         node, score, found = self.best
         lower = min(score.value, self.least) if self.open else score.value
         return Solution(node, score, found, lower, self.checked)

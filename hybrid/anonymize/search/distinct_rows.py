@@ -43,7 +43,7 @@ class Sensitive:
 
 
 @dataclass(frozen=True)
-class Records:
+class DistinctRows:
     """The distinct quasi-identifying rows of a table.
 
     Parameters
@@ -100,7 +100,7 @@ def collect(
     sensitive: Mapping[str, pd.Series],
     population: Array | None = None,
     counts: Array | None = None,
-) -> Records:
+) -> DistinctRows:
     """Take the distinct rows of a table.
 
     Parameters
@@ -118,14 +118,14 @@ def collect(
 
     Returns
     -------
-    Records
+    DistinctRows
     """
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
     columns = ((everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
     code, size = mixed_code(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
-    return Records(
+    return DistinctRows(
         hierarchies=tuple(hierarchies),
         leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
         counts=_summed(row_of[:n], counts, n_distinct),

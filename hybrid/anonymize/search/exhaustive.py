@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid.anonymize.search.group_cache import Base
+from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss, Score
-from hybrid.anonymize.search.node_check import Checker, Found
-from hybrid.anonymize.search.solution import Nothing, Solution
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
+from hybrid.anonymize.search.solution import Infeasible, Solution
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 
@@ -25,7 +25,7 @@ LARGEST = 1 << 20
 """Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.search.branch_and_bound`."""
 
 
-def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Nothing:
+def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Infeasible:
     """The node of least loss among those that suppress at most ``allowed`` records, and not all.
 
     Among equal losses the lowest sum of levels wins, then the lexicographically smaller levels.
@@ -63,7 +63,7 @@ class Search:
     allowed: int
     bounds: Array = field(init=False)
     strides: list[int] = field(init=False)
-    best: tuple[Node, Score, Found] | None = None
+    best: tuple[Node, Score, NodeOutcome] | None = None
     checked: int = 0
     fewest: int = -1
     fewest_at: Node = ()
@@ -116,7 +116,7 @@ class Search:
             node[chosen] += 1
             flat += self.strides[chosen]
 
-    def visit(self, node: Node, base: Base | None = None) -> None:
+    def visit(self, node: Node, base: Grouping | None = None) -> None:
         """Group the records at a node, from a base at or below it, and draw all conclusions."""
         found = self.checker.check(node, base)
         self.checked += 1
@@ -127,7 +127,7 @@ class Search:
             self.propose(node, found)
         self.conclude(node, found)
 
-    def propose(self, node: Node, found: Found) -> None:
+    def propose(self, node: Node, found: NodeOutcome) -> None:
         """Take a feasible node as the best if it is better."""
         score = self.loss.score(node, found)
         order = self.checker.lattice.order
@@ -136,7 +136,7 @@ class Search:
         ):
             self.best = node, score, found
 
-    def conclude(self, node: Node, found: Found) -> None:
+    def conclude(self, node: Node, found: NodeOutcome) -> None:
         """What a node says about the others."""
         at_or_below = tuple(slice(0, position + 1) for position in node)
         at_or_above = tuple(slice(position, None) for position in node)
@@ -162,9 +162,9 @@ class Search:
                 if self.bounds[node] < np.inf:
                     self.visit(node, self.checker.bases.at(low))
 
-    def outcome(self) -> Solution | Nothing:
+    def outcome(self) -> Solution | Infeasible:
         """The best node, or how near any node came."""
         if self.best is None:
-            return Nothing(self.fewest, self.fewest_at, True, self.checked)
+            return Infeasible(self.fewest, self.fewest_at, True, self.checked)
         node, score, found = self.best
         return Solution(node, score, found, score.value, self.checked)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.anonymize.search import branch_and_bound, exhaustive
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.solution import Nothing
+from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 
 
-def recode(task: Task, progress: Progress) -> Recoding:
+def recode(task: SearchProblem, progress: Progress) -> Recoding:
     """The best generalization of whole columns; of more than a million, the best found within the time limit.
 
     Raises
@@ -29,7 +29,7 @@ def recode(task: Task, progress: Progress) -> Recoding:
         solution = exhaustive.search(checker, loss, task.allowed, progress)
     else:
         solution = branch_and_bound.search(checker, loss, task.allowed, task.options.time_limit, progress)
-    if isinstance(solution, Nothing):
+    if isinstance(solution, Infeasible):
         raise explain(task, solution)
     return Recoding(
         nodes=nodes_at(task.records, lattice, solution.node),
@@ -40,7 +40,7 @@ def recode(task: Task, progress: Progress) -> Recoding:
     )
 
 
-def nodes_at(records: Records, lattice: Lattice, node: Node) -> Array:
+def nodes_at(records: DistinctRows, lattice: Lattice, node: Node) -> Array:
     """Hierarchy node of every cell at a node of the lattice; shape (n_distinct, n_qi), int32."""
     columns = zip(records.hierarchies, lattice.levels(node), records.leaves, strict=True)
     return np.stack([hierarchy.node_of[leaves, level] for hierarchy, level, leaves in columns], axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
@@ -47,7 +47,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Base:
+class Grouping:
     """The records grouped at a node, for checking any node at or above it.
 
     Parameters
@@ -60,7 +60,7 @@ class Base:
         People of the population per row.
     sensitive : mapping of str to Pairs
         Sensitive values per row.
-    parent : Base or None
+    parent : Grouping or None
         The finer base that this one was made from; None: its rows are the distinct rows.
     row_of : numpy.ndarray, shape (n of the parent or of the distinct rows,), int64
         Row here of each row of the parent.
@@ -70,7 +70,7 @@ class Base:
     counts: Array
     population: Array | None
     sensitive: Mapping[str, Pairs]
-    parent: Base | None
+    parent: Grouping | None
     row_of: Array
     _columns: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False)
     _richness: dict[str, Array] = field(default_factory=dict, repr=False)
@@ -96,20 +96,20 @@ class Base:
         return self._richness[attribute]
 
 
-class Bases:
+class GroupCache:
     """Bases of one table, made when they are asked for; the latest are kept.
 
     Parameters
     ----------
-    records : Records
+    records : DistinctRows
         The table.
     lattice : Lattice
         Nodes are positions in it.
     """
 
-    def __init__(self, records: Records, lattice: Lattice) -> None:
+    def __init__(self, records: DistinctRows, lattice: Lattice) -> None:
         self.records, self.lattice = records, lattice
-        self._kept: OrderedDict[Node, Base] = OrderedDict()
+        self._kept: OrderedDict[Node, Grouping] = OrderedDict()
         self._numbers: dict[tuple[int, int], tuple[Array, int]] = {}
         self._rows_read = 0
 
@@ -149,12 +149,12 @@ class Bases:
         """Whether all columns together have one code below 2^62."""
         return math.prod(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes))) < _BOUND
 
-    def leaf_counts(self, base: Base, rows: Array) -> Array:
+    def leaf_counts(self, base: Grouping, rows: Array) -> Array:
         """Records of some rows of a base per leaf of all columns, one column after the other.
 
         Parameters
         ----------
-        base : Base
+        base : Grouping
             Any base of this table.
         rows : numpy.ndarray, shape (len(base),), bool
             The rows to count.
@@ -192,10 +192,10 @@ class Bases:
         return occurring
 
     @cached_property
-    def whole(self) -> Base:
+    def whole(self) -> Grouping:
         """The distinct rows."""
         records = self.records
-        return Base(
+        return Grouping(
             leaves=records.leaves,
             counts=records.counts.astype(np.float64),
             population=None if records.population is None else records.population.astype(np.float64),
@@ -213,7 +213,7 @@ class Bases:
             diversity.append(float(share @ np.log(share)))
         return list(np.argsort(diversity, kind="stable"))
 
-    def below(self, node: Node) -> Base:
+    def below(self, node: Node) -> Grouping:
         """A base at or below a node: the most diverse columns are as there, the others as they came."""
         base, low = self.whole, list(self.lattice.bottom)
         for column in self.order[:_GROUPED]:
@@ -222,11 +222,11 @@ class Bases:
                 base = self._coarser(base, tuple(low))
         return base
 
-    def at(self, node: Node) -> Base:
+    def at(self, node: Node) -> Grouping:
         """The base that is grouped at a node."""
         return self._coarser(self.below(node), node)
 
-    def _coarser(self, base: Base, low: Node) -> Base:
+    def _coarser(self, base: Grouping, low: Node) -> Grouping:
         """The base at ``low``, made from a finer one unless it is kept."""
         if low in self._kept:
             self._kept.move_to_end(low)
@@ -236,10 +236,10 @@ class Bases:
             self._kept.popitem(last=False)
         return made
 
-    def _grouped(self, base: Base, low: Node) -> Base:
+    def _grouped(self, base: Grouping, low: Node) -> Grouping:
         row_of, first = first_of_group(*self.classes(base, low))
         n = len(first)
-        return Base(
+        return Grouping(
             leaves=base.leaves[:, first],
             counts=np.bincount(row_of, base.counts, n),
             population=None if base.population is None else np.bincount(row_of, base.population, n),
@@ -251,7 +251,7 @@ class Bases:
             row_of=row_of,
         )
 
-    def classes(self, base: Base, node: Node) -> tuple[Array, int]:
+    def classes(self, base: Grouping, node: Node) -> tuple[Array, int]:
         """Group a base at a node at or above it.
 
         Returns

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.anonymize.search.problem import Task
-from hybrid.anonymize.search.solution import Nothing
+from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.errors import InfeasibleError, Problem
 
 
-def refuse_impossible(task: Task) -> None:
+def refuse_impossible(task: SearchProblem) -> None:
     """Raise if no generalization at all can meet a model.
 
     Raises
@@ -22,7 +22,7 @@ def refuse_impossible(task: Task) -> None:
         raise InfeasibleError(problems)
 
 
-def _impossible(task: Task) -> Iterator[Problem]:
+def _impossible(task: SearchProblem) -> Iterator[Problem]:
     n, k = len(task.train), task.options.k
     if k > n:
         yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
@@ -42,7 +42,7 @@ def _impossible(task: Task) -> Iterator[Problem]:
         )
 
 
-def explain(task: Task, nothing: Nothing) -> InfeasibleError:
+def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
     """The error for a search that found no solution: the best it reached, and what to change."""
     n, allowed = len(task.train), task.allowed
     lattice = task.lattice

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.base.arrays import Array
 
 Node = tuple[int, ...]
@@ -28,7 +28,7 @@ class Lattice:
     axes: tuple[Array, ...]
 
     @classmethod
-    def of(cls, records: Records, fixed: Mapping[str, int]) -> Lattice:
+    def of(cls, records: DistinctRows, fixed: Mapping[str, int]) -> Lattice:
         """All levels of each hierarchy, or the fixed one."""
         return cls(
             tuple(

@@ -18,9 +18,9 @@ import numpy as np
 
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.losses import CellLoss, Score
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.solution import Nothing
+from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 
@@ -30,7 +30,7 @@ _LEFT_BEHIND = 0.3
 """Added too when a split leaves records behind."""
 
 
-def recode(task: Task, progress: Progress) -> Recoding:
+def recode(task: SearchProblem, progress: Progress) -> Recoding:
     """Generalize cell by cell; nothing is suppressed.
 
     Raises
@@ -44,7 +44,7 @@ def recode(task: Task, progress: Progress) -> Recoding:
         raise TypeError("local recoding needs a loss of cells")
     found = task.checker(lattice).check(lattice.top)
     if found.n_suppressed:
-        raise explain(task, Nothing(found.n_suppressed, lattice.top, True, 1))
+        raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
     best: tuple[Score, Array] | None = None
     for at, hesitation in enumerate(_HESITATIONS):
         progress("recode", at, len(_HESITATIONS))
@@ -84,7 +84,7 @@ class TopDown:
 
     Parameters
     ----------
-    task : Task
+    task : SearchProblem
         What to do.
     loss : CellLoss
         What a cell at each node costs.
@@ -92,7 +92,7 @@ class TopDown:
         Added to the entropy of a split.
     """
 
-    def __init__(self, task: Task, loss: CellLoss, hesitation: float) -> None:
+    def __init__(self, task: SearchProblem, loss: CellLoss, hesitation: float) -> None:
         self.records = task.records
         self.models = task.models
         self.k = task.options.k

@@ -11,8 +11,8 @@ import pandas as pd
 
 from hybrid.anonymize.models import Model
 from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.search.distinct_rows import Records
-from hybrid.anonymize.search.group_cache import Base, Bases, Pairs
+from hybrid.anonymize.search.distinct_rows import DistinctRows
+from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
 from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
@@ -27,9 +27,9 @@ class Groups:
 
     Parameters
     ----------
-    bases : Bases
+    bases : GroupCache
         Bases of the table.
-    base : Base
+    base : Grouping
         What was grouped.
     class_of : numpy.ndarray, shape (len(base),), int64
         Class number of each row of the base.
@@ -37,14 +37,14 @@ class Groups:
         Records per class number; 0 for numbers that are not taken and classes that only the population has.
     """
 
-    bases: Bases
-    base: Base
+    bases: GroupCache
+    base: Grouping
     class_of: Array
     sizes: Array
 
 
 @dataclass(frozen=True)
-class Found:
+class NodeOutcome:
     """What became of the records at one node.
 
     Parameters
@@ -119,17 +119,17 @@ class Checker:
         Least number of people of the population in a class (k-map); 0: not asked for.
     models : sequence of Model
         Models on sensitive columns.
-    bases : Bases
+    bases : GroupCache
         The table, and the lattice that nodes are positions in.
     """
 
     k: int
     population_k: int
     models: Sequence[Model]
-    bases: Bases
+    bases: GroupCache
 
     @property
-    def records(self) -> Records:
+    def records(self) -> DistinctRows:
         """The table."""
         return self.bases.records
 
@@ -138,17 +138,17 @@ class Checker:
         """Nodes are positions in it."""
         return self.bases.lattice
 
-    def check(self, node: Node, base: Base | None = None) -> Found:
+    def check(self, node: Node, base: Grouping | None = None) -> NodeOutcome:
         """Group the records at a node, from a base at or below it, and find the violating classes."""
         return self.judge(self.group(node, base))
 
-    def group(self, node: Node, base: Base | None = None) -> Groups:
+    def group(self, node: Node, base: Grouping | None = None) -> Groups:
         """Group the records at a node, from a base at or below it."""
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
         return Groups(self.bases, base, class_of, np.bincount(class_of, base.counts, bound))
 
-    def judge(self, groups: Groups) -> Found:
+    def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
         certain = (groups.sizes < self.k)[groups.class_of]
         if self.population_k and groups.base.population is not None:
@@ -159,7 +159,7 @@ class Checker:
         suppressed = certain
         if not all(model.record_monotone for model in self.models):
             suppressed = certain | self._violating(groups, ~certain)
-        return Found(groups, suppressed, certain)
+        return NodeOutcome(groups, suppressed, certain)
 
     def _lacking(self, groups: Groups, attribute: str, least: int, rows: Array) -> Array:
         """Those of these rows in classes with fewer than ``least`` different values; shape (len(base),), bool.

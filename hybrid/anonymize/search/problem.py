@@ -9,8 +9,8 @@ import numpy as np
 
 from hybrid.anonymize.models import Model, build
 from hybrid.anonymize.options import AnonymizeOptions, KMap
-from hybrid.anonymize.search.distinct_rows import Records, collect
-from hybrid.anonymize.search.group_cache import Bases
+from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
+from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
@@ -21,7 +21,7 @@ from hybrid.table import Schema, Table
 
 
 @dataclass(frozen=True)
-class Task:
+class SearchProblem:
     """One anonymization to be done.
 
     Parameters
@@ -34,7 +34,7 @@ class Task:
         What to do.
     leaves : numpy.ndarray, shape (n, n_qi), int32
         Leaf of each quasi-identifying value.
-    records : Records
+    records : DistinctRows
         The distinct rows.
     models : tuple of Model
         The models on sensitive columns.
@@ -46,7 +46,7 @@ class Task:
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions
     leaves: Array
-    records: Records
+    records: DistinctRows
     models: tuple[Model, ...]
     population: Table | None
 
@@ -67,7 +67,7 @@ class Task:
 
     def checker(self, lattice: Lattice) -> Checker:
         """What finds violating classes at the nodes of a lattice."""
-        return Checker(self.options.k, self.population_k, self.models, Bases(self.records, lattice))
+        return Checker(self.options.k, self.population_k, self.models, GroupCache(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
         """What to minimize over a lattice."""
@@ -76,7 +76,7 @@ class Task:
 
 def prepare(
     train: Table, hierarchies: Mapping[str, Hierarchy], options: AnonymizeOptions, population: Table | None
-) -> Task:
+) -> SearchProblem:
     """Check that everything fits together and encode the table.
 
     Raises
@@ -96,11 +96,13 @@ def prepare(
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
     records = collect(leaves, used, {name: train.frame[name] for name in options.attributes}, people)
-    return Task(train, hierarchies, options, leaves, records, build_models(options, hierarchies, records), population)
+    return SearchProblem(
+        train, hierarchies, options, leaves, records, build_models(options, hierarchies, records), population
+    )
 
 
 def build_models(
-    options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: Records
+    options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: DistinctRows
 ) -> tuple[Model, ...]:
     """The models on sensitive columns that the options name."""
     leaves = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Score
-from hybrid.anonymize.search.node_check import Found
+from hybrid.anonymize.search.node_check import NodeOutcome
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Solution:
         Position in the lattice.
     score : Score
         Its loss.
-    found : Found
+    found : NodeOutcome
         What it does to the records.
     lower_bound : float
         No feasible node has a smaller loss; equal to the score's value if the search was complete.
@@ -29,7 +29,7 @@ class Solution:
 
     node: Node
     score: Score
-    found: Found
+    found: NodeOutcome
     lower_bound: float
     checked: int
 
@@ -40,7 +40,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class Infeasible:
     """No feasible node exists (or, if not complete, was found).
 
     Parameters

@@ -18,9 +18,9 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss
-from hybrid.anonymize.search.node_check import Checker, Found
-from hybrid.anonymize.search.problem import Task, prepare
-from hybrid.anonymize.search.solution import Nothing, Solution
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
+from hybrid.anonymize.search.problem import SearchProblem, prepare
+from hybrid.anonymize.search.solution import Infeasible, Solution
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
@@ -109,7 +109,7 @@ class _Known:
         self.certain = {k: np.zeros(shape, dtype=np.int64) for k in ks}
         self.violated = np.zeros(shape, dtype=bool)
 
-    def note(self, k: int, node: Node, found: Found) -> None:
+    def note(self, k: int, node: Node, found: NodeOutcome) -> None:
         """A node was grouped for one k; the next k is no smaller."""
         self.certain[k][node] = found.n_certain
         self.violated[node] |= found.n_suppressed > 0
@@ -144,7 +144,7 @@ class _Family(exhaustive.Search):
         """All bounds are raised: the best of a smaller limit is worse."""
         return np.inf
 
-    def outcomes(self, falling: Sequence[int]) -> Iterator[Solution | Nothing]:
+    def outcomes(self, falling: Sequence[int]) -> Iterator[Solution | Infeasible]:
         """One outcome per limit, given from the largest to the smallest number of records."""
         for allowed in falling:
             self.allowed, self.best = allowed, None
@@ -157,13 +157,13 @@ class _Family(exhaustive.Search):
             self.finish()
             yield self.outcome()
 
-    def propose(self, node: Node, found: Found) -> None:
+    def propose(self, node: Node, found: NodeOutcome) -> None:
         """Remember every feasible node: it may be the best of a smaller limit."""
         value = self.loss.score(node, found).value
         self.candidates.append((value, self.checker.lattice.order(node), found.n_suppressed, node))
         super().propose(node, found)
 
-    def conclude(self, node: Node, found: Found) -> None:
+    def conclude(self, node: Node, found: NodeOutcome) -> None:
         """What a node says about the others, and what of it stays true for every larger k and all limits."""
         super().conclude(node, found)
         self.known.note(self.checker.k, node, found)
@@ -176,8 +176,8 @@ class _Family(exhaustive.Search):
         np.maximum(above, self.loss.above(found), out=above)
 
 
-def _point(task: Task, k: int, limit: float, found: Solution | Nothing) -> TradeoffPoint:
-    if isinstance(found, Nothing):
+def _point(task: SearchProblem, k: int, limit: float, found: Solution | Infeasible) -> TradeoffPoint:
+    if isinstance(found, Infeasible):
         return TradeoffPoint(k, limit, None, None, None, None, 0.0 if found.complete else np.inf)
     levels = dict(zip(task.records.names, task.lattice.levels(found.node), strict=True))
     value = found.score.value

@@ -21,10 +21,10 @@ from hybrid.anonymize.anonymize_table import recode, summarize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.problem import Task, build_models, encode, refuse_contradictions
+from hybrid.anonymize.search.problem import SearchProblem, build_models, encode, refuse_contradictions
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import Combinations
-from hybrid.anonymize.streaming.count_rows import Room, count_combinations
+from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
 from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import Relabel
@@ -179,7 +179,7 @@ class _Source:
     attributes: list[str]
     numbers: list[ValueNumbers]
     found: Combinations
-    room: Room
+    room: MemoryBudget
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class _Decided:
     """What the search decided, and what the later passes need to know."""
 
     schema: Schema
-    task: Task
+    task: SearchProblem
     recoding: Recoding
     leaf_of: list[Array]
     value_of: list[Array]
@@ -203,7 +203,7 @@ def _count(task: FileTask, progress: Progress) -> _Source:
     others = [name for name in columns if _role(task.data, name) in (Role.SENSITIVE, Role.INSENSITIVE)]
     attributes = [name for name in task.options.attributes if name in others]
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*names, *attributes)]
-    room = Room.of(task.memory, task.rows, len(numbers))
+    room = MemoryBudget.of(task.memory, task.rows, len(numbers))
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
     return _Source(names, attributes, numbers, found, room)
 
@@ -230,7 +230,7 @@ def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
     records = collect(leaves, used, sensitive, people, counts)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
     models = build_models(task.options, hierarchies, records)
-    prepared = Task(elsewhere, hierarchies, task.options, leaves, records, models, task.population)
+    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, models, task.population)
     value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
     return _Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 

@@ -21,7 +21,7 @@ _NUMBER_BYTES = 160
 
 
 @dataclass(frozen=True)
-class Room:
+class MemoryBudget:
     """How much may be held in memory at a time.
 
     Parameters
@@ -39,7 +39,7 @@ class Room:
     combinations: int
 
     @classmethod
-    def of(cls, n_bytes: float, rows: ParquetRows, n_columns: int) -> Room:
+    def of(cls, n_bytes: float, rows: ParquetRows, n_columns: int) -> MemoryBudget:
         """Share out memory: most of it to the combinations and their search, the rest to records.
 
         Parameters
@@ -64,7 +64,7 @@ class Room:
 def count_combinations(
     rows: ParquetRows,
     numbers: Sequence[ValueNumbers],
-    room: Room,
+    room: MemoryBudget,
     *,
     training: Array | None = None,
     step: str,
@@ -78,7 +78,7 @@ def count_combinations(
         What is read.
     numbers : sequence of ValueNumbers
         The columns; values of all records get numbers.
-    room : Room
+    room : MemoryBudget
         Batch size and the most combinations.
     training : numpy.ndarray, shape (n_rows,), bool, optional
         Records that count; all if not given.

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import RowIndex, pack
 from hybrid.base.arrays import Array
@@ -57,7 +57,7 @@ class Labels:
     of_node: list[Array]
 
     @classmethod
-    def of(cls, schema: Schema, task: Task, recoding: Recoding) -> Labels:
+    def of(cls, schema: Schema, task: SearchProblem, recoding: Recoding) -> Labels:
         """The labels that a decision releases, named as a table of labels with these columns names them."""
         kept = ~recoding.suppressed & (task.records.counts > 0)
         nodes = recoding.nodes[kept]
@@ -79,7 +79,7 @@ class ByColumn:
 
     Parameters
     ----------
-    task, recoding : Task, Recoding
+    task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
     labels : Labels
         Of the decision.
@@ -87,7 +87,7 @@ class ByColumn:
         Hierarchy leaf of each value number; anything for numbers that no record has.
     """
 
-    def __init__(self, task: Task, recoding: Recoding, labels: Labels, leaf_of: Codes) -> None:
+    def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Codes) -> None:
         assert recoding.levels is not None
         records = task.records
         columns = zip(labels.of_node, records.hierarchies, leaf_of, recoding.levels.values(), strict=True)
@@ -118,7 +118,9 @@ class ByRow:
         How many value numbers each quasi-identifier has.
     """
 
-    def __init__(self, task: Task, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]) -> None:
+    def __init__(
+        self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]
+    ) -> None:
         code, unpack = pack(rows, sizes)
         distinct, first = np.unique(code, return_index=True)
         self._rows = RowIndex(unpack(distinct), sizes)

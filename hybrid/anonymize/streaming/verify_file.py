@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.models.measure import Reached
-from hybrid.anonymize.search.problem import Task
+from hybrid.anonymize.models.measure import ModelCheck
+from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
 from hybrid.anonymize.verify_table import covered
@@ -19,13 +19,13 @@ from hybrid.base.errors import VerificationError
 
 
 def verify_classes(
-    task: Task, recoding: Recoding, written: Combinations, value_of: Sequence[Array]
+    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Array]
 ) -> tuple[Array, dict[str, Any]]:
     """Measure what written labels reach.
 
     Parameters
     ----------
-    task, recoding : Task, Recoding
+    task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
     written : Combinations
         The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
@@ -56,7 +56,7 @@ def verify_classes(
         reference = task.records.sensitive[model.attribute].reference
         histogram = Histogram.of(classes, values, written.counts, len(sizes), reference)
         holds = bool(model.holds(histogram).all())
-        reached.append(Reached(model.name, model.worst(histogram), model.threshold, holds))
+        reached.append(ModelCheck(model.name, model.worst(histogram), model.threshold, holds))
     failures = [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
@@ -70,7 +70,7 @@ def verify_classes(
     return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
-def _shape_failures(task: Task, recoding: Recoding, sizes: Array) -> list[str]:
+def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Array) -> list[str]:
     records, failures = task.records, []
     left_out = records.n_records - int(sizes.sum())
     if left_out != int(records.counts @ recoding.suppressed):
@@ -87,17 +87,17 @@ def _shape_failures(task: Task, recoding: Recoding, sizes: Array) -> list[str]:
     return failures
 
 
-def _codes(task: Task, recoding: Recoding) -> Array:
+def _codes(task: SearchProblem, recoding: Recoding) -> Array:
     """A code for the labels of each distinct row; shape (n_distinct,), int64."""
     return pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in task.records.hierarchies])[0]
 
 
-def _decided_sizes(task: Task, recoding: Recoding) -> Array:
+def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Array:
     released = ~recoding.suppressed & (task.records.counts > 0)
     return add_up(_codes(task, recoding)[released], task.records.counts[released])[1]
 
 
-def _people(task: Task, recoding: Recoding) -> Reached:
+def _people(task: SearchProblem, recoding: Recoding) -> ModelCheck:
     """k-map: people of the population whose quasi-identifiers were given the labels of each released class."""
     records = task.records
     assert records.population is not None
@@ -105,4 +105,4 @@ def _people(task: Task, recoding: Recoding) -> Reached:
     distinct, people = add_up(code, records.population)
     released = code[~recoding.suppressed & (records.counts > 0)]
     least = int(people[np.searchsorted(distinct, released)].min())
-    return Reached(f"{task.population_k}-map", least, task.population_k, least >= task.population_k)
+    return ModelCheck(f"{task.population_k}-map", least, task.population_k, least >= task.population_k)

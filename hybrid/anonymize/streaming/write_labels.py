@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hybrid.anonymize.streaming.count_rows import Room
+from hybrid.anonymize.streaming.count_rows import MemoryBudget
 from hybrid.anonymize.streaming.labels import Labelling, Labels
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import Shuffle
 
@@ -37,7 +37,7 @@ class Relabel:
         The quasi-identifiers, as they were numbered when they were counted.
     labels, labelling : Labels, Labelling
         What each cell becomes, and who is left out.
-    room : Room
+    room : MemoryBudget
         Batch size and parts.
     training : numpy.ndarray, shape (n_rows,), bool, or None
         Records that are released or suppressed, all if None; others are left out.
@@ -48,7 +48,7 @@ class Relabel:
     numbers: Mapping[str, ValueNumbers]
     labels: Labels
     labelling: Labelling
-    room: Room
+    room: MemoryBudget
     training: Array | None
 
     def write(self, target: Path, seed: int, progress: Progress) -> int:
@@ -88,7 +88,7 @@ class Relabel:
         others = [name for name in self.names if name not in self.numbers]
         for number, batch in enumerate(self.rows.batches([*quasi, *others], self.room.batch, numbered=quasi)):
             progress("label", done, self.rows.n_rows)
-            rng = stream(seed, "order", "labels", number)
+            rng = rng_for(seed, "order", "labels", number)
             shuffle.add(*self._labelled(batch, done, shuffle, rng))
             done += len(batch)
 
@@ -116,7 +116,7 @@ class Relabel:
         written = 0
         texts = dict(zip(self.numbers, self.labels.texts, strict=True))
         with pq.ParquetWriter(target, self._written) as writer:
-            for part in shuffle.parts(stream(seed, "order", "labels")):
+            for part in shuffle.parts(rng_for(seed, "order", "labels")):
                 progress("write", written, self.rows.n_rows)
                 columns = [
                     texts[field.name].take(part[field.name])

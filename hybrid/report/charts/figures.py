@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.measure import Stage
+from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.charts.cells import OTHER
 from hybrid.report.charts.side_by_side import ColumnView
@@ -220,11 +220,11 @@ def interval_chart(
     return Markup(svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval"))
 
 
-STAGES: tuple[Stage, ...] = ("original", "anonymized", "synthetic", "baseline")
+STAGES: tuple[Subject, ...] = ("original", "anonymized", "synthetic", "baseline")
 
 
 def stage_chart(
-    values: Mapping[Stage, tuple[float, float | None, float | None]], domain: tuple[float, float]
+    values: Mapping[Subject, tuple[float, float | None, float | None]], domain: tuple[float, float]
 ) -> Markup:
     """The same metric at each stage on one scale, a letter for each stage."""
     start, end = domain

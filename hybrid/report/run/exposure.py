@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hybrid.evaluation.improvement import improvements
-from hybrid.evaluation.measure import Evaluation, Measure, Stage
+from hybrid.evaluation.measure import Evaluation, Measure, Subject
 from hybrid.publication.verdict import SEVERITY, Status, Verdict
 from hybrid.report.charts import svg
 from hybrid.report.run.inputs import MetricText, title_of
@@ -134,9 +134,9 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
     return rows
 
 
-def stage_verdict_rows(verdicts: Mapping[Stage, Verdict]) -> list[tuple[str, list[str]]]:
+def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
     """Every rule with its worst status at each stage, the rules on which the stages differ first."""
-    worst: dict[str, dict[Stage, Status]] = {}
+    worst: dict[str, dict[Subject, Status]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:
             known = worst.setdefault(check.rule, {})

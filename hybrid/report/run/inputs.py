@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.measure import Direction, Evaluation, Family, Stage
+from hybrid.evaluation.measure import Direction, Evaluation, Family, Subject
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.side_by_side import TableComparison
 from hybrid.report.run.history import Track
@@ -198,7 +198,7 @@ class ReportInputs:
     give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
-    stage_verdicts: Mapping[Stage, Verdict] = field(default_factory=dict)
+    stage_verdicts: Mapping[Subject, Verdict] = field(default_factory=dict)
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
     changes: tuple[Change, ...] | None = None
     history: tuple[Track, ...] = ()

@@ -21,7 +21,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
@@ -100,7 +100,7 @@ class CartModel:
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         """As :class:`hybrid.synthesize.protocol.Model`."""
-        rng = stream(seed, "cart draw")
+        rng = rng_for(seed, "cart draw")
         drawn: dict[int, Array] = {}
         for step in self.steps:
             drawn[step.target] = step.draw(drawn, n_rows, rng)
@@ -148,7 +148,7 @@ class Cart:
     ) -> CartModel:
         """Grow one tree per column; see :class:`CartOptions`."""
         order = _order(data.features, options.visit_order)
-        rng = stream(seed, "cart fit")
+        rng = rng_for(seed, "cart fit")
         steps = []
         for position, target in enumerate(order):
             steps.append(_grow(data, target, order[:position], options, rng))

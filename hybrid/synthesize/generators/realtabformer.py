@@ -190,7 +190,7 @@ def _network(
     from realtabformer import REaLTabFormer
     from transformers import GPT2Config, TrainerCallback
 
-    class Telling(TrainerCallback):
+    class EpochCallback(TrainerCallback):
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
             for logs in state.log_history:
                 self._tell(logs["step"], state, logs)
@@ -210,7 +210,7 @@ def _network(
     class Network(REaLTabFormer):
         def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
             trainer = super()._build_tabular_trainer(*args, **kwargs)
-            trainer.add_callback(Telling())
+            trainer.add_callback(EpochCallback())
             trainer.add_callback(Overfitting())
             return trainer
 

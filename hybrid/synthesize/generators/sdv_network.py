@@ -109,7 +109,7 @@ def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[
         Gets ``loss_values`` (a DataFrame, the last row being of the epoch that just ended).
     """
 
-    class Telling(network):
+    class EpochCallback(network):
         def __setattr__(self, name: str, value: Any) -> None:
             super().__setattr__(name, value)
             if name == "loss_values" and value is not None and len(value):
@@ -118,7 +118,7 @@ def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[
     class Synthesizer(synthesizer):
         def _fit(self, processed_data: Any) -> None:
             discrete = [name for name in processed_data if not pd.api.types.is_float_dtype(processed_data[name])]
-            self._model = Telling(**self._model_kwargs)
+            self._model = EpochCallback(**self._model_kwargs)
             self._model.set_random_state(seed % 2**32)
             self._model.fit(processed_data, discrete_columns=discrete)
             # The plain classes can be written to a file; the telling ones hold on to who listens.

@@ -103,7 +103,7 @@ class SynthcityDdpm:
 
         epochs = _epochs(options, len(data))
 
-        class Telling(Callback):
+        class EpochCallback(Callback):
             done = 0
 
             def on_fit_begin(self, model: Any) -> None: ...
@@ -131,7 +131,7 @@ class SynthcityDdpm:
                     "dropout": options.dropout,
                 },
                 device=_device(options),
-                callbacks=(Telling(),),
+                callbacks=(EpochCallback(),),
                 random_state=seed % 2**32,
                 workspace=Path(workspace),
             )

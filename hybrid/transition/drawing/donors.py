@@ -11,10 +11,10 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
-from hybrid.transition.drawing.pools import ClassIndex, Pools, RankedPools, Runs, class_index, pools, ranked_pools
+from hybrid.transition.drawing.pools import ClassIndex, Pools, RankedPools, Slices, class_index, pools, ranked_pools
 from hybrid.transition.protocol import Restored
 
-Rung = tuple[str, Callable[[Array], Runs]]
+Fallback = tuple[str, Callable[[Array], Slices]]
 """A step of the fallback chain: a name, and the runs of the given rows (positions into the table being restored).
 
 The chain of most strategies is ``class``: records of the row's class; ``label``: records with the same label in this
@@ -39,7 +39,7 @@ class Draw:
     counts: dict[str, int]
 
 
-class Records:
+class Donors:
     """Original values of the anonymized table, arranged for drawing. Private.
 
     Parameters
@@ -79,29 +79,29 @@ class Records:
         ranks: Array = self.domain(at).rank[self.leaves[:, at]]
         return ranks
 
-    def class_rung(self, classes: Array) -> Rung:
+    def class_rung(self, classes: Array) -> Fallback:
         """Records of each row's class; -1: the row has none."""
         return "class", lambda rows: self.by_class.runs(classes[rows])
 
-    def label_rung(self, at: int, nodes: Array) -> Rung:
+    def label_rung(self, at: int, nodes: Array) -> Fallback:
         """Records that carry each row's node in quasi-identifier ``at``."""
         return "label", lambda rows: self.by_label(at).runs(nodes[rows])
 
-    def ancestor_rung(self, at: int, nodes: Array) -> Rung:
+    def ancestor_rung(self, at: int, nodes: Array) -> Fallback:
         """Records whose value lies below each row's node in quasi-identifier ``at``."""
         return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
 
-    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Rung:
+    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Fallback:
         """Records of each row's group, restricted to values below the row's node."""
         domain = self.domain(at)
 
-        def runs(rows: Array) -> Runs:
+        def runs(rows: Array) -> Slices:
             below = nodes[rows]
             return ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
 
         return name, runs
 
-    def _runs_below(self, at: int, nodes: Array) -> Runs:
+    def _runs_below(self, at: int, nodes: Array) -> Slices:
         if at not in self._below:
             everything = np.zeros(len(self), dtype=np.int64)
             self._below[at] = ranked_pools(everything, self.ranks(at), self.domain(at).hierarchy.n_leaves)
@@ -127,12 +127,12 @@ class Records:
         return cells
 
 
-def draw_records(rungs: Sequence[Rung], n_rows: int, rng: np.random.Generator) -> Draw:
+def draw_records(rungs: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
     """For each row, draw a record from the first rung that has one.
 
     Parameters
     ----------
-    rungs : sequence of Rung
+    rungs : sequence of Fallback
         Tried in this order; a rung is asked only about the rows that all earlier ones left.
     n_rows : int
         Number of rows.
@@ -152,13 +152,13 @@ def draw_records(rungs: Sequence[Rung], n_rows: int, rng: np.random.Generator) -
 
 
 def restore_columns(
-    records: Records, labels: LabelTable, own: Callable[[int, Array], Sequence[Rung]], rng: np.random.Generator
+    records: Donors, labels: LabelTable, own: Callable[[int, Array], Sequence[Fallback]], rng: np.random.Generator
 ) -> Restored:
     """Restore every quasi-identifier by itself.
 
     Parameters
     ----------
-    records : Records
+    records : Donors
         What was learned.
     labels : LabelTable, n rows
         What to restore.

@@ -13,7 +13,7 @@ _LARGEST_TABLE = 20_000_000
 
 
 @dataclass(frozen=True)
-class Runs:
+class Slices:
     """For each of n rows a run of records to draw from.
 
     Parameters
@@ -57,10 +57,10 @@ class Pools:
         """Number of records in each group; shape (n_groups,), int64."""
         return np.diff(self.starts)
 
-    def runs(self, groups: Array) -> Runs:
+    def runs(self, groups: Array) -> Slices:
         """The run of each row's group; group -1 has none."""
         start = self.starts[groups]
-        return Runs(self.members, start, np.where(groups < 0, 0, self.starts[groups + 1] - start))
+        return Slices(self.members, start, np.where(groups < 0, 0, self.starts[groups + 1] - start))
 
 
 def pools(groups: Array, n_groups: int) -> Pools:
@@ -102,12 +102,12 @@ class RankedPools:
     keys: Array
     n_ranks: int
 
-    def runs(self, groups: Array, first: Array, n_leaves: Array) -> Runs:
+    def runs(self, groups: Array, first: Array, n_leaves: Array) -> Slices:
         """Records of each row's group with a rank in ``[first, first + n_leaves)``; group -1 has none."""
         from_key = groups * self.n_ranks + first
         start = np.searchsorted(self.keys, from_key)
         size = np.searchsorted(self.keys, from_key + n_leaves) - start
-        return Runs(self.members, start, np.where(groups < 0, 0, size))
+        return Slices(self.members, start, np.where(groups < 0, 0, size))
 
 
 def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:

@@ -11,7 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Draw, Records, add_counts, draw_records
+from hybrid.transition.drawing.donors import Donors, Draw, add_counts, draw_records
 from hybrid.transition.protocol import Restored
 
 
@@ -26,7 +26,7 @@ class BlendOptions(base.Options):
 class FittedBlend:
     """Original values by class. Private."""
 
-    records: Records
+    records: Donors
     weight: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
@@ -60,4 +60,4 @@ class Blend:
 
     def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
         """Arrange the original values by class."""
-        return FittedBlend(Records(anonymized), options.weight)
+        return FittedBlend(Donors(anonymized), options.weight)

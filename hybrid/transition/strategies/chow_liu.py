@@ -13,9 +13,9 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.bins import Bins, bins_by_records, mutual_information
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Records, Rung, add_counts, draw_records
+from hybrid.transition.drawing.donors import Donors, Fallback, add_counts, draw_records
 from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.pools import RankedPools, Runs, ranked_pools
+from hybrid.transition.drawing.pools import RankedPools, Slices, ranked_pools
 from hybrid.transition.protocol import Restored
 
 MOST_BINS = 32
@@ -57,7 +57,7 @@ class Edge:
 class FittedChowLiu:
     """Original values by parent and given column. Private."""
 
-    records: Records
+    records: Donors
     groups: Groups | None
     edges: tuple[Edge, ...]
     """Parents before children."""
@@ -85,12 +85,12 @@ class FittedChowLiu:
             counts = add_counts(counts, draw.counts)
         return Restored(assemble(labels, columns), counts)
 
-    def _parent_rung(self, pool: RankedPools, nodes: Array, group: Array) -> Rung:
+    def _parent_rung(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
         """Records with each row's label, parent's bin and given group, where there are enough of them."""
 
-        def runs(rows: Array) -> Runs:
+        def runs(rows: Array) -> Slices:
             found = pool.runs(nodes[rows].astype(np.int64), group[rows], np.ones(len(rows), dtype=np.int64))
-            return Runs(found.members, found.start, np.where(found.size < self.min_records, 0, found.size))
+            return Slices(found.members, found.start, np.where(found.size < self.min_records, 0, found.size))
 
         return "parent", runs
 
@@ -117,7 +117,7 @@ class ChowLiu:
         ConfigError
             ``given`` names no column, or a quasi-identifier.
         """
-        records = Records(anonymized)
+        records = Donors(anonymized)
         groups = None if options.given is None else groups_of(anonymized.labels, options.given)
         given = np.zeros(len(records), dtype=np.int64) if groups is None else groups.codes(anonymized.labels)
         n_given = 1 if groups is None else len(groups)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
-from hybrid.transition.drawing.donors import Records
+from hybrid.transition.drawing.donors import Donors
 from hybrid.transition.protocol import FittedTransition
 from hybrid.transition.strategies.given import fit_given
 from hybrid.transition.strategies.histogram import FittedHistogram
@@ -50,9 +50,9 @@ class Conditional:
     ) -> FittedTransition:
         """Arrange the original values by class."""
         if options.estimator == "kde":
-            return fit_kde(Records(anonymized), anonymized.class_ids, options.bandwidth)
+            return fit_kde(Donors(anonymized), anonymized.class_ids, options.bandwidth)
         if options.estimator == "joint":
-            return FittedJoint(Records(anonymized))
+            return FittedJoint(Donors(anonymized))
         if options.estimator == "given":
             return fit_given(anonymized, options.min_records, rng)
-        return FittedHistogram(Records(anonymized))
+        return FittedHistogram(Donors(anonymized))

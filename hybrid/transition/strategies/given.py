@@ -9,7 +9,7 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Donors, Fallback, restore_columns
 from hybrid.transition.drawing.features import Cells, Features, features, grow
 from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 from hybrid.transition.protocol import Restored
@@ -19,7 +19,7 @@ from hybrid.transition.protocol import Restored
 class FittedGiven:
     """Original values by class and tree cell. Private."""
 
-    records: Records
+    records: Donors
     features: Features
     cells: tuple[Cells, ...]
     """One partition per quasi-identifier."""
@@ -31,7 +31,7 @@ class FittedGiven:
         classes = self.records.classes.find(labels.nodes)
         matrix = self.features.matrix(labels)
 
-        def own(at: int, nodes: Array) -> list[Rung]:  # noqa: ARG001
+        def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
             cell, pool = self.cells[at].of(matrix), self.pools[at]
             alike = lambda rows: pool.runs(classes[rows], cell[rows], np.ones(len(rows), dtype=np.int64))  # noqa: E731
             return [("given", alike), self.records.class_rung(classes)]
@@ -51,7 +51,7 @@ def fit_given(anonymized: AnonymizedTable, min_records: int, rng: np.random.Gene
     rng : numpy.random.Generator
         Decides between equally good splits.
     """
-    records = Records(anonymized)
+    records = Donors(anonymized)
     learned = features(records.domains, anonymized.labels, sensitive=True)
     matrix = learned.matrix(anonymized.labels)
     cells, by_class_and_cell = [], []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Records, restore_columns
+from hybrid.transition.drawing.donors import Donors, restore_columns
 from hybrid.transition.protocol import Restored
 
 
@@ -15,7 +15,7 @@ from hybrid.transition.protocol import Restored
 class FittedHistogram:
     """Original values by class. Private."""
 
-    records: Records
+    records: Donors
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """For each cell the value of a record drawn from the row's class, drawn anew for every attribute."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Records, draw_records, restore_columns
-from hybrid.transition.drawing.pools import Runs
+from hybrid.transition.drawing.donors import Donors, draw_records, restore_columns
+from hybrid.transition.drawing.pools import Slices
 from hybrid.transition.protocol import Restored
 
 
@@ -17,7 +17,7 @@ from hybrid.transition.protocol import Restored
 class FittedJoint:
     """Original values by class. Private."""
 
-    records: Records
+    records: Donors
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """For each row one record of its class, whose values are taken for all attributes.
@@ -27,7 +27,7 @@ class FittedJoint:
         classes = self.records.classes.find(labels.nodes)
         chosen = draw_records([self.records.class_rung(classes)], len(labels), rng).records
 
-        def runs(rows: Array) -> Runs:
-            return Runs(chosen, rows, (chosen[rows] >= 0).astype(np.int64))
+        def runs(rows: Array) -> Slices:
+            return Slices(chosen, rows, (chosen[rows] >= 0).astype(np.int64))
 
         return restore_columns(self.records, labels, lambda at, nodes: [("class", runs)], rng)  # noqa: ARG005

@@ -9,7 +9,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
-from hybrid.transition.drawing.donors import Records, add_counts, draw_records
+from hybrid.transition.drawing.donors import Donors, add_counts, draw_records
 from hybrid.transition.drawing.pools import pools
 from hybrid.transition.protocol import Restored
 
@@ -20,7 +20,7 @@ _IQR_OF_NORMAL = 1.349
 class FittedKde:
     """Original values by class and their bandwidths. Private."""
 
-    records: Records
+    records: Donors
     bandwidths: dict[str, Array]
     """Per number or date column: the bandwidth of each class on the domain's axis."""
 
@@ -49,7 +49,7 @@ class FittedKde:
         return Restored(assemble(labels, columns), counts)
 
 
-def fit_kde(records: Records, class_ids: Array, factor: float) -> FittedKde:
+def fit_kde(records: Donors, class_ids: Array, factor: float) -> FittedKde:
     """Bandwidth of every class and number or date column.
 
     Silverman's rule of thumb, ``factor * 0.9 * min(sd, IQR / 1.349) * n ** (-1/5)`` over the n non-missing values

@@ -10,7 +10,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Donors, Fallback, restore_columns
 from hybrid.transition.drawing.groups import Groups, groups_of
 from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 from hybrid.transition.protocol import Restored
@@ -28,7 +28,7 @@ class MarginalOptions(base.Options):
 class FittedMarginal:
     """Original values by label. Private, though every parameter pools all classes with the label."""
 
-    records: Records
+    records: Donors
     groups: Groups | None
     pools: tuple[RankedPools, ...]
 
@@ -38,7 +38,7 @@ class FittedMarginal:
             return restore_columns(self.records, labels, lambda at, nodes: [], rng)  # noqa: ARG005
         codes = self.groups.codes(labels)
 
-        def own(at: int, nodes: Array) -> list[Rung]:
+        def own(at: int, nodes: Array) -> list[Fallback]:
             pool, one = self.pools[at], np.ones(len(nodes), dtype=np.int64)
             return [("given", lambda rows: pool.runs(nodes[rows].astype(np.int64), codes[rows], one[rows]))]
 
@@ -63,7 +63,7 @@ class Marginal:
         ConfigError
             ``given`` names no column, or a quasi-identifier.
         """
-        records = Records(anonymized)
+        records = Donors(anonymized)
         if options.given is None:
             return FittedMarginal(records, None, ())
         groups = groups_of(anonymized.labels, options.given)

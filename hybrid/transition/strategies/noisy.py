@@ -17,7 +17,7 @@ from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.bins import Bins, bins_by_units, mutual_information
 from hybrid.transition.drawing.counts import NoisyTable, Units, units_of
 from hybrid.transition.drawing.domain import Domain, assemble
-from hybrid.transition.drawing.donors import Records, add_counts
+from hybrid.transition.drawing.donors import Donors, add_counts
 from hybrid.transition.drawing.groups import Groups, groups_of
 from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
 from hybrid.transition.drawing.pools import ClassIndex
@@ -117,7 +117,7 @@ class Noisy:
         DataError
             A table would have more than :data:`MOST_CELLS` cells.
         """
-        records = Records(anonymized)
+        records = Donors(anonymized)
         groups = _public_groups(anonymized.labels, options)
         classes = records.classes if options.tables == "class" else None
         fixed, n_fixed = _fixed_groups(classes, groups, anonymized.labels)

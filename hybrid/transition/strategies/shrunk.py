@@ -11,7 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Records, Rung, restore_columns
+from hybrid.transition.drawing.donors import Donors, Fallback, restore_columns
 from hybrid.transition.protocol import Restored
 
 
@@ -27,7 +27,7 @@ class ShrunkOptions(base.Options):
 class FittedShrunk:
     """Original values by class. Private."""
 
-    records: Records
+    records: Donors
     strength: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
@@ -36,7 +36,7 @@ class FittedShrunk:
         sizes = self.records.by_class.runs(classes).size
         weight = sizes / np.maximum(sizes + self.strength, 1e-300)
 
-        def own(at: int, nodes: Array) -> list[Rung]:  # noqa: ARG001
+        def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
             used = np.where(rng.random(len(classes)) < weight, classes, -1)
             return [self.records.class_rung(used)]
 
@@ -55,4 +55,4 @@ class Shrunk:
 
     def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
         """Arrange the original values by class."""
-        return FittedShrunk(Records(anonymized), options.strength)
+        return FittedShrunk(Donors(anonymized), options.strength)

@@ -11,7 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Records, add_counts, draw_records
+from hybrid.transition.drawing.donors import Donors, add_counts, draw_records
 from hybrid.transition.drawing.features import Cells, Features, features, grow
 from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 from hybrid.transition.protocol import Restored
@@ -31,7 +31,7 @@ class TreeOptions(base.Options):
 class FittedTree:
     """One partition of the records per quasi-identifier. Private."""
 
-    records: Records
+    records: Donors
     features: Features
     cells: tuple[Cells | None, ...]
     """None where every label is a single value, and there is nothing to choose."""
@@ -75,7 +75,7 @@ class Tree:
 
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedTree:
         """Grow the trees on the original values."""
-        records = Records(anonymized)
+        records = Donors(anonymized)
         learned = features(records.domains, anonymized.labels, sensitive=options.sensitive)
         matrix = learned.matrix(anonymized.labels)
         cells: list[Cells | None] = []

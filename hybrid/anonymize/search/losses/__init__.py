@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
 from hybrid.anonymize.search.losses.columns import DomainShare, Entropy, Precision, column_weights
@@ -15,14 +15,14 @@ CellLoss = DomainShare | Precision
 """Losses that are defined cell by cell, so that cells of one column may be on different levels."""
 
 
-def build_loss(options: LossOptions, records: Records, lattice: Lattice, k: int) -> Loss:
+def build_loss(options: LossOptions, records: DistinctRows, lattice: Lattice, k: int) -> Loss:
     """The loss that these options describe, over this lattice.
 
     Parameters
     ----------
     options : LossOptions
         Which loss.
-    records : Records
+    records : DistinctRows
         The table.
     lattice : Lattice
         The nodes that will be scored.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.losses.protocol import Constant, Score
-from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Array
 
 _UNDER = 1 - 1e-12
@@ -56,7 +56,7 @@ class AverageClassSize:
     columns holds at most s // k kept classes, and at most as many as there are classes by the other columns.
     """
 
-    records: Records
+    records: DistinctRows
     lattice: Lattice
     k: int
 
@@ -93,16 +93,16 @@ class AverageClassSize:
             found.append(sizes[sizes > 0])
         return found
 
-    def below(self, found: Found) -> Constant:
+    def below(self, found: NodeOutcome) -> Constant:
         """Every kept class of size s falls into at most s // k kept ones."""
         most = float((found.class_share * ~found.certain) @ (found.size_of_row // self.k))
         return Constant(self.records.n_records / (most + 1) * _UNDER)
 
-    def above(self, found: Found) -> float:
+    def above(self, found: NodeOutcome) -> float:
         """No more classes than here."""
         return self.records.n_records / max(found.n_groups, 1) * _UNDER
 
-    def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
+    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
         """Records per class, the suppressed ones being one class."""
         classes = found.n_kept + (found.n_suppressed > 0)
         return Score(self.records.n_records / classes)
@@ -116,7 +116,7 @@ class Discernibility:
     costs N s, which is at least s^2.
     """
 
-    records: Records
+    records: DistinctRows
     k: int
 
     def initial(self) -> Constant:
@@ -129,16 +129,16 @@ class Discernibility:
         """Nothing further."""
         return
 
-    def below(self, found: Found) -> Constant:
+    def below(self, found: NodeOutcome) -> Constant:
         """N per record that is certainly suppressed, at least k for the others."""
         n = self.records.n_records
         return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
 
-    def above(self, found: Found) -> float:
+    def above(self, found: NodeOutcome) -> float:
         """The squares of all groups here, which only join."""
         return float(found.counts @ found.size_of_row) * _UNDER
 
-    def score(self, node: Node, found: Found) -> Score:  # noqa: ARG002
+    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
         """Squares of the kept classes and N per suppressed record."""
         kept = float((found.counts * ~found.suppressed) @ found.size_of_row)
         return Score(kept + float(found.n_suppressed) * self.records.n_records)

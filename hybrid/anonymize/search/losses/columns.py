@@ -29,10 +29,10 @@ from functools import cached_property
 import numpy as np
 
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.search.distinct_rows import Records
+from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.losses.protocol import Score, Terms
-from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 
@@ -72,7 +72,7 @@ def safe(terms: Array) -> Array:
 class Mean:
     """How the terms of the columns are joined. Terms of all columns and levels stand one column after the other."""
 
-    records: Records
+    records: DistinctRows
     lattice: Lattice
     weights: Array
     mean: str
@@ -111,7 +111,7 @@ class Mean:
         """Nothing further."""
         return
 
-    def above(self, found: Found) -> float:  # noqa: ARG002
+    def above(self, found: NodeOutcome) -> float:  # noqa: ARG002
         """Nothing: a coarser node may suppress less."""
         return -np.inf
 
@@ -140,11 +140,11 @@ class _ByRow(Mean):
         """Nothing is suppressed."""
         return self._bound(self._unsuppressed)
 
-    def below(self, found: Found) -> Terms:
+    def below(self, found: NodeOutcome) -> Terms:
         """The certainly suppressed classes are suppressed."""
         return self._bound(self._remembered(found, found.certain))
 
-    def score(self, node: Node, found: Found) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""
         terms = self._remembered(found, found.suppressed)
         values = rounded(terms[self.starts[:-1] + node]) * self.factors
@@ -153,7 +153,7 @@ class _ByRow(Mean):
     def _bound(self, terms: Array) -> Terms:
         return self.bound(safe(terms) * self.factors[self.column_of])
 
-    def _remembered(self, found: Found, suppressed: Array) -> Array:
+    def _remembered(self, found: NodeOutcome, suppressed: Array) -> Array:
         """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
             terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
@@ -330,11 +330,11 @@ class Precision(Mean):
         """Heights alone."""
         return self._bound(0)
 
-    def below(self, found: Found) -> Terms:
+    def below(self, found: NodeOutcome) -> Terms:
         """The certainly suppressed records count as such."""
         return self._bound(found.n_certain)
 
-    def score(self, node: Node, found: Found) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""
         keep, drop = factors(self.gs_factor)
         share = found.n_suppressed / self.records.n_records

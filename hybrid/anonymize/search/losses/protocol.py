@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.node_check import Checker, Found
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Array
 
 
@@ -119,11 +119,11 @@ class Loss(Protocol):
     def grouped(self, checker: Checker) -> Array | None:
         """Better bounds of all nodes that cost a few hundred groupings, shape of the lattice; None: no better ones."""
 
-    def below(self, found: Found) -> Bound:
+    def below(self, found: NodeOutcome) -> Bound:
         """Bound of every node at or below the one where this was found."""
 
-    def above(self, found: Found) -> float:
+    def above(self, found: NodeOutcome) -> float:
         """Bound of every node at or above the one where this was found; -inf if it says nothing."""
 
-    def score(self, node: Node, found: Found) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
-from hybrid.base.rng import stream
+from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import refuse_wide
 from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
 from hybrid.synthesize.generators.tabddpm.draws import Draws
@@ -60,7 +60,7 @@ class TabddpmModel:
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         """As :class:`hybrid.synthesize.protocol.Model`."""
-        rng = torch.Generator(self.frequencies.device).manual_seed(int(stream(seed, "tabddpm").integers(2**63)))
+        rng = torch.Generator(self.frequencies.device).manual_seed(int(rng_for(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
         held = {"free": None, "sampled": self.sampled, "exact": self.frequencies}[self.options.shares]
         diffusion = _diffusion(self.levels, self.frequencies, self.options, held)
@@ -107,7 +107,7 @@ def learn_model(
     """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
     levels = tuple(feature.n_levels for feature in data.features)
     refuse_wide("tabddpm", {feature.name: feature.n_levels for feature in data.features}, options.max_inputs)
-    random = stream(seed, "tabddpm fit")
+    random = rng_for(seed, "tabddpm fit")
     device = _device(options)
     rng = torch.Generator(device).manual_seed(int(random.integers(2**63)))
     continuous = [values for values, size in zip(data.columns, levels, strict=True) if not size]
@@ -122,7 +122,7 @@ def learn_model(
         network = _network(frequencies, levels, options).to(device)
         diffusion = _diffusion(levels, frequencies, options)
         averaged = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
-    sampled = _sampled(frequencies, levels, len(data), stream(seed, "tabddpm shares"))
+    sampled = _sampled(frequencies, levels, len(data), rng_for(seed, "tabddpm shares"))
     return TabddpmModel(levels, frequencies, sampled, quantiles, averaged, options)
 
 
