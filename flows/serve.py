@@ -50,7 +50,7 @@ def _wait(own: subprocess.Popen[bytes], url: str, home: Path) -> None:
         if _is_healthy(url):
             return
         time.sleep(0.5)
-    raise OutputError(f"the Prefect server did not start; its log is {home / 'server.log'}", mend="try another --port")
+    raise OutputError(f"the Prefect server did not start; its log is {home / 'server.log'}", hint="try another --port")
 
 
 def _is_healthy(url: str) -> bool:

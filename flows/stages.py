@@ -63,7 +63,7 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
             except Exception as error:  # noqa: BLE001
                 raise HybridError(
                     f"bug: {type(error).__name__} in {place_of(error)}",
-                    mend="run hybrid run CONFIG --debug by hand (its output may show data), and report what it prints",
+                    hint="run hybrid run CONFIG --debug by hand (its output may show data), and report what it prints",
                 ) from None
 
         return task(careful, task_run_name=name, cache_policy=NO_CACHE, persist_result=False, **options)
@@ -121,7 +121,7 @@ def set_secrets(credentials: Mapping[str, str]) -> None:
             os.environ[variable] = str(Secret.load(block).get())
         except ValueError:
             raise ConfigError(
-                f"Prefect has no Secret block {block!r} (for {variable})", mend="make it: see docs/nightly.md"
+                f"Prefect has no Secret block {block!r} (for {variable})", hint="make it: see docs/nightly.md"
             ) from None
 
 

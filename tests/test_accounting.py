@@ -92,7 +92,7 @@ def test_epsilon_for_a_delta():
 def test_out_of_range(call):
     with pytest.raises(ConfigError) as error:
         call()
-    assert error.value.problems[0].mend
+    assert error.value.problems[0].hint
 
 
 def test_explains_what_holds():

@@ -44,7 +44,7 @@ def _job(folder: Path, columns: dict[str, dict[str, Any]] | None = None, **secti
 
 def _found(path: Path, level: str | None = None) -> list[Finding]:
     findings = diagnose(load_config(path))
-    assert not any(town in f.message + f.mend for f in findings for town in ("Rome", "Oslo", "gout"))
+    assert not any(town in f.message + f.hint for f in findings for town in ("Rome", "Oslo", "gout"))
     return [finding for finding in findings if level in (None, finding.level)]
 
 

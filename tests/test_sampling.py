@@ -124,7 +124,7 @@ def test_refusals_name_the_mend_and_no_value():
     anonymized = mixed_table(60)
     with pytest.raises(DataError, match="kept none") as error:
         run(anonymized, method="simple", beta=0.001)
-    assert error.value.problems[0].mend
+    assert error.value.problems[0].hint
     with pytest.raises(ConfigError, match=r"sample\.by names columns"):
         run(anonymized, method="stratified", by=["height"])
     with pytest.raises(ConfigError, match=r"sample\.groups names columns"):

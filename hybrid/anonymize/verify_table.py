@@ -64,7 +64,7 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     if failures:
         raise VerificationError(
             f"the anonymized table does not keep what it promised: {'; '.join(failures)}",
-            mend="do not release it; please report this" if task.options.engine == "exact" else "use engine: exact",
+            hint="do not release it; please report this" if task.options.engine == "exact" else "use engine: exact",
         )
     return {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
 

@@ -37,16 +37,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
         The file is missing, no YAML, no mapping, or has a key twice; the line is named.
     """
     if not path.is_file():
-        raise ConfigError(f"{path}: the file does not exist", mend="check the path")
+        raise ConfigError(f"{path}: the file does not exist", hint="check the path")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
-        raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line") from None
+        raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", hint="correct the line") from None
     except (yaml.YAMLError, UnicodeDecodeError):
-        raise ConfigError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
+        raise ConfigError(f"{path}: this is not valid YAML", hint="save it as UTF-8 text") from None
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: a mapping of keys to values was expected", mend="write key: value lines")
+        raise ConfigError(f"{path}: a mapping of keys to values was expected", hint="write key: value lines")
     return content
 
 
@@ -74,8 +74,8 @@ def _problem(root: type[BaseModel], source: str, detail: Any, content: Mapping[s
     if detail["type"] == "extra_forbidden":
         known = _siblings(root, path[:-1])
         close = difflib.get_close_matches(str(path[-1]), known, n=1)
-        mend = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
-        return Problem(f"{source}: {where}: unknown key", mend)
+        hint = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
+        return Problem(f"{source}: {where}: unknown key", hint)
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "union_tag_invalid":
         message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"

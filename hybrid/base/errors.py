@@ -1,7 +1,7 @@
 """Errors a user meets, one class per kind of fault.
 
 The text of every error carries file names, column names, counts and rules, and **never a cell value**: it
-travels into logs and into Prefect's database. Values that help to mend (the uncovered category, the
+travels into logs and into Prefect's database. Values that help to fix it (the uncovered category, the
 unparsable date) go into :attr:`Problem.values`, which only the interactive command line prints.
 """
 
@@ -15,24 +15,24 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and how to mend it.
+    """One thing that is wrong, and how to fix it.
 
     Parameters
     ----------
     message : str
         What was found, where, and what was expected. No cell values.
-    mend : str
+    hint : str
         What the user can do about it. No cell values. Empty if there is nothing to add.
     values : str
-        Cell values that help to mend. Private: printed on an interactive terminal only.
+        Cell values that help to fix it. Private: printed on an interactive terminal only.
     """
 
     message: str
-    mend: str = ""
+    hint: str = ""
     values: str = ""
 
     def __str__(self) -> str:
-        return f"{self.message}  mend: {self.mend}" if self.mend else self.message
+        return f"{self.message}  hint: {self.hint}" if self.hint else self.message
 
 
 class HybridError(Exception):
@@ -42,16 +42,16 @@ class HybridError(Exception):
     ----------
     problems : str, Problem or iterable of Problem
         Everything that is wrong, all at once. A plain string is one problem.
-    mend, values : str
+    hint, values : str
         As in :class:`Problem`, for the single-string form.
     """
 
     exit_code: ClassVar[int] = 1
     title: ClassVar[str] = "error"
 
-    def __init__(self, problems: str | Problem | Iterable[Problem], *, mend: str = "", values: str = "") -> None:
+    def __init__(self, problems: str | Problem | Iterable[Problem], *, hint: str = "", values: str = "") -> None:
         if isinstance(problems, str):
-            problems = Problem(problems, mend, values)
+            problems = Problem(problems, hint, values)
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 

@@ -18,16 +18,16 @@ class Finding:
     ----------
     level : "ok", "note" or "error"
         With an error nothing can run; a note is for the user to decide.
-    message, mend, values : str
+    message, hint, values : str
         As in :class:`hybrid.base.errors.Problem`: no cell values but in ``values``.
     """
 
     level: Level
     message: str
-    mend: str = ""
+    hint: str = ""
     values: str = ""
 
     @classmethod
     def error(cls, problem: Problem) -> Finding:
         """An error that is a problem of an exception."""
-        return cls("error", problem.message, problem.mend, problem.values)
+        return cls("error", problem.message, problem.hint, problem.values)

@@ -49,7 +49,7 @@ def _acquire(path: Path, *, wait: bool) -> int | None:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise OutputError(f"{path}: the lock cannot be made ({error.strerror})", mend="check the folder") from None
+            raise OutputError(f"{path}: the lock cannot be made ({error.strerror})", hint="check the folder") from None
         try:
             held = _flock(handle, path, wait=wait)
         except BaseException:

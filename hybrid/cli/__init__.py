@@ -93,14 +93,14 @@ def _run(arguments: list[str]) -> int:
         return _interrupted()
     except MemoryError as error:
         err.print(f"[bold red]memory[/]  this machine has too little memory for the run ({place_of(error)})")
-        err.print("   mend: a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)")
+        err.print("   hint: a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)")
         return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
             traceback.print_exc()
         else:
             err.print(f"[bold red]bug[/]  {type(error).__name__} in {place_of(error)}")
-            err.print("   mend: run again with --debug (its output may show data), and report what it prints")
+            err.print("   hint: run again with --debug (its output may show data), and report what it prints")
         return 1
     if result == INTERRUPTED:
         return _interrupted()

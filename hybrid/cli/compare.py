@@ -50,7 +50,7 @@ def compare(
     from hybrid.jobs.run import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
-        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", mend="--engine dask --scheduler ...")
+        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
     plan = load_plan(config, scale)
     if store is not None:
         plan = plan.model_copy(update={"store": store})

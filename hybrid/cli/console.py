@@ -42,7 +42,7 @@ def shows_values() -> bool:
 
 
 def print_error(error: HybridError) -> None:
-    """Every problem with its mend, and on a terminal the values that help; or as lines for programs."""
+    """Every problem with its hint, and on a terminal the values that help; or as lines for programs."""
     if writes_json_lines():
         for problem in error.problems:
             logger.error("%s", problem)
@@ -53,15 +53,15 @@ def print_error(error: HybridError) -> None:
         if problem.values and shows_values():
             err.print(f"   values: {escape(problem.values)}")
         hidden |= bool(problem.values) and not shows_values()
-        if problem.mend:
-            err.print(f"   mend: {escape(problem.mend)}")
+        if problem.hint:
+            err.print(f"   hint: {escape(problem.hint)}")
     if hidden:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
 
 
-def line(status: str, text: str, mend: str = "") -> None:
+def line(status: str, text: str, hint: str = "") -> None:
     """One aligned finding: a word, a sentence, and what to do."""
-    tail = f"   mend: {mend}" if mend else ""
+    tail = f"   hint: {hint}" if hint else ""
     out.print(f"[{COLORS.get(status, 'white')}]{status:<8}[/]{escape(text)}{escape(tail)}")
 
 
@@ -70,8 +70,8 @@ def print_verdict(verdict: Verdict) -> None:
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     for check in verdict.checks:
         out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.rule)}: {escape(check.message)}")
-        if check.mend and check.status != "pass":
-            out.print(f"         try: {escape(check.mend)}")
+        if check.hint and check.status != "pass":
+            out.print(f"         try: {escape(check.hint)}")
 
 
 @contextmanager

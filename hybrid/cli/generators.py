@@ -81,10 +81,10 @@ def _show(environment: Environment) -> None:
     shown = ["Python", *(name for name in _SHOWN if name in versions)] if versions else []
     size = f", {environment.n_bytes / 1e9:.1f} GB, built in {environment.seconds:.0f} s" if versions else ""
     text = "  ".join(f"{name} {versions[name]}" for name in shown)
-    mends = {
+    hints = {
         "incomplete": f"an installation was interrupted: hybrid generators install {environment.name}",
         "outdated": f"built from other requirements: hybrid generators install {environment.name}",
     }
     console.line(
-        status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), mends.get(environment.state, "")
+        status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), hints.get(environment.state, "")
     )

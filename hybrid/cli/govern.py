@@ -64,7 +64,7 @@ def status(
         for event in state.events:
             console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}", markup=False)
         for problem in state.problems:
-            console.line("error", problem.message, problem.mend)
+            console.line("error", problem.message, problem.hint)
         if not state.problems:
             console.line("ok", f"the last release is {state.latest}")
     if state.problems:

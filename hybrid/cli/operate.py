@@ -78,9 +78,9 @@ def _check_schedule(cron: str, timezone: str) -> None:
     try:
         zone = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError):
-        raise ConfigError(f"--timezone {timezone}: no such time zone", mend="for example Europe/Berlin") from None
+        raise ConfigError(f"--timezone {timezone}: no such time zone", hint="for example Europe/Berlin") from None
     try:
         first = next(CronSim(cron, datetime.now(zone)))
     except (CronSimError, StopIteration):
-        raise ConfigError(f"--cron {cron}: this is no schedule", mend='for example --cron "0 2 * * *"') from None
+        raise ConfigError(f"--cron {cron}: this is no schedule", hint='for example --cron "0 2 * * *"') from None
     console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")

@@ -75,7 +75,7 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     loaded = load_config(config)
     if column not in loaded.hierarchy_paths:
         having = ", ".join(loaded.hierarchy_paths) or "none"
-        raise ConfigError(f"{config}: the column {column!r} has no hierarchy", mend=f"columns with one: {having}")
+        raise ConfigError(f"{config}: the column {column!r} has no hierarchy", hint=f"columns with one: {having}")
     table = loaded.load_table()
     return loaded.hierarchy_paths[column], table.schema[column], table.frame[column]
 
@@ -83,7 +83,7 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
 def _report(findings: list[Finding]) -> None:
     """Print findings; exit code 2 if there is an error among them."""
     for finding in findings:
-        console.line(finding.level, finding.message, finding.mend)
+        console.line(finding.level, finding.message, finding.hint)
         if finding.values and console.shows_values():
             console.out.print(f"        values: {finding.values}", markup=False)
     if any(finding.level == "error" for finding in findings):

@@ -45,11 +45,11 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator or not key:
-            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", mend="for example --set anonymize.k=10")
+            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
         try:
             result[key.strip()] = yaml.safe_load(value)
         except yaml.YAMLError:
-            raise ConfigError(f"--set {setting}: the value is not valid YAML", mend="quote it") from None
+            raise ConfigError(f"--set {setting}: the value is not valid YAML", hint="quote it") from None
     return result
 
 
@@ -159,7 +159,7 @@ def release(
     from hybrid.store import Store
 
     if accept_review and not (by and reason):
-        raise ConfigError("--accept-review needs --by NAME and --reason TEXT", mend="say who accepts it, and why")
+        raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
     loaded = load_config(config, overrides(set_))
     folder = new_folder(loaded.name, runs)
     check_writable(folder)

@@ -66,14 +66,14 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
         from distributed import Client, as_completed
     except ImportError:
         raise MissingExtraError(
-            "the engine dask needs the package distributed", mend="pip install 'hybrid-release[dask]'"
+            "the engine dask needs the package distributed", hint="pip install 'hybrid-release[dask]'"
         ) from None
     try:
         client: Any = Client(  # type: ignore[no-untyped-call]
             address, timeout=CONNECT_SECONDS, set_as_default=False
         )
     except (OSError, ValueError):
-        raise ConfigError(f"{address}: no Dask scheduler answers there", mend="start dask scheduler") from None
+        raise ConfigError(f"{address}: no Dask scheduler answers there", hint="start dask scheduler") from None
     with client:
         _check_versions(client)
         futures = _submitted(client, place, todo)
@@ -142,9 +142,9 @@ def _check_versions(client: Any) -> None:
         others = client.run(code_version)
     except Exception as error:  # noqa: BLE001 - whatever a foreign worker answers
         raise ConfigError(
-            f"the workers cannot run this package ({type(error).__name__})", mend="install it on every worker"
+            f"the workers cannot run this package ({type(error).__name__})", hint="install it on every worker"
         ) from None
     if not others:
-        raise ConfigError("the Dask scheduler has no workers", mend="start dask worker on the machines")
+        raise ConfigError("the Dask scheduler has no workers", hint="start dask worker on the machines")
     if any(version != mine for version in others.values()):
-        raise ConfigError("workers run another version of this package", mend="install the same version everywhere")
+        raise ConfigError("workers run another version of this package", hint="install the same version everywhere")

@@ -144,7 +144,7 @@ def _combinations(plan: ComparePlan) -> Iterator[_Combination]:
     sizes = [len(values) for values in levels.values()]
     if plan.subset is None and math.prod(sizes) > MOST:
         raise ConfigError(
-            f"the factors have {math.prod(sizes):,} combinations", mend="subset: {n: 200} runs some of them"
+            f"the factors have {math.prod(sizes):,} combinations", hint="subset: {n: 200} runs some of them"
         )
     orders = itertools.product(*map(range, sizes)) if plan.subset is None else _drawn(sizes, plan.subset)
     for order in orders:

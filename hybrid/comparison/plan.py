@@ -122,7 +122,7 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
         return plan
     if name not in plan.scales:
         known = ", ".join(plan.scales) or "none is defined"
-        raise ConfigError(f"{path}: there is no scale {name!r}", mend=f"one of: {known}")
+        raise ConfigError(f"{path}: there is no scale {name!r}", hint=f"one of: {known}")
     return _scaled(plan, plan.scales[name]).model_copy(update={"scale": name})
 
 

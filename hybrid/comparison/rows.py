@@ -56,7 +56,7 @@ class Rows:
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written ({error.strerror})", mend="free some space") from None
+            raise OutputError(f"{self.path}: cannot be written ({error.strerror})", hint="free some space") from None
 
 
 def _cut_unfinished(handle: int) -> None:

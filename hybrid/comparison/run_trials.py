@@ -68,11 +68,11 @@ def compare(
         another process fills ``out``, or a cluster is to share a store in this machine's memory.
     """
     if scheduler is not None and plan.store == MEMORY:
-        raise ConfigError("a cluster cannot reach a store in memory", mend="--store s3://bucket/folder, or a folder")
+        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
     out.mkdir(parents=True, exist_ok=True)
     with locked_if_free(out / ".lock") as free:
         if not free:
-            raise ConfigError(f"{out}: another comparison is writing here", mend="wait for it, or choose another --out")
+            raise ConfigError(f"{out}: another comparison is writing here", hint="wait for it, or choose another --out")
         planned = schedule(plan, folder)
         rows = Rows(out / ROWS)
         done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}

@@ -54,9 +54,9 @@ def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Lit
         The folder is not writable or the disk is full.
     """
     if not 1 <= rows <= MAX_ROWS:
-        raise ConfigError(f"rows is {rows}", mend=f"choose 1 to {MAX_ROWS:,}")
+        raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {MAX_ROWS:,}")
     if seed < 0:
-        raise ConfigError(f"seed is {seed}", mend="choose 0 or more")
+        raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
     vocabulary = load()
     data = folder / f"admissions.{format}"
     batches = _batches(vocabulary, rows, seed)

@@ -118,12 +118,12 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     """
     wrong = [name for name in options.metrics or () if name not in REGISTRY]
     if wrong:
-        raise ConfigError(f"evaluate.metrics: unknown: {', '.join(wrong)}", mend=f"one of: {', '.join(REGISTRY)}")
+        raise ConfigError(f"evaluate.metrics: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
     sides = options.linkability or ((), ())
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
     for key, names in named.items():
         unknown = [name for name in names if name not in schema]
         if unknown:
             raise ConfigError(
-                f"evaluate.{key}: no such column: {', '.join(unknown)}", mend=f"one of: {', '.join(schema.names)}"
+                f"evaluate.{key}: no such column: {', '.join(unknown)}", hint=f"one of: {', '.join(schema.names)}"
             )

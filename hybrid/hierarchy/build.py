@@ -89,7 +89,7 @@ def _check_kind(spec: HierarchySpec, column: Column, source: str) -> None:
         kinds = " and ".join(allowed)
         raise HierarchyError(
             f"{source}: type {spec.type} is for {kinds} columns, and {column.name!r} is {column.kind}",
-            mend=f"use another type, or declare the column's kind under data.columns.{column.name}",
+            hint=f"use another type, or declare the column's kind under data.columns.{column.name}",
         )
 
 

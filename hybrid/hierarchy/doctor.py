@@ -160,7 +160,7 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
     if path.suffix.lower() in YAML_SUFFIXES:
         raise HierarchyError(
             f"{path}: values can be added to CSV hierarchies only",
-            mend="edit the file: list the values in a tree or in groups (or set others); intervals, dates and masks "
+            hint="edit the file: list the values in a tree or in groups (or set others); intervals, dates and masks "
             "cover every value",
         )
     rows = read_rows(path)
@@ -171,7 +171,7 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
         )
     model = next((row for row in rows if row[0] == like), None)
     if like is not None and model is None:
-        raise HierarchyError(f"{path}: the value to be copied is not in the file", mend="name one that is", values=like)
+        raise HierarchyError(f"{path}: the value to be copied is not in the file", hint="name one that is", values=like)
     known = {row[0] for row in rows}
     root = rows[0][-1]
     width = len(rows[0])

@@ -74,7 +74,7 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
     if whole and any(number != int(number) for number in numbers):
         raise HierarchyError(
             f"{source}: intervals of the integer column {column.name!r} have edges that are no integers",
-            mend="use whole numbers, or declare the column decimal",
+            hint="use whole numbers, or declare the column decimal",
         )
     low, high = _domain(spec, values)
     enumerated = whole and high - low <= MOST_ENUMERATED and _INT64.min <= low and high <= _INT64.max

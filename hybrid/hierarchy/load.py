@@ -91,7 +91,7 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array 
         hierarchy.encode(values, counts)
     except HierarchyError as error:
         raise HierarchyError(
-            Problem(f"{path}: {problem.message}", problem.mend, problem.values) for problem in error.problems
+            Problem(f"{path}: {problem.message}", problem.hint, problem.values) for problem in error.problems
         ) from None
     return hierarchy
 

@@ -40,20 +40,20 @@ def read_rows(path: Path) -> Rows:
     """
     text = _read_text(path)
     if not text.strip():
-        raise HierarchyError(f"{path}: the file is empty", mend="write one line per value: value, label, ..., *")
+        raise HierarchyError(f"{path}: the file is empty", hint="write one line per value: value, label, ..., *")
     rows = _split(text, _best_separator(text))
     width = max(map(len, rows))
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
         raise HierarchyError(
             f"{path}: {len(short)} lines have fewer fields than the longest, which has {width} (the first: {short[0]})",
-            mend="give every line one field per level; quote fields that contain the separator",
+            hint="give every line one field per level; quote fields that contain the separator",
         )
     empty = [at for at, row in enumerate(rows, start=1) if not all(row[1:])]
     if empty:
         raise HierarchyError(
             f"{path}: {len(empty)} lines have an empty label (the first: {empty[0]})",
-            mend="give every value a label on every level",
+            hint="give every value a label on every level",
         )
     return rows
 
@@ -93,12 +93,12 @@ def read_spec(path: Path) -> HierarchySpec:
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
         raise HierarchyError(
-            f"{path}:{line} this is not valid YAML: {error.problem}", mend="correct the line"
+            f"{path}:{line} this is not valid YAML: {error.problem}", hint="correct the line"
         ) from None
     except yaml.YAMLError:
-        raise HierarchyError(f"{path}: this is not valid YAML", mend="save it as UTF-8 text") from None
+        raise HierarchyError(f"{path}: this is not valid YAML", hint="save it as UTF-8 text") from None
     if not isinstance(content, dict):
-        raise HierarchyError(f"{path}: a mapping with the key 'type' was expected", mend="start with type: intervals")
+        raise HierarchyError(f"{path}: a mapping with the key 'type' was expected", hint="start with type: intervals")
     try:
         spec: HierarchySpec = TypeAdapter(HierarchySpec).validate_python(content)
     except ValidationError as error:
@@ -134,10 +134,10 @@ class _TextLoader(yaml.BaseLoader):
 def _read_text(path: Path) -> str:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise HierarchyError(f"{path}: the hierarchy file {what}", mend="correct the path under data.columns")
+        raise HierarchyError(f"{path}: the hierarchy file {what}", hint="correct the path under data.columns")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise HierarchyError(f"{path}: the file is not text in UTF-8", mend="save it as UTF-8") from None
+        raise HierarchyError(f"{path}: the file is not text in UTF-8", hint="save it as UTF-8") from None
     except OSError as error:
         raise HierarchyError(f"{path}: the file could not be opened ({error.strerror})") from None

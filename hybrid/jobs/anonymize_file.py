@@ -76,7 +76,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
         streamed = anonymize_file(task, temporary / LABELS, seed, recorder, progress)
         if rows.state() != before:
             raise DataError(
-                f"{rows.source}: the file was changed while it was read", mend="run again when it is complete"
+                f"{rows.source}: the file was changed while it was read", hint="run again when it is complete"
             )
         write_json(temporary / ANONYMIZATION, streamed.to_json())
         manifest = build_manifest(

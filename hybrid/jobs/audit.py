@@ -181,7 +181,7 @@ def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterat
         raise DataError(
             f"{paths['control']}: {100 * np.isin(its, mine).mean():.0f} % of its rows stand in {paths['train']} too: "
             "control records must be people the generator never saw, or every leak looks like chance",
-            mend="keep records apart before training and give them as --control, or leave --control out",
+            hint="keep records apart before training and give them as --control, or leave --control out",
         )
     if overlap > OVERLAP_NOTED:
         yield (
@@ -282,6 +282,6 @@ def rules_for_tables(policy: Policy) -> Policy:
     """
     if not policy.rules:
         raise ConfigError(
-            f"policy {policy.name!r} has no rules about metrics: it cannot judge an audit", mend="add rules"
+            f"policy {policy.name!r} has no rules about metrics: it cannot judge an audit", hint="add rules"
         )
     return policy.model_copy(update={"anonymity": (), "history": ()})

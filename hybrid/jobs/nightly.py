@@ -165,8 +165,8 @@ class Night:
             logger.log(logging.INFO if finding.status == "pass" else logging.WARNING, "%s", finding.message)
         stops = [finding for finding in findings if finding.status == "stop"]
         if stops and not accept_drift:
-            mend = "look at the source; if the change is right, run once with --accept-drift"
-            raise DriftError(Problem(finding.message, mend) for finding in stops)
+            hint = "look at the source; if the change is right, run once with --accept-drift"
+            raise DriftError(Problem(finding.message, hint) for finding in stops)
         return self._by_rule(latest, findings)
 
     def close(self, decision: Decision) -> Notice:

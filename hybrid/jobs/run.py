@@ -54,17 +54,17 @@ def check_writable(folder: Path, resumable: bool = False) -> None:
     """
     try:
         if folder.exists() and not folder.is_dir():
-            raise ConfigError(f"{folder}: this is a file, not a folder", mend="choose another --out")
+            raise ConfigError(f"{folder}: this is a file, not a folder", hint="choose another --out")
         ours = resumable or not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).is_file()
         if not ours:
             raise ConfigError(
-                f"{folder}: the folder holds other files and is left as it is", mend="choose a new or empty --out"
+                f"{folder}: the folder holds other files and is left as it is", hint="choose a new or empty --out"
             )
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder if folder.exists() else folder.parent):
             pass
     except OSError as error:
-        raise ConfigError(f"{folder}: cannot be written ({error.strerror})", mend="choose another --out") from None
+        raise ConfigError(f"{folder}: cannot be written ({error.strerror})", hint="choose another --out") from None
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
         The configuration has no ``anonymize`` section.
     """
     if walk.anonymized is None:
-        raise ConfigError("the config has no anonymize section", mend="add one, with k and the quasi-identifiers")
+        raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
         _write_labels(walk, temporary)
         _write_manifest(walk, temporary, datetime.now(UTC))
@@ -195,7 +195,7 @@ def summary(walk: Pipeline) -> str:
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
-    """Write an error with the cell values that help to mend it into the private zone (mode 0600)."""
+    """Write an error with the cell values that help to fix it into the private zone (mode 0600)."""
     details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
     if not details:
         return

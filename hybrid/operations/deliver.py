@@ -93,7 +93,7 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
         done.append(name)
     if problems:
         raise OutputError(
-            Problem(f"release {release.name} is published and not delivered: {problem.message}", problem.mend)
+            Problem(f"release {release.name} is published and not delivered: {problem.message}", problem.hint)
             for problem in problems
         )
     return done

@@ -88,7 +88,7 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
     if not epsilon >= least_epsilon(beta) * (1 - 1e-12):
         raise ConfigError(
             f"epsilon = {epsilon:g} is below -ln(1 - beta) = {least_epsilon(beta):.6g}, where the theorem says nothing",
-            mend="raise epsilon, or lower sample.beta",
+            hint="raise epsilon, or lower sample.beta",
         )
     rest = (1.0 - beta) * math.exp(-epsilon)
     gamma = 1.0 - rest
@@ -114,7 +114,7 @@ def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
     """
     _check(k, beta)
     if not 0.0 < delta < 1.0:
-        raise ConfigError(f"delta = {delta:g} is not in (0, 1)", mend="use a small probability such as 1e-6")
+        raise ConfigError(f"delta = {delta:g} is not in (0, 1)", hint="use a small probability such as 1e-6")
     if k * math.log10(beta) >= math.log10(delta) - 1e-9:
         return None
     low = high = least_epsilon(beta)
@@ -131,11 +131,11 @@ def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
 
 def _check(k: int, beta: float) -> None:
     if k < 1:
-        raise ConfigError(f"k = {k} is less than 1", mend="use k of 2 or more")
+        raise ConfigError(f"k = {k} is less than 1", hint="use k of 2 or more")
     if not 0.0 < beta < 1.0:
         raise ConfigError(
             f"beta = {beta:g} is not in (0, 1); without sampling the theorem says nothing",
-            mend="set sample.beta below 1",
+            hint="set sample.beta below 1",
         )
 
 

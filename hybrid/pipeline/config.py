@@ -251,7 +251,7 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfi
     if content.get("anonymize") and not content.get("transition"):
         content = {**content, "transition": {"method": DEFAULT_TRANSITION}}
     config = validated(RunConfig, content, source)
-    problems = [Problem(f"{source}: {problem.message}", problem.mend) for problem in _contradictions(config)]
+    problems = [Problem(f"{source}: {problem.message}", problem.hint) for problem in _contradictions(config)]
     if problems:
         raise ConfigError(problems)
     return config

@@ -161,7 +161,7 @@ class Pipeline:
             Nothing is anonymized.
         """
         if self.anonymized is None:
-            raise ConfigError("without anonymization there are no equivalence classes", mend="add an anonymize section")
+            raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
         return membership(self._split()[0], self.anonymized, secret, self.config.split.key)
 
     @property
@@ -271,7 +271,7 @@ class Pipeline:
             Nothing is anonymized, and the generator has no privacy budget.
         """
         if not self.explanations:
-            raise ConfigError("without anonymization there is no guarantee to explain", mend="add an anonymize section")
+            raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
         return together(self.explanations)
 
     @cached_property

@@ -59,12 +59,12 @@ def read_run(folder: Path) -> FinishedRun:
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
         _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        raise DataError(f"{folder}: this is not the folder of a finished run", mend="use hybrid run first") from None
+        raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
     missing = [name for name in (EVALUATION, REPORT, POLICY) if name not in files]
     if len(synthetic) != 1 or missing:
         lacks = ", ".join(missing if len(synthetic) == 1 else ["synthetic.csv or .parquet", *missing])
-        raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", mend="run it again with hybrid run")
+        raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", hint="run it again with hybrid run")
     anonymization = None
     if ANONYMIZATION in files:
         found = _checked_json(folder, ANONYMIZATION, files)
@@ -102,7 +102,7 @@ def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
     try:
         content = (folder / name).read_bytes()
     except OSError as error:
-        raise DataError(f"{folder / name}: cannot be read ({error.strerror})", mend="run it again") from None
+        raise DataError(f"{folder / name}: cannot be read ({error.strerror})", hint="run it again") from None
     if hashlib.sha256(content).hexdigest() != files[name]:
         raise changed(folder / name)
     return json.loads(content)
@@ -110,4 +110,4 @@ def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
 
 def changed(path: Path) -> VerificationError:
     """The error for a file that is not what its run wrote."""
-    return VerificationError(f"{path}: the file was changed after the run wrote it", mend="run it again")
+    return VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")

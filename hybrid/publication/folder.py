@@ -52,7 +52,7 @@ def opened(releases_dir: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(
             f"{releases_dir}: writing failed ({error.strerror or type(error).__name__}); no release was changed",
-            mend="free some space, or choose another folder",
+            hint="free some space, or choose another folder",
         ) from None
 
 

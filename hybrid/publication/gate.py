@@ -230,7 +230,7 @@ def _missing(rule: Rule, message: str, *, broken: bool = False) -> Check:
 def _said(rule: Rule, status: Status, message: str) -> Check:
     if status == "pass":
         return Check(rule.name, status, message)
-    return Check(rule.name, status, f"{message}. {rule.reason}", rule.mend)
+    return Check(rule.name, status, f"{message}. {rule.reason}", rule.hint)
 
 
 def _text(number: float) -> str:

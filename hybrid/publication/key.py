@@ -48,7 +48,7 @@ def release_key(private_dir: Path) -> bytes:
     except OSError as error:
         raise OutputError(f"{path}: the release key cannot be made or read ({error.strerror})") from None
     if len(key) != KEY_BYTES:
-        raise OutputError(f"{path}: this is not a release key", mend="remove the file; a new key will be made")
+        raise OutputError(f"{path}: this is not a release key", hint="remove the file; a new key will be made")
     return key
 
 

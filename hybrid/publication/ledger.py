@@ -184,13 +184,13 @@ class Ledger:
         except (OSError, sqlite3.Error) as error:
             raise OutputError(
                 f"{self.path}: the ledger cannot be read or written ({error})",
-                mend="check the disk and the file; a backup of it can be put back",
+                hint="check the disk and the file; a backup of it can be put back",
             ) from None
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found > FORMAT:
-            raise OutputError(f"{self.path}: a newer version of this program wrote the ledger", mend="use that version")
+            raise OutputError(f"{self.path}: a newer version of this program wrote the ledger", hint="use that version")
         if found == 0:
             for statement in _TABLES.split(";"):
                 database.execute(statement)

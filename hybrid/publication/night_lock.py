@@ -44,7 +44,7 @@ def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
         try:
             mark.touch(mode=0o600)
         except OSError as error:
-            raise OutputError(f"{mark}: writing failed ({error.strerror})", mend="check the disk") from None
+            raise OutputError(f"{mark}: writing failed ({error.strerror})", hint="check the disk") from None
         yield NightMark(mark, cut_off)
 
 

@@ -45,7 +45,7 @@ class Rule(Options):
     that failed or timed out is never passed: review at least."""
     reason: str = Field(min_length=1)
     """Why the rule exists, in one sentence."""
-    mend: str = ""
+    hint: str = ""
     """What to try when the rule is not met."""
 
     @property

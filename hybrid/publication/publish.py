@@ -134,7 +134,7 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
         Names of the removed releases, oldest first.
     """
     if keep < 1:
-        raise ConfigError(f"keep is {keep}; at least one release must stay", mend="set keep to 1 or more")
+        raise ConfigError(f"keep is {keep}; at least one release must stay", hint="set keep to 1 or more")
     with opened(releases_dir):
         releases = releases_in(releases_dir)
         latest = latest_in(releases_dir)
@@ -158,7 +158,7 @@ def _failed(verdict: Verdict) -> list[Check]:
 
 
 def _problems(verdict: Verdict) -> list[Problem]:
-    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.mend) for check in _failed(verdict)]
+    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.hint) for check in _failed(verdict)]
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Acceptance | None) -> tuple[Acceptance, ...]:
@@ -170,7 +170,7 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Accep
     if acceptance is not None:
         if not acceptance.by or not acceptance.reason:
             raise ConfigError(
-                "accepting a review needs a name and a reason", mend="give both; the certificate shows them"
+                "accepting a review needs a name and a reason", hint="give both; the certificate shows them"
             )
         accepted = ledger.approve(run.id, acceptance)
     if len(accepted) >= wanted:
@@ -178,8 +178,8 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Accep
     ledger.note(run.data_set, "waiting", f"review: {len(accepted)} of {wanted} approvals of {run.folder.name}")
     people = "a person" if wanted == 1 else f"{wanted} people, by different names,"
     so_far = f"; {len(accepted)} accepted so far" if accepted else ""
-    mend = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
-    raise GateRefused([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", mend)])
+    hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
+    raise GateRefused([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
 
 
 def _published(releases_dir: Path, release_tag: str) -> Release | None:

@@ -69,7 +69,7 @@ def _problems(
         yield Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG")
         return
     for problem in verify(latest.path):
-        yield Problem(f"{latest.path.name}: {problem.message}", problem.mend)
+        yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
     if latest.path.name not in {entry.release for entry in entries}:
         yield Problem(f"{latest.path.name} is not in the ledger", "name the private zone it was made with: --work")
     good = [event.at for event in events if event.outcome in ("released", "kept")]

@@ -13,13 +13,13 @@ SEVERITY: dict[Status, int] = {"pass": 0, "review": 1, "block": 2}
 class Check:
     """One rule of the policy, applied.
 
-    ``message`` states what was found beside what was demanded; ``mend`` what to try. Neither holds a record.
+    ``message`` states what was found beside what was demanded; ``hint`` what to try. Neither holds a record.
     """
 
     rule: str
     status: Status
     message: str
-    mend: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)

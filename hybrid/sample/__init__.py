@@ -173,7 +173,7 @@ def _draw(strata: Array, options: SampleOptions, rng: np.random.Generator) -> tu
     if not len(kept):
         raise DataError(
             f"sampling {n} records with beta = {options.beta} kept none (expected {expected:.3g})",
-            mend="raise sample.beta, use sample.method: simple, or sample.method: none",
+            hint="raise sample.beta, use sample.method: simple, or sample.method: none",
         )
     return kept, expected
 
@@ -185,7 +185,7 @@ def _strata(table: Table, options: SampleOptions) -> Array:
     if options.by == "equivalence_class":
         raise ConfigError(
             "sample.by is equivalence_class, but the records are not anonymized and have no classes",
-            mend="set sample.by to column names, or sample.method: beta",
+            hint="set sample.by to column names, or sample.method: beta",
         )
     _require(table, options.by, "sample.by")
     strata: Array = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
@@ -197,7 +197,7 @@ def _require(table: Table, names: Sequence[str], key: str) -> None:
     if unknown:
         raise ConfigError(
             f"{key} names columns that the data does not have (or that are identifiers): {', '.join(unknown)}",
-            mend=f"use some of: {', '.join(table.schema.names)}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
         )
 
 
@@ -241,7 +241,7 @@ def _shares(table: Table, kept: Array | None, options: SampleOptions) -> tuple[G
         if len(groups) > MOST_GROUPS:
             raise DataError(
                 f"sample.groups: column {name!r} has {len(groups)} groups; at most {MOST_GROUPS} can be reported",
-                mend="declare columns with few groups",
+                hint="declare columns with few groups",
             )
         before = np.bincount(codes, minlength=len(groups) + 1) / max(len(codes), 1)
         chosen = codes if kept is None else codes[kept]

@@ -35,7 +35,7 @@ class Cipher:
             self._fernet = _fernet()(key)
         except ValueError:
             raise ConfigError(
-                "the store's key is not 32 bytes in URL-safe base64", mend=f"{KEY_VARIABLE}=$(hybrid store key)"
+                "the store's key is not 32 bytes in URL-safe base64", hint=f"{KEY_VARIABLE}=$(hybrid store key)"
             ) from None
         self._key = key.encode()
 
@@ -63,7 +63,7 @@ class Cipher:
         except InvalidToken:
             raise OutputError(
                 f"{where}: a kept result was not encrypted under this key",
-                mend=f"set {KEY_VARIABLE} to the key of this store, or choose another store",
+                hint=f"set {KEY_VARIABLE} to the key of this store, or choose another store",
             ) from None
         return pickle.loads(content)
 
@@ -84,6 +84,6 @@ def _fernet() -> Any:
         from cryptography.fernet import Fernet
     except ImportError:
         raise MissingExtraError(
-            "an encrypted store needs the package cryptography", mend="pip install 'hybrid-release[store]'"
+            "an encrypted store needs the package cryptography", hint="pip install 'hybrid-release[store]'"
         ) from None
     return Fernet

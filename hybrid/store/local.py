@@ -159,7 +159,7 @@ class Store:
             _refuse_foreign(path.stat(), path)
             (path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{path}: the store cannot be made ({error.strerror})", mend="choose another") from None
+            raise OutputError(f"{path}: the store cannot be made ({error.strerror})", hint="choose another") from None
         return path / name
 
     def _name(self, stage: str, key: str) -> str:
@@ -242,7 +242,7 @@ def keep_private(path: Path, content: bytes, days: float) -> None:
                 other.unlink(missing_ok=True)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written ({error.strerror})", mend="free some space") from None
+        raise OutputError(f"{path}: cannot be written ({error.strerror})", hint="free some space") from None
 
 
 class _Damaged(Exception):
@@ -265,7 +265,7 @@ def _opened(path: Path) -> BufferedReader:
     except OSError as error:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             raise
-        raise OutputError(f"{path}: cannot be read ({error.strerror})", mend="remove the folder") from None
+        raise OutputError(f"{path}: cannot be read ({error.strerror})", hint="remove the folder") from None
     stream = os.fdopen(handle, "rb")
     try:
         _refuse_foreign(os.fstat(handle), path)
@@ -280,7 +280,7 @@ def _refuse_foreign(found: os.stat_result, path: Path) -> None:
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022 or stat.S_ISLNK(found.st_mode):
         raise OutputError(
             f"{path}: the store belongs to another user, or others may write to it; nothing is read from it",
-            mend="choose a folder of your own, or take the right to write from others: chmod go-w",
+            hint="choose a folder of your own, or take the right to write from others: chmod go-w",
         )
 
 

@@ -49,7 +49,7 @@ class StorePlace:
         if cipher is None:
             raise ConfigError(
                 f"{self.place}: a store at an address is always encrypted, and there is no key",
-                mend=f"set {KEY_VARIABLE} to the same key on every machine (hybrid store key makes one)",
+                hint=f"set {KEY_VARIABLE} to the same key on every machine (hybrid store key makes one)",
             )
         return SharedStore(self.place, cipher)
 

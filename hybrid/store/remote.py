@@ -105,7 +105,7 @@ class SharedStore(Store):
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise OutputError(f"{self.url}: cannot be read ({type(error).__name__})", mend="check the store") from None
+            raise OutputError(f"{self.url}: cannot be read ({type(error).__name__})", hint="check the store") from None
         return content
 
     def _payload(self, path: str) -> bytes | None:
@@ -147,9 +147,9 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         found, root = url_to_fs(url)
     except ImportError as error:
-        raise MissingExtraError(f"{url}: {error.name or 'a package'} is not installed", mend="install it") from None
+        raise MissingExtraError(f"{url}: {error.name or 'a package'} is not installed", hint="install it") from None
     except ValueError:
-        raise ConfigError(f"{url}: there is no such kind of address", mend="s3://..., gs://..., sftp://...") from None
+        raise ConfigError(f"{url}: there is no such kind of address", hint="s3://..., gs://..., sftp://...") from None
     return found, root.rstrip("/")
 
 

@@ -208,7 +208,7 @@ def _check(feature: Feature, drawn: Array, n_rows: int) -> None:
     if np.isinf(drawn).any() or (not feature.missing and np.isnan(drawn).any()):
         raise GeneratorError(
             f"column {feature.name!r}: the model drew values that are not numbers",
-            mend="train longer or with a smaller learning rate",
+            hint="train longer or with a smaller learning rate",
         )
 
 
@@ -220,7 +220,7 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
     if len(distinct) <= max(1, encoding.max_levels):
         return _discrete(values, column, missing)
     if column.kind is Kind.DECIMAL and np.isinf(distinct.to_numpy()).any():
-        raise DataError(f"column {column.name!r} holds infinite numbers", mend="list their text under data.missing")
+        raise DataError(f"column {column.name!r} holds infinite numbers", hint="list their text under data.missing")
     flagged = missing and encoding.flag_missing
     feature = Feature(column.name, 0, ordered=True, missing=missing and not flagged, target=column.target)
     part = _grid(distinct, column, feature) or _Real(feature, float(distinct.min()), float(distinct.max()))
@@ -250,7 +250,7 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
     if strange.any():
         raise DataError(
             f"column {column.name!r}: {int(values[strange].nunique())} values are not in its listed domain",
-            mend="add them to the column's hierarchy file",
+            hint="add them to the column's hierarchy file",
         )
     missing = bool(values.isna().any())
     levels = pd.Series([*states, None] if missing else states, dtype=dtype)

@@ -66,7 +66,7 @@ def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
     listed = ", ".join(f"{column!r} ({widths[column]} states)" for column in widest)
     raise GeneratorError(
         f"{generator} would need {needed} inputs (limit {limit}); the widest columns are {listed}",
-        mend="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
+        hint="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
     )
 
 

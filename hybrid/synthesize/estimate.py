@@ -14,7 +14,7 @@ from hybrid.synthesize.registry import REGISTRY
 from hybrid.table import Table
 
 SLOW_SECONDS = 3600.0
-"""From here on a mend is said: smaller settings, or a GPU."""
+"""From here on a hint is given: smaller settings, or a GPU."""
 
 
 def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple[str, int]]]:

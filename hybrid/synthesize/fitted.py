@@ -216,11 +216,11 @@ def _blamed_on(name: str, what: str) -> Iterator[None]:
         raise
     except MemoryError:
         raise GeneratorError(
-            f"{name} ran out of memory trying to {what}", mend="learn from fewer records or states, or use cart"
+            f"{name} ran out of memory trying to {what}", hint="learn from fewer records or states, or use cart"
         ) from None
     except Exception as error:  # noqa: BLE001  (any library may throw anything)
         raise GeneratorError(
             f"{name} failed to {what} ({type(error).__name__})",
-            mend="--debug shows its own words; more records or a smaller learning rate may help",
+            hint="--debug shows its own words; more records or a smaller learning rate may help",
             values=str(error),
         ) from None

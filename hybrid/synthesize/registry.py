@@ -78,7 +78,7 @@ def require(generator: Generator) -> None:
     if not _available(generator):
         missing = ", ".join(_missing(generator))
         raise MissingExtraError(
-            f"the generator {generator.name} needs {missing}, not installed here", mend=_install(generator)
+            f"the generator {generator.name} needs {missing}, not installed here", hint=_install(generator)
         )
 
 
@@ -94,7 +94,7 @@ def environment_of(name: str) -> str:
     found = name if name in environments.NAMES else known.get(name)
     if found is None:
         needless = f"{name} needs no environment" if name in known else f"there is no generator or environment {name!r}"
-        raise MissingExtraError(needless, mend=f"environments: {', '.join(environments.NAMES)}")
+        raise MissingExtraError(needless, hint=f"environments: {', '.join(environments.NAMES)}")
     return found
 
 

@@ -67,9 +67,9 @@ def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator: 
         files, name = note["files"], note["generator"]
         own = REGISTRY[name].Options.model_validate(note["record"]["options"] if note["record"] else {})
     except (OSError, ValueError, KeyError):
-        raise GeneratorError(f"{folder} holds no saved generator", mend="train it again") from None
+        raise GeneratorError(f"{folder} holds no saved generator", hint="train it again") from None
     if files != _hashes(folder):
-        raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", mend="train it again")
+        raise GeneratorError(f"{folder}: the saved generator is incomplete or was changed", hint="train it again")
     generator = engine(name, own)
     require(generator)
     codec = joblib.load(folder / _CODEC)

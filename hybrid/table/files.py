@@ -114,10 +114,10 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
         return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem)), str(path)
     except ImportError as error:
         raise MissingExtraError(
-            f"{protocol}:// needs the package {error.name or protocol}", mend="install it beside this package"
+            f"{protocol}:// needs the package {error.name or protocol}", hint="install it beside this package"
         ) from None
     except ValueError:
-        raise ConfigError(f"{protocol}:// is no protocol that fsspec knows", mend="use s3://, or a path") from None
+        raise ConfigError(f"{protocol}:// is no protocol that fsspec knows", hint="use s3://, or a path") from None
     except Exception as error:  # noqa: BLE001 - as in File.info
         unreachable(url, error)
 
@@ -127,5 +127,5 @@ def unreachable(name: str, error: Exception) -> NoReturn:
     code = _AWS_ERROR.search(str(error))
     detail = code[1] if code else type(error).__name__
     raise UnreachableError(
-        f"{name}: cannot be reached ({detail})", mend="check the address, the network and the credentials"
+        f"{name}: cannot be reached ({detail})", hint="check the address, the network and the credentials"
     ) from None

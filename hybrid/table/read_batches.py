@@ -83,7 +83,7 @@ class ParquetRows:
                         if len(batch):
                             yield batch.select(list(names))
             except _UNREADABLE:
-                raise DataError(f"{file}: the file could not be read to its end", mend="write it again") from None
+                raise DataError(f"{file}: the file could not be read to its end", hint="write it again") from None
 
     def state(self) -> list[tuple[int, int]]:
         """Size and time of the last change of each file."""
@@ -118,7 +118,7 @@ def open_parquet(file: File, options: DataOptions) -> ParquetRows:
     """
     files = [file] if file.info().is_file else _files(file)
     if not files:
-        raise DataError(f"{file}: there is no Parquet file", mend="set data.path to a Parquet file or a folder of them")
+        raise DataError(f"{file}: there is no Parquet file", hint="set data.path to a Parquet file or a folder of them")
     found = [_metadata(one) for one in files]
     schema = _without_index(found[0].schema.to_arrow_schema())
     problems = column_problems(str(file), schema.names, options)
@@ -227,7 +227,7 @@ class ValueNumbers:
         numbers = self._find(here)
         if (numbers < 0).any():
             if not grow:
-                raise DataError(f"the column {self.name!r} changed while it was read", mend="run again")
+                raise DataError(f"the column {self.name!r} changed while it was read", hint="run again")
             fresh = here.filter(pa.array(numbers < 0)).unique()
             self._known = pa.concat_arrays([self._known, fresh])
             self.counts = np.append(self.counts, np.zeros(len(fresh), dtype=np.int64))

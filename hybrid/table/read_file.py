@@ -71,12 +71,12 @@ def read_table(path: Path | File, options: DataOptions) -> Table:
     before = file.info()
     if not before.is_file:
         what = "is a folder" if before.type is FileType.Directory else "does not exist"
-        raise DataError(f"{file}: the data file {what}", mend="set data.path to a CSV or Parquet file")
+        raise DataError(f"{file}: the data file {what}", hint="set data.path to a CSV or Parquet file")
     is_parquet = file.suffix in PARQUET_SUFFIXES
     raw = _read_parquet(file) if is_parquet else _read_csv(file, options)
     after = file.info()
     if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
-        raise DataError(f"{file}: the file was changed while it was read", mend="run again when it is complete")
+        raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
     return typed_table(str(file), raw, options, keep_types=is_parquet)
 
 
@@ -192,7 +192,7 @@ def _read_csv(file: File, options: DataOptions) -> pa.Table:
         # Arrow's own message may quote a row.
         raise DataError(
             f"{file}: the file could not be read as CSV (encoding {options.encoding}, separator {options.separator!r})",
-            mend="check data.encoding and data.separator, that the file is text, and that every quote is closed",
+            hint="check data.encoding and data.separator, that the file is text, and that every quote is closed",
         ) from None
     except OSError as error:
         unreachable(str(file), error)
@@ -200,12 +200,12 @@ def _read_csv(file: File, options: DataOptions) -> pa.Table:
         found = ", ".join(map(str, sorted(set(wrong_length))[:5]))
         raise DataError(
             f"{file}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
-            mend="close the quotes: one is left open" if odd_quotes else _MEND_LENGTH,
+            hint="close the quotes: one is left open" if odd_quotes else _MEND_LENGTH,
         )
     if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
         raise DataError(
             f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
-            mend="write it again in full, or double the quotes inside of fields",
+            hint="write it again in full, or double the quotes inside of fields",
         )
     return raw.slice(1).rename_columns(header)
 
@@ -223,7 +223,7 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
         raise DataError(
             f"{file}: {metadata.num_rows:,} rows x {metadata.num_columns} columns take about {need / 2**30:.1f} GiB of "
             f"memory, and {free / 2**30:.1f} GiB are free",
-            mend="hybrid anonymize streams Parquet files of any size; run everything else on a sample of the rows",
+            hint="hybrid anonymize streams Parquet files of any size; run everything else on a sample of the rows",
         )
 
 
@@ -261,7 +261,7 @@ def _refuse_binary(file: File, encoding: str) -> None:
         return
     raise DataError(
         f"{file}: the file is not text, as CSV is{f', but {known}' if known else ''}",
-        mend="export the table as CSV or Parquet (with the matching suffix), and set data.path to that file",
+        hint="export the table as CSV or Parquet (with the matching suffix), and set data.path to that file",
     )
 
 
@@ -275,12 +275,12 @@ def _csv_header(file: File, options: DataOptions) -> list[str]:
             first = next((row for row in rows if any(field.strip() for field in row)), [])
     except (UnicodeDecodeError, LookupError, csv.Error):
         raise DataError(
-            f"{file}: the file is not text in the encoding {options.encoding}", mend="set data.encoding"
+            f"{file}: the file is not text in the encoding {options.encoding}", hint="set data.encoding"
         ) from None
     except OSError as error:
         raise DataError(f"{file}: the file could not be opened ({error.strerror or type(error).__name__})") from None
     if not first:
-        raise DataError(f"{file}: the file is empty", mend="point data.path to a table with a header and rows")
+        raise DataError(f"{file}: the file is empty", hint="point data.path to a table with a header and rows")
     return [name.strip() for name in first]
 
 

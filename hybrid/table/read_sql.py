@@ -96,7 +96,7 @@ def replace_sql_table(table: Table, url_env: str, target: str) -> None:
         if sa.inspect(connection).has_table(name, schema=schema or None):
             found = sa.Table(name, sa.MetaData(), schema=schema or None, autoload_with=connection)
             if [column.name for column in found.columns] != table.schema.names:
-                raise DataError(f"{target}: the table has other columns than the release", mend="drop or rename it")
+                raise DataError(f"{target}: the table has other columns than the release", hint="drop or rename it")
             connection.execute(found.delete())
         else:
             columns = [sa.Column(column.name, _sql_type(column.kind)) for column in table.schema]
@@ -116,24 +116,24 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
     if not url:
         raise ConfigError(
             f"the environment variable {url_env} is not set",
-            mend="set it to the URL of the database: see docs/nightly.md",
+            hint="set it to the URL of the database: see docs/nightly.md",
         )
     try:
         # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
         engine = sa.create_engine(url, hide_parameters=True, poolclass=sa.NullPool, **_limits(url))
     except sa.exc.NoSuchModuleError:
         raise ConfigError(
-            f"there is no driver for the URL in {url_env}", mend="for PostgreSQL: postgresql+psycopg://..."
+            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
         ) from None
     except sa.exc.ArgumentError:
         raise ConfigError(
             f"the environment variable {url_env} holds no URL of a database",
-            mend="write it like postgresql+psycopg://user:password@host/database",
+            hint="write it like postgresql+psycopg://user:password@host/database",
         ) from None
     except ImportError as error:
         raise MissingExtraError(
             f"the URL in {url_env} needs the package {error.name}",
-            mend="for PostgreSQL: pip install 'hybrid-release[sql]'",
+            hint="for PostgreSQL: pip install 'hybrid-release[sql]'",
         ) from None
     try:
         with engine.connect() as connection:
@@ -156,17 +156,17 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
     import sqlalchemy as sa
 
     if isinstance(error, sa.exc.NoSuchTableError):
-        return DataError(f"{name}: there is no such table in the database of {url_env}", mend="check the name")
+        return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
     if isinstance(error, sa.exc.OperationalError) and state is None:
         return UnreachableError(
             f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
-            mend="check that it runs, and the host, user and password of the URL",
+            hint="check that it runs, and the host, user and password of the URL",
         )
     return DataError(
         f"{name}: the database of {url_env} refused ({code})",
-        mend="look the SQLSTATE up in the database's manual; check names and rights",
+        hint="look the SQLSTATE up in the database's manual; check names and rights",
     )
 
 
@@ -207,7 +207,7 @@ def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, OverflowError):
         raise DataError(
             f"{source}: the values of column {column!r} are of a type that is not supported, or of several",
-            mend="cast the column in data.sql.query",
+            hint="cast the column in data.sql.query",
         ) from None
 
 

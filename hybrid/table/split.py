@@ -43,7 +43,7 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
     if options.key is not None and options.key not in table.schema:
         raise ConfigError(
             f"split.key names the column {options.key!r}, which the data does not have",
-            mend=f"use one of: {', '.join(table.schema.names)}",
+            hint=f"use one of: {', '.join(table.schema.names)}",
         )
     if options.rows is not None and options.rows < len(table):
         table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
@@ -69,7 +69,7 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -
         One side would be empty.
     """
     if options.rows is not None:
-        raise ConfigError("split.rows is for tables that are read as a whole", mend="leave it out")
+        raise ConfigError("split.rows is for tables that are read as a whole", hint="leave it out")
     if options.control == 0:
         return np.zeros(n_rows, dtype=bool)
     return _first(rng.permutation(n_rows), options.control)
@@ -81,7 +81,7 @@ def _first(order: Array, share: float) -> Array:
     if not 0 < n_control < len(order):
         raise DataError(
             f"a control share of {share} leaves one side of the split empty ({len(order)} separable records)",
-            mend="use a larger table, or set split.control: 0",
+            hint="use a larger table, or set split.control: 0",
         )
     in_control = np.zeros(len(order), dtype=bool)
     in_control[order[:n_control]] = True

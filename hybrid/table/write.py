@@ -30,7 +30,7 @@ def atomic(path: Path) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         os.close(handle)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})", mend="choose another --out") from None
+        raise OutputError(f"{path}: cannot be written ({error.strerror})", hint="choose another --out") from None
     temporary = Path(name)
     try:
         yield temporary
@@ -39,7 +39,7 @@ def atomic(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(
             f"{path}: writing failed ({error.strerror or type(error).__name__}); nothing was changed",
-            mend="free some space, or choose another --out",
+            hint="free some space, or choose another --out",
         ) from None
     finally:
         temporary.unlink(missing_ok=True)

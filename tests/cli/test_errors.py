@@ -1,4 +1,4 @@
-"""Wrong input ends with exit code 2 and one message that says where, what and how to mend it."""
+"""Wrong input ends with exit code 2 and one message that says where, what and how to fix it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _refused(hybrid: Run, capsys: pytest.CaptureFixture[str], job: Path, *words:
 
 def test_missing_file(hybrid: Run, capsys: Any, job: Path) -> None:
     (job.parent / "admissions.csv").unlink()
-    _refused(hybrid, capsys, job, "admissions.csv", "does not exist", "mend")
+    _refused(hybrid, capsys, job, "admissions.csv", "does not exist", "hint")
 
 
 def test_empty_file(hybrid: Run, capsys: Any, job: Path) -> None:
@@ -82,7 +82,7 @@ def test_value_missing_from_a_hierarchy_is_shown_on_a_terminal_only(
     for row in rows[1:4]:
         row[rows[0].index("sex")] = "canary-value"
     _write(job, rows)
-    said = _refused(hybrid, capsys, job, "'sex'", "3 rows", "mend")
+    said = _refused(hybrid, capsys, job, "'sex'", "3 rows", "hint")
     assert "canary-value" not in said
     monkeypatch.setenv("HYBRID_SHOW_VALUES", "1")
     assert "canary-value (3 rows)" in _refused(hybrid, capsys, job, "'sex'")
@@ -96,7 +96,7 @@ def test_hierarchy_that_is_not_nested(hybrid: Run, capsys: Any, job: Path) -> No
 
 def test_k_larger_than_the_table(hybrid: Run, capsys: Any, job: Path) -> None:
     edit(job, anonymize__k=100_000)
-    _refused(hybrid, capsys, job, "k", "mend")
+    _refused(hybrid, capsys, job, "k", "hint")
 
 
 def test_infeasible_at_the_suppression_limit(hybrid: Run, capsys: Any, job: Path) -> None:

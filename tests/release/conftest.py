@@ -120,7 +120,7 @@ def policy() -> Policy:
 
 def a_policy() -> Policy:
     copies = {"metric": "identical_match", "direction": "lower", "compare": "ratio_to_reference"}
-    words = {"reason": "Copies are people.", "mend": "train less"}
+    words = {"reason": "Copies are people.", "hint": "train less"}
     return Policy.model_validate(
         {
             "name": "test",

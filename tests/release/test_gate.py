@@ -31,7 +31,7 @@ def policy(**rule: Any) -> Policy:
         "metric": "copies",
         "direction": "lower",
         "reason": "Copies are people.",
-        "mend": "train less",
+        "hint": "train less",
     }
     return Policy.model_validate({"name": "own", "version": "3", "owner": "us", "rules": [base | rule]})
 
@@ -177,9 +177,9 @@ def test_messages_say_what_was_found_and_what_was_demanded() -> None:
         "copies of job at stage synthetic: 0.099 (interval 0.093 to 0.105), reference 0.0015; 66 times the reference "
         "(limit: at most 2 times). Copies are people."
     )
-    assert check.mend == "train less"
+    assert check.hint == "train less"
     passed = check_of(policy(review=1.5), metric(Measure(0.5)))
-    assert (passed.message, passed.mend) == ("copies at stage synthetic: 0.5 (limit: at most 1.5)", "")
+    assert (passed.message, passed.hint) == ("copies at stage synthetic: 0.5 (limit: at most 1.5)", "")
 
 
 def test_the_verdict_names_policy_and_version(anonymization: Anonymization, evaluation: Measured) -> None:

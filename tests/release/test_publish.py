@@ -147,7 +147,7 @@ def test_blocked_runs_stay(
             out(run, **options)
         assert caught.value.exit_code == 3
         assert len(caught.value.problems) == 1
-        assert caught.value.problems[0].mend == "train less"
+        assert caught.value.problems[0].hint == "train less"
     assert not releases.exists()
 
 
@@ -429,7 +429,7 @@ def nights(private: Path, run: Path, records: range, width: int) -> None:
 
 
 def with_history(policy: Policy, **limits: float) -> Policy:
-    rule = {"name": "history", "quantity": "exposed_share", "reason": "Nights add up.", "mend": "wait", **limits}
+    rule = {"name": "history", "quantity": "exposed_share", "reason": "Nights add up.", "hint": "wait", **limits}
     return Policy.model_validate(policy.model_dump() | {"history": [rule]})
 
 

@@ -49,7 +49,7 @@ def test_limits_that_will_not_do_are_said(monkeypatch):
     monkeypatch.setattr(module, "slowness", lambda: 1.0)
     options = SynthesizeOptions(generator="tabddpm", memory_limit=0.1, time_limit=5, options={"epochs": 100_000})
     time, memory, late = foreseen(people(2000), options)
-    assert "fewer epochs" in time.mend
+    assert "fewer epochs" in time.hint
     assert "0.1 GiB that synthesize.memory_limit allows" in memory.message
     assert "time_limit (5 s)" in late.message
 

@@ -281,7 +281,7 @@ def test_mutual_information_of_copies_and_strangers():
 def test_refusals(name, options, message):
     with pytest.raises(ConfigError, match=message) as error:
         restore(mixed_table(30), name, options)
-    assert error.value.problems[0].mend
+    assert error.value.problems[0].hint
 
 
 def test_too_large_tables_are_refused(monkeypatch):

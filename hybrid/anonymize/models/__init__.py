@@ -210,7 +210,7 @@ def _distance(
     if options.attribute not in hierarchies:
         raise ConfigError(
             f"t_closeness with distance hierarchical: the column {options.attribute!r} has no hierarchy",
-            mend="give the sensitive column a hierarchy, or use distance equal",
+            hint="give the sensitive column a hierarchy, or use distance equal",
         )
     hierarchy = hierarchies[options.attribute]
     covers = hierarchy.covers()[:, values[options.attribute]].astype(np.float64)

@@ -42,12 +42,12 @@ def recode(task: SearchProblem) -> Recoding:
         anjana found nothing.
     """
     if importlib.util.find_spec("anjana") is None:
-        raise MissingExtraError("the engine anjana is not installed", mend="pip install 'hybrid-release[anjana]'")
+        raise MissingExtraError("the engine anjana is not installed", hint="pip install 'hybrid-release[anjana]'")
     frame = _run(task)
     if not len(frame):
         raise InfeasibleError(
             f"anjana's greedy search found no generalization for k = {task.options.k} within the suppression limit",
-            mend="use engine: exact, which finds one if there is one, or raise suppression_limit",
+            hint="use engine: exact, which finds one if there is one, or raise suppression_limit",
         )
     lattice = task.lattice
     node: Node = tuple(int(frame[_column(at)].iloc[0].split(":")[0]) for at in range(len(lattice.axes)))
@@ -96,7 +96,7 @@ def _run(task: SearchProblem) -> pd.DataFrame:
                 found = anonymity.l_diversity(frame, [], columns, _SECRET, options.k, least, limit, hierarchies)
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise InfeasibleError(
-                f"anjana's greedy search broke off ({type(error).__name__})", mend="use engine: exact"
+                f"anjana's greedy search broke off ({type(error).__name__})", hint="use engine: exact"
             ) from error
     return pd.DataFrame(found)
 

@@ -53,13 +53,13 @@ def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
         wanted += f" and {task.population_k}-map"
     if nothing.fewest == n:
         message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
-        mend = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
-        return InfeasibleError(message, mend=mend)
+        hint = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
+        return InfeasibleError(message, hint=hint)
     share = -(-nothing.fewest * 10_000 // n) / 10_000
     proof = "" if nothing.complete else " (of those tried within the time limit)"
     return InfeasibleError(
         f"no generalization meets {wanted} with at most {allowed} of {n} records left out: "
         f"at least {nothing.fewest} would have to go{proof}, at the levels {reached}",
-        mend=f"set suppression_limit to {share:g} or more, or weaken the models"
+        hint=f"set suppression_limit to {share:g} or more, or weaken the models"
         + (", or free the fixed levels" if task.options.levels else ""),
     )

@@ -90,7 +90,7 @@ def prepare(
     """
     refuse_contradictions(train.schema, hierarchies, options, population)
     if not len(train):
-        raise DataError("there are no records to anonymize", mend="check the input file and the split")
+        raise DataError("there are no records to anonymize", hint="check the input file and the split")
     names = train.schema.quasi_identifiers
     used = [hierarchies[name] for name in names]
     leaves = encode(train, used)

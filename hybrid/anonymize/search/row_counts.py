@@ -123,7 +123,7 @@ class Combinations:
         if len(self) > self._most:
             raise DataError(
                 f"more than {self._most:,} distinct combinations of {self._what}: more than memory has room for",
-                mend="raise anonymize.memory_limit, make the columns coarser in the file (months instead of days), "
+                hint="raise anonymize.memory_limit, make the columns coarser in the file (months instead of days), "
                 "or give fewer of them a role or a privacy model",
             )
 

@@ -222,7 +222,7 @@ def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
     leaf_of = [_lookup(typed[name][1].index, hierarchies[name].encode(typed[name][1])) for name in source.names]
     rows, counts = source.found.columns, source.found.counts
     if not len(counts):
-        raise DataError("there are no records to anonymize", mend="check the input file and the split")
+        raise DataError("there are no records to anonymize", hint="check the input file and the split")
     leaves = np.stack([lookup[column] for lookup, column in zip(leaf_of, rows, strict=False)], axis=1)
     values = dict(zip(source.attributes, rows[len(used) :], strict=True))
     sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}

@@ -64,7 +64,7 @@ def verify_classes(
     if failures:
         raise VerificationError(
             f"the written labels do not keep what was promised: {'; '.join(failures)}",
-            mend="do not release them; please report this",
+            hint="do not release them; please report this",
         )
     pycanon = {"skipped": "streamed: our own check alone"}
     return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}

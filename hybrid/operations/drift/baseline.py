@@ -50,7 +50,7 @@ def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline |
     try:
         content = json.loads(path.read_text())
         if content["format"] > FORMAT:
-            raise OutputError(f"{path}: a newer version of this program wrote it", mend="use that version")
+            raise OutputError(f"{path}: a newer version of this program wrote it", hint="use that version")
         found = Baseline(TableStatistics.from_json(content["statistics"]), content["seconds"])
         os.utime(path)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -172,7 +172,7 @@ def _order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
     if unknown:
         raise GeneratorError(
             f"cart: visit_order names columns that are not learned: {', '.join(map(repr, unknown))}",
-            mend=f"use columns that vary: {', '.join(names)}",
+            hint=f"use columns that vary: {', '.join(names)}",
         )
     targets = [at for at, feature in enumerate(features) if feature.target]
     return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))

@@ -171,5 +171,5 @@ def _refuse_many_cells(features: Sequence[Feature], options: MstOptions) -> None
     listed = " and ".join(f"{name!r} ({levels[name]} states)" for name in widest)
     raise GeneratorError(
         f"mst would count {cells} combinations (limit {options.max_cells}) of {listed}",
-        mend="generalize or drop those columns, raise max_cells if memory allows, or use cart",
+        hint="generalize or drop those columns, raise max_cells if memory allows, or use cart",
     )

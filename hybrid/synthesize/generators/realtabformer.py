@@ -152,7 +152,7 @@ class Realtabformer:
         """Train; see :class:`RealtabformerOptions`. Without ``unfinished`` checkpoints are temporary."""
         validation = options.validation if len(data) * options.validation >= 1 else 0.0
         if len(data) < 2:
-            raise GeneratorError("realtabformer needs two records or more", mend="use cart")
+            raise GeneratorError("realtabformer needs two records or more", hint="use cart")
         with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary, quiet(), global_seed(seed):
             folder = unfinished or Path(temporary)
             network = _network(options, validation, len(data), seed, folder, progress)
@@ -165,7 +165,7 @@ class Realtabformer:
         if options.overfit is not None and reached < options.overfit:
             raise GeneratorError(
                 f"realtabformer: the validation loss ended at {reached:.3f} times its minimum, not {options.overfit:g}",
-                mend="set more epochs or a larger learning rate",
+                hint="set more epochs or a larger learning rate",
             )
         # The temporary folders are gone; nothing of this machine stays in a saved model.
         network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."

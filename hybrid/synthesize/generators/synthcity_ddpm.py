@@ -162,7 +162,7 @@ def _tell(progress: Progress, done: int, total: int, loss: float) -> None:
     if not loss < float("inf"):
         raise GeneratorError(
             f"tabddpm: the loss is no number any more after {done} of {total} epochs",
-            mend="set a smaller learning rate (synthesize.options.lr)",
+            hint="set a smaller learning rate (synthesize.options.lr)",
         )
     progress(STEP, done, total, loss=loss)
 

@@ -188,7 +188,7 @@ def _call(command: list[str], folder: Path, failure: str) -> str:
 
 def _failure(message: str, folder: Path) -> GeneratorError:
     words = (folder / _LOG).read_text(encoding="utf-8", errors="replace")[-2000:]
-    return GeneratorError(message, mend="check the network and the package index, then run it again", values=words)
+    return GeneratorError(message, hint="check the network and the package index, then run it again", values=words)
 
 
 def _clean_environment() -> dict[str, str]:
@@ -208,7 +208,7 @@ def _python_for(name: str) -> str:
             return found
     raise MissingExtraError(
         f"the environment {name} is pinned for Python {wanted}, which was not found",
-        mend=f"install Python {wanted} so that python{wanted} starts it",
+        hint=f"install Python {wanted} so that python{wanted} starts it",
     )
 
 

@@ -162,7 +162,7 @@ def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits
         while _running(process):
             events.pass_on(progress)
             if limits.seconds is not None and time.monotonic() - started > limits.seconds:
-                raise GeneratorError(f"{what} took longer than {limits.seconds:g} s", mend="raise time_limit")
+                raise GeneratorError(f"{what} took longer than {limits.seconds:g} s", hint="raise time_limit")
         events.pass_on(progress)
     finally:
         _end(process)
@@ -206,13 +206,13 @@ def _check(folder: Path, status: int, what: str, limits: Limits) -> None:
         allowed = "" if limits.memory_bytes is None else f" of {limits.memory_bytes / 2**30:.2g} GiB"
         raise GeneratorError(
             f"{what} needed more memory than the limit{allowed}",
-            mend="raise memory_limit, learn from fewer records or states, or use cart",
+            hint="raise memory_limit, learn from fewer records or states, or use cart",
         )
     result = folder / "result.json"
     if status != 0 or not result.is_file():
         ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         hint = "memory may have run out: free some, or learn from fewer records" if status == -signal.SIGKILL else ""
-        raise GeneratorError(f"the worker of {what} {ended}", mend=hint, values=_tail(folder / "log.txt"))
+        raise GeneratorError(f"the worker of {what} {ended}", hint=hint, values=_tail(folder / "log.txt"))
     problems = json.loads(result.read_text(encoding="utf-8"))["problems"]
     if problems:
         raise GeneratorError([Problem(*problem) for problem in problems])

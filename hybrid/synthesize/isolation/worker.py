@@ -43,12 +43,12 @@ def main(folder: Path) -> None:
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except HybridError as error:
-        result = {"problems": [[problem.message, problem.mend, problem.values] for problem in error.problems]}
+        result = {"problems": [[problem.message, problem.hint, problem.values] for problem in error.problems]}
     except Exception as error:  # noqa: BLE001  (any library may throw anything)
         traceback.print_exc()
         message = f"{_adapter(job).name} failed to {job['task']} ({type(error).__name__})"
-        mend = "--debug shows its own words; more records or a smaller learning rate may help"
-        result = {"problems": [[message, mend, str(error)]]}
+        hint = "--debug shows its own words; more records or a smaller learning rate may help"
+        result = {"problems": [[message, hint, str(error)]]}
     write_json(folder / "result.json", result)
 
 
@@ -98,7 +98,7 @@ def _draw(folder: Path, job: dict[str, Any]) -> None:
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(
-            f"{_adapter(job).name}: the saved model cannot be read ({type(error).__name__})", mend="train it again"
+            f"{_adapter(job).name}: the saved model cannot be read ({type(error).__name__})", hint="train it again"
         ) from None
     write_columns(folder / "drawn.parquet", model.draw(job["n_rows"], job["seed"]))
 

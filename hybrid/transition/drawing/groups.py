@@ -62,7 +62,7 @@ def groups_of(labels: LabelTable, column: str) -> Groups:
         why = "a quasi-identifier" if column in labels.schema else "no column of the data"
         raise ConfigError(
             f"transition.given names {column!r}, which is {why}",
-            mend=f"use one of: {', '.join(schema.names)}" if schema.names else "remove transition.given",
+            hint=f"use one of: {', '.join(schema.names)}" if schema.names else "remove transition.given",
         )
     values = labels.rest.frame[column].dropna()
     if not schema[column].kind.is_continuous:

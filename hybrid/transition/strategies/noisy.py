@@ -156,7 +156,7 @@ def _noisy_table(
         raise DataError(
             f"transition noisy: the table of column {units.domain.column.name!r} would have {n_cells} cells, "
             f"more than {MOST_CELLS}",
-            mend="use tables: marginal, or a hierarchy with fewer values",
+            hint="use tables: marginal, or a hierarchy with fewer values",
         )
     cell = group * len(units) + units.codes(ranks)
     add_noise = geometric if mechanism == "geometric" else laplace
@@ -177,12 +177,12 @@ def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
     if options.given is None:
         return None
     if options.tables == "class":
-        raise ConfigError("transition.given makes no sense with tables: class", mend="remove transition.given")
+        raise ConfigError("transition.given makes no sense with tables: class", hint="remove transition.given")
     groups = groups_of(labels, options.given)
     if groups.binned:
         raise ConfigError(
             f"transition.given names {options.given!r}, whose groups would have to be learned from the records",
-            mend="use a categorical or boolean column",
+            hint="use a categorical or boolean column",
         )
     return groups
 

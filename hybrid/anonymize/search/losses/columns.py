@@ -46,7 +46,7 @@ def column_weights(options: LossOptions, names: Sequence[str]) -> Array:
     if unknown:
         raise ConfigError(
             f"loss.weights names {', '.join(map(repr, unknown))}, which are no quasi-identifiers",
-            mend=f"the quasi-identifiers are {', '.join(map(repr, names))}",
+            hint=f"the quasi-identifiers are {', '.join(map(repr, names))}",
         )
     return np.array([options.weights.get(name, 1.0) for name in names])
 

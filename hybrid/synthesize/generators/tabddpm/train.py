@@ -129,7 +129,7 @@ def _report(losses: list[Tensor], training: Training, total: int, progress: Prog
     if not values["loss"] < float("inf"):
         raise GeneratorError(
             f"tabddpm: the loss is no number any more after {training.step} of {total} steps",
-            mend="set a smaller learning rate (synthesize.options.lr)",
+            hint="set a smaller learning rate (synthesize.options.lr)",
         )
     if training.watch is not None:
         values["eval_loss"] = training.watch.look(training.averaged)

@@ -86,6 +86,6 @@ class Watch:
         if not self.done:
             raise GeneratorError(
                 f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not {self.ratio:g}",
-                mend="set more steps, lr_decay: none, a larger learning rate or larger layers",
+                hint="set more steps, lr_decay: none, a larger learning rate or larger layers",
             )
         return averaged
