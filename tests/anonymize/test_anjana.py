@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_stage import Q, S, flat, table_of
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.base.errors import HierarchyError, InfeasibleError
+from tests.anonymize.test_anonymize_table import Q, S, flat, table_of
 
 pytest.importorskip("anjana")
 pytestmark = pytest.mark.anjana

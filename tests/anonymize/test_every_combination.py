@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from slow_search import Problem, best_node
 
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.solution import Infeasible
+from tests.anonymize.slow_search import Problem, best_node
 
 LOSSES = [
     {"name": "loss"},

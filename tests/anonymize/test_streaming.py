@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
 from hybrid.anonymize.streaming import count_rows
 from hybrid.anonymize.streaming.labels import ByColumn
@@ -24,6 +23,7 @@ from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.shuffle import Shuffle
+from tests.anonymize.streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
 MODELS: dict[str, dict[str, Any]] = {
     "k": {},

@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import Q8
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slow_search import Problem, best_node, problems
-from test_exact import LOSSES, MODELS
 
 from hybrid.anonymize import AnonymizeOptions, tradeoff
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.exhaustive import search
 from hybrid.anonymize.search.problem import prepare
+from tests.anonymize.conftest import Q8
+from tests.anonymize.slow_search import Problem, best_node, problems
+from tests.anonymize.test_global_recoding import LOSSES, MODELS
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cli_jobs import Run, edit
 
 from hybrid.cli import main
 from hybrid.demo import write_demo
+from tests.cli.cli_jobs import Run, edit
 
 QUICK = {
     "seed": 1,

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_jobs import Run, edit
 
 from hybrid.cli import main
+from tests.cli.cli_jobs import Run, edit
 
 
 def _rows(job: Path) -> list[list[str]]:

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from cli_jobs import Run, edit
 
 from hybrid.pipeline.config import load_config
 from hybrid.table import Table
 from hybrid.table.write import write_table
+from tests.cli.cli_jobs import Run, edit
 
 
 def _run(hybrid: Run, job: Path, *options: str) -> Path:

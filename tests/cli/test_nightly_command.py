@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_jobs import Run, edit
+
+from tests.cli.cli_jobs import Run, edit
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli_jobs import Run, edit
+from tests.cli.cli_jobs import Run, edit
 
 RETRAIN = {"canaries": 10, "records": 2, "shadows": 10, "tests": 10, "rows": 120, "stages": ["synthetic", "baseline"]}
 

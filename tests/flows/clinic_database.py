@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 import yaml
-from postgres_server import Server
 
 from hybrid.demo import write_demo
 from hybrid.pipeline.config import load_config
 from hybrid.table.read_sql import replace_sql_table
+from tests.helpers.postgres_server import Server
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 

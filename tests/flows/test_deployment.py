@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-from clinic_database import add_people, write_clinic
-from postgres_server import PASSWORD, Server, postgres
-from prefect_programs import Prefect
 
 from hybrid.publication.verify import verify
+from tests.flows.clinic_database import add_people, write_clinic
+from tests.flows.prefect_programs import Prefect
+from tests.helpers.postgres_server import PASSWORD, Server, postgres
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 

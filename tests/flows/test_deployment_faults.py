@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from clinic_database import add_people, write_clinic
-from postgres_server import Server, postgres
-from prefect_programs import Prefect
 
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 from hybrid.store import Store
+from tests.flows.clinic_database import add_people, write_clinic
+from tests.flows.prefect_programs import Prefect
+from tests.helpers.postgres_server import Server, postgres
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 STAGE = "synthesize"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from prefect_programs import Prefect
 
 from hybrid.demo import write_demo
 from hybrid.publication.verify import verify
+from tests.flows.prefect_programs import Prefect
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hierarchy_columns import check_tree
 
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies, load_hierarchy
 from hybrid.pipeline.config import load_config
 from hybrid.table import Table
 from hybrid.table.read_file import read_table
+from tests.hierarchy.hierarchy_columns import check_tree
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "configs" / "adult.yaml"

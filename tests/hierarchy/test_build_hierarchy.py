@@ -7,7 +7,6 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, moments, series, tenths
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -17,6 +16,17 @@ from hybrid.hierarchy import MISSING, Hierarchy
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.table import Kind
+from tests.hierarchy.hierarchy_columns import (
+    check_tree,
+    column,
+    floats,
+    integers,
+    labels_at,
+    modest,
+    moments,
+    series,
+    tenths,
+)
 
 widths = st.sampled_from([("5", "10", "20"), ("1", "3"), ("7",), ("2", "4", "8", "1000")])
 decimal_widths = st.sampled_from([("0.1", "0.5", "1"), ("0.3", "3"), ("2.5", "5", "100")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hierarchy_columns import column, series
 
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
@@ -13,6 +12,7 @@ from hybrid.hierarchy.doctor import examine, extend, summarize, uncovered
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.hierarchy.spec import IntervalsSpec
 from hybrid.table import Kind
+from tests.hierarchy.hierarchy_columns import column, series
 
 TOWN = column(Kind.CATEGORICAL, "town")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, series, tenths
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes, quantiles
 from hybrid.table import Kind
+from tests.hierarchy.hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, series, tenths
 
 
 @modest

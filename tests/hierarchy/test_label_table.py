@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from hierarchy_columns import modest, series
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from hybrid.hierarchy import LabelTable, from_levels
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import IntervalsSpec
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
+from tests.hierarchy.hierarchy_columns import modest, series
 
 AGE = Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER)
 TOWN = Column("town", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, format=ColumnFormat(padding=" "))

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hierarchy_columns import check_tree, column, labels_at, modest, series
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from hybrid.hierarchy.read import read_spec
 from hybrid.hierarchy.save import save_hierarchy, save_spec
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.table import Kind, Role, Schema, Table
+from tests.hierarchy.hierarchy_columns import check_tree, column, labels_at, modest, series
 
 TOWNS = series(["Rome", "Oslo", None, "Oslo"], Kind.CATEGORICAL)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browser import Page, browser
 
 from hybrid.analysis import Answers, answer, results
 from hybrid.analysis.pareto import pareto_front
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe, render_comparison
+from tests.helpers.browser import Page, browser
 
 FACTORS = ["k", "transition", "generator"]
 RISK, USE = "synthetic.singling_out", "synthetic.tstr.income"

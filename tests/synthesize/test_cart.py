@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from synthesize_tables import people, table_of, tables
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind, Table
+from tests.synthesize.synthesize_tables import people, table_of, tables
 
 
 def synthesize(table: Table, n: int | None = None, seed: int = 1, **options: object) -> Table:

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthesize_tables import people, table_of, tables
 
 from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
+from tests.synthesize.synthesize_tables import people, table_of, tables
 
 ENCODINGS = [Encoding(), Encoding(flag_missing=True), Encoding(max_levels=4), Encoding(4, flag_missing=True)]
 

@@ -7,11 +7,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people, table_of
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
 from hybrid.table import Kind
+from tests.synthesize.synthesize_tables import people, table_of
 
 pytestmark = pytest.mark.generators
 pytest.importorskip("sdv", reason="needs the extra [ctgan]")

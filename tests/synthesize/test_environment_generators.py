@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.cli import main
 from hybrid.demo import write_demo
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
 from hybrid.synthesize.isolation.environments import install
+from tests.synthesize.synthesize_tables import people
 
 pytestmark = [pytest.mark.environments, pytest.mark.slow]
 MST = {"generator": "mst", "options": {"iterations": 50, "epsilon": 5.0}}

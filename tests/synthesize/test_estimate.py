@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people, table_of
 
 from hybrid.synthesize import REGISTRY, SynthesizeOptions
 from hybrid.synthesize import estimate as module
 from hybrid.synthesize.cost import slowness
 from hybrid.synthesize.estimate import estimate, foreseen, in_words
 from hybrid.table import Kind
+from tests.synthesize.synthesize_tables import people, table_of
 
 
 def wide(n: int = 20_000):

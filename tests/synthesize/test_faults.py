@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from synthesize_tables import people, table_of
 
 from hybrid.base.errors import GeneratorError
 from hybrid.demo import write_demo
@@ -21,6 +20,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind
+from tests.synthesize.synthesize_tables import people, table_of
 
 DEEP = {
     "tabddpm": {"steps": 3, "sampling_steps": 3, "layers": [16]},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people, table_of
 
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
@@ -14,6 +13,7 @@ from hybrid.pipeline.amplification import explain_generator, together
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Kind
+from tests.synthesize.synthesize_tables import people, table_of
 
 
 def test_listed_values_are_the_states_whether_they_occur_or_not():

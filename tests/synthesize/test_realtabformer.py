@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
+from tests.synthesize.synthesize_tables import people
 
 pytestmark = pytest.mark.generators
 pytest.importorskip("realtabformer", reason="needs the extra [realtabformer]")

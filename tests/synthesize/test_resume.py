@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.synthesize.reuse import fit_or_reuse
+from tests.synthesize.synthesize_tables import people
 
 SMALL = {
     "tabddpm": {"steps": 1200, "batch_size": 32, "layers": [16, 16], "sampling_steps": 5, "dropout": 0.1},

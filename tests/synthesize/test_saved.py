@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
+from tests.synthesize.synthesize_tables import people
 
 
 def test_a_saved_generator_draws_the_same_rows(tmp_path):

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people
 
 from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_generator
+from tests.synthesize.synthesize_tables import people
 
 pytestmark = pytest.mark.generators
 pytest.importorskip("sdv", reason="needs the extra [ctgan]")

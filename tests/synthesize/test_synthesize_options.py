@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit
 from hybrid.synthesize.codec import Codec
+from tests.synthesize.synthesize_tables import people
 
 
 @pytest.mark.parametrize(

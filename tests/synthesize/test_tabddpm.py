@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people, table_of
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
 from hybrid.table import Kind, Table
+from tests.synthesize.synthesize_tables import people, table_of
 
 pytestmark = pytest.mark.generators
 torch = pytest.importorskip("torch", reason="needs the extra [tabddpm]")

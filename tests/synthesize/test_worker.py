@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthesize_tables import people
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
@@ -21,6 +20,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize import REGISTRY, FittedGenerator
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation.job import Limits, learn_isolated
+from tests.synthesize.synthesize_tables import people
 
 BROKEN = """
 import os, signal, sys, time
@@ -131,7 +131,7 @@ def test_an_interrupt_ends_the_worker(jobs, broken, tmp_path_factory):
 def test_a_worker_ends_when_its_parent_is_killed(jobs, broken, tmp_path_factory):
     note = tmp_path_factory.mktemp("note") / "pid"
     broken(f"open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
-    script = f"import sys; sys.path[:0] = {sys.path!r}; import test_worker; test_worker.learn()"
+    script = f"import sys; sys.path[:0] = {sys.path!r}; from tests.synthesize import test_worker; test_worker.learn()"
     parent = subprocess.Popen([sys.executable, "-S", "-c", script], env={**os.environ, "TMPDIR": str(jobs)})
     _until(note.is_file)
     _until(lambda: note.read_text() != "")

@@ -6,17 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from test_every_strategy import restore, shuffled_combinations
-from test_single_uniform_conditional import JOBS, assert_frequencies, drawn, one_column, thesis_table
-from transition_tables import (
-    QI,
-    anonymized_table,
-    category_hierarchy,
-    date_hierarchy,
-    decimal_hierarchy,
-    integer_hierarchy,
-    mixed_table,
-)
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import from_levels
@@ -26,6 +15,17 @@ from hybrid.transition.drawing.bins import mutual_information
 from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
 from hybrid.transition.strategies import noisy
 from hybrid.transition.strategies.chow_liu import spanning_tree
+from tests.transition.test_every_strategy import restore, shuffled_combinations
+from tests.transition.test_single_uniform_conditional import JOBS, assert_frequencies, drawn, one_column, thesis_table
+from tests.transition.transition_tables import (
+    QI,
+    anonymized_table,
+    category_hierarchy,
+    date_hierarchy,
+    decimal_hierarchy,
+    integer_hierarchy,
+    mixed_table,
+)
 
 
 def two_classes(n=4000, seed=123):

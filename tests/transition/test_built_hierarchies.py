@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_every_strategy import assert_generalizes_back, restore
-from transition_tables import QI, anonymized_table
 
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec
 from hybrid.table import Column, ColumnFormat, Kind
+from tests.transition.test_every_strategy import assert_generalizes_back, restore
+from tests.transition.transition_tables import QI, anonymized_table
 
 DRAWN_BETWEEN_LEAVES = [
     ("uniform", {}),

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transition_tables import mixed_table, random_tables
 
 from hybrid.transition import REGISTRY
+from tests.transition.transition_tables import mixed_table, random_tables
 
 CHOICES = [
     ("single", {}),

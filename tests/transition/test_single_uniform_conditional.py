@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from scipy import stats
-from test_every_strategy import restore, shuffled_combinations
-from transition_tables import (
+
+from hybrid.hierarchy import from_levels
+from hybrid.table import Column, ColumnFormat, Kind
+from tests.transition.test_every_strategy import restore, shuffled_combinations
+from tests.transition.transition_tables import (
     QI,
     anonymized_table,
     category_hierarchy,
@@ -18,9 +21,6 @@ from transition_tables import (
     mixed_table,
     random_tables,
 )
-
-from hybrid.hierarchy import from_levels
-from hybrid.table import Column, ColumnFormat, Kind
 
 AGES = [21, 21, 23, 28, 22]
 JOBS = {"Healthcare": ["Doctor", "Nurse"], "Food": ["Cook"]}

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid.analysis.recommend import recommend
+from hybrid.analysis.results import results
+from tests.analysis.simulated import PRIVACY, UTILITY, levels, run_table, simulated
+
+PLAN = levels(k=(5, 10, 20, 50))
+RISK = np.array([[0.30, 0.32, 0.31], [0.10, 0.11, 0.12], [0.05, 0.04, 0.06], [0.01, 0.02, 0.0]])
+USEFUL = np.array([[0.880, 0.890, 0.885], [0.879, 0.891, 0.884], [0.860, 0.870, 0.865], [0.700, 0.720, 0.710]])
+
+
+def _recommend(verdicts: list[str], risk: np.ndarray = RISK, useful: np.ndarray = USEFUL) -> Any:
+    return recommend(simulated(PLAN, {PRIVACY: risk, UTILITY: useful}, verdicts))
+
+
+def test_safest_of_those_as_useful_as_the_best() -> None:
+    """c2 is 0.0003 behind c1, with a standard error of 0.0007: as useful for all that the seeds say, and safer."""
+    found = _recommend(["pass"] * 4)
+    assert (found.chosen.configuration, found.most_useful.configuration, found.safest.configuration) == (
+        "c2",
+        "c1",
+        "c4",
+    )
+    assert (found.near, found.admitted, found.ended, found.verdict) == (2, 4, 4, "pass")
+    assert found.on_front
+
+
+def test_the_gate_comes_first() -> None:
+    found = _recommend(["block", "review", "pass", "pass"])
+    assert (found.chosen.configuration, found.admitted) == ("c3", 2)
+    assert found.refused.configuration == "c1"
+
+
+def test_review_where_nothing_passes_and_nothing_where_all_is_blocked() -> None:
+    assert _recommend(["block", "block", "review", "review"]).verdict == "review"
+    found = _recommend(["block"] * 4)
+    assert found.chosen is None and found.safest.configuration == "c4"
+
+
+def test_the_worst_verdict_of_the_seeds_counts() -> None:
+    table = run_table(PLAN, {PRIVACY: RISK, UTILITY: USEFUL}, ["pass"] * 4)
+    table.loc[(table["configuration"] == "c2") & (table["seed"] == 3), "verdict"] = "block"
+    found = recommend(results(table, ["k"]))
+    assert found is not None and found.chosen is not None and found.chosen.configuration == "c1"
+
+
+def test_a_configuration_that_failed_with_a_seed_is_not_recommended() -> None:
+    useful = USEFUL.copy()
+    useful[1, 2] = np.nan
+    assert _recommend(["pass"] * 4, useful=useful).chosen.configuration == "c1"
+
+
+def test_one_seed_uses_the_metric_s_own_interval() -> None:
+    low, high = USEFUL[:, :1] - 0.02, USEFUL[:, :1] + 0.02
+    columns = {PRIVACY: RISK[:, :1], UTILITY: USEFUL[:, :1], f"{UTILITY}_low": low, f"{UTILITY}_high": high}
+    found = recommend(simulated(PLAN, columns, ["pass"] * 4))
+    # 0.02 / 1.96 * sqrt(2) = 0.0144 of standard error: c2 is within it, c3 (0.02 behind) is not.
+    assert found is not None and found.chosen is not None
+    assert (found.chosen.configuration, found.near, found.chosen.utility.low) == ("c2", 2, None)
+
+
+def test_without_a_gate_all_that_ended_well_are_admitted() -> None:
+    found = _recommend([])
+    assert (found.verdict, found.admitted) == ("", 4)
+
+
+def test_without_utility_there_is_none() -> None:
+    assert recommend(simulated(PLAN, {PRIVACY: RISK})) is None
+
+
+def test_several_targets_count_together() -> None:
+    columns = {PRIVACY: np.zeros((4, 2)), "synthetic.tstr.a": np.array([[1.0], [0.2], [0.8], [0.1]]) + np.zeros(2)}
+    columns["synthetic.tstr.b"] = np.array([[0.0], [0.9], [0.8], [0.1]]) + np.zeros(2)
+    found = recommend(simulated(PLAN, columns, ["pass"] * 4))
+    assert found is not None and found.chosen is not None
+    assert found.chosen.configuration == "c3" and found.chosen.utility.value == pytest.approx(0.8)
+
+
+def test_strongest_attack_is_the_largest_leakage() -> None:
+    """Copies: (0.3 - 0.2) / (1 - 0.2) = 0.125 above the control; distances: (0.55 - 0.5) / 0.5 = 0.1."""
+    columns = {
+        "synthetic.identical_match": np.full((4, 1), 0.3),
+        "synthetic.identical_match_reference": np.full((4, 1), 0.2),
+        "synthetic.dcr_share": np.full((4, 1), 0.55),
+        PRIVACY: np.full((4, 1), 0.02),
+    }
+    found = simulated(PLAN, columns).matrix("synthetic.strongest_attack")
+    np.testing.assert_allclose(found, 0.125)

@@ -1,0 +1,81 @@
+"""Grouping from tables that are already grouped gives the classes of the table itself, compiled or not."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from hybrid.anonymize import AnonymizeOptions
+from hybrid.anonymize.search.group_cache import _LONG
+from hybrid.anonymize.search.problem import prepare
+from hybrid.hierarchy import from_levels
+from hybrid.table import Kind
+from tests.anonymize.test_every_combination import random_problem
+
+
+def classes_by_hand(problem, node) -> Counter:
+    return Counter(tuple(problem.levels[at][level][row[at]] for at, level in enumerate(node)) for row in problem.rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_node(seed: int, loops: str) -> None:
+    problem = random_problem(seed)
+    diverse = {"model": "l_diversity", "l": 2, "attribute": "secret"}
+    options = AnonymizeOptions(k=3, models=[diverse])
+    task = prepare(problem.table(), problem.hierarchies(), options, None)
+    checker = task.checker(task.lattice)
+    assert (checker.bases.kernels is None) == (loops == "numpy")
+    for node in itertools.product(*map(range, task.lattice.shape)):
+        by_hand = classes_by_hand(problem, node)
+        found = checker.check(node)
+        assert (found.n_groups, found.n_suppressed + 0) == (len(by_hand), suppressed_by_hand(problem, node))
+        assert sorted(found.groups.sizes[found.groups.sizes > 0].tolist()) == sorted(by_hand.values())
+        hidden = task.records.counts * found.distinct(found.suppressed)
+        per_leaf = [
+            np.bincount(leaves, hidden, hierarchy.n_leaves)
+            for leaves, hierarchy in zip(task.records.leaves, task.records.hierarchies, strict=True)
+        ]
+        assert found.leaf_counts(found.suppressed).tolist() == np.concatenate(per_leaf).tolist()
+
+
+def suppressed_by_hand(problem, node) -> int:
+    members: dict[tuple, list[int]] = {}
+    for row, secret in zip(problem.rows, problem.secrets, strict=True):
+        label = tuple(problem.levels[at][level][row[at]] for at, level in enumerate(node))
+        members.setdefault(label, []).append(secret)
+    return sum(len(secrets) for secrets in members.values() if len(secrets) < 3 or len(set(secrets)) < 2)
+
+
+def test_columns_whose_codes_need_more_than_64_bits(loops: str) -> None:
+    """16 columns of 40 values each: 40^16 > 2^64 combinations."""
+    from tests.anonymize.test_branch_and_bound import wide_table
+
+    table, _ = wide_table(16, 300)
+    rng = np.random.default_rng(5)
+    frame = table.frame.copy()
+    for name in frame.columns:
+        frame[name] = rng.permutation(np.arange(300) % 40)
+    levels = [["a"] * 20 + ["b"] * 20, ["*"] * 40]
+    hierarchies = {name: from_levels(name, Kind.INTEGER, np.arange(40), levels) for name in frame.columns}
+    task = prepare(type(table)(frame.astype("Int64"), table.schema), hierarchies, AnonymizeOptions(k=2), None)
+    checker = task.checker(task.lattice)
+    assert checker.check((0,) * 16).n_groups == len(frame.drop_duplicates()) == 300
+    halves = frame // 20
+    assert checker.check((1,) * 16).n_groups == len(halves.drop_duplicates())
+    mixed = frame.assign(**{name: frame[name] // 20 for name in frame.columns[::2]})
+    assert checker.check((1, 0) * 8).n_groups == len(mixed.drop_duplicates())
+
+
+def test_what_is_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(1)
+    task = prepare(problem.table(), problem.hierarchies(), AnonymizeOptions(k=2), None)
+    import sys
+
+    monkeypatch.delitem(sys.modules, "hybrid.anonymize.search.kernels", raising=False)
+    bases = task.checker(task.lattice).bases
+    assert bases.kernels is None
+    bases._rows_read = _LONG + 1
+    assert bases.kernels is not None

@@ -1,0 +1,201 @@
+"""Which configurations a plan has: combinations, lists, subsets, constraints, duplicates, scales."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hybrid.base.errors import ConfigError
+from hybrid.comparison import forecast, load_plan, trials
+from hybrid.comparison.expand import _drawn, _holds, expand
+from hybrid.comparison.plan import Subset
+from tests.comparison.comparison_jobs import write_job, write_plan
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("job")
+    write_job(folder)
+    return folder
+
+
+def configurations(folder: Path, **plan: Any) -> list[dict[str, Any]]:
+    return [dict(each.factors) for each in expand(load_plan(write_plan(folder, **plan)), folder).configurations]
+
+
+def left_out(folder: Path, **plan: Any) -> list[str]:
+    return [each.reason for each in expand(load_plan(write_plan(folder, **plan)), folder).left_out]
+
+
+def test_every_combination_with_every_seed_in_order(folder: Path) -> None:
+    plan = load_plan(write_plan(folder, factors={"anonymize.k": [5, 7], "transition.order": ["pre", "post"]}))
+    found = [
+        (t.configuration, t.factors["anonymize.k"], t.factors["transition.order"], t.seed) for t in trials(plan, folder)
+    ]
+    pairs = list(itertools.product([5, 7], ["pre", "post"]))
+    assert found == [(f"c{i}", *pair, seed) for i, pair in enumerate(pairs, 1) for seed in (1, 2)]
+
+
+def test_a_list_of_configurations(folder: Path) -> None:
+    listed = [{"anonymize.k": 5}, {"anonymize.k": 7, "transition.order": "post"}]
+    assert configurations(folder, configurations=listed) == [
+        {"anonymize.k": 5, "transition.order": None},
+        {"anonymize.k": 7, "transition.order": "post"},
+    ]
+
+
+def test_named_levels_set_several_keys(folder: Path) -> None:
+    factors = {"transition": {"a": {"transition.method": "uniform", "transition.order": "post"}}}
+    [only] = expand(load_plan(write_plan(folder, factors=factors)), folder).configurations
+    assert only.factors == {"transition": "a"}
+    assert only.config is not None and only.config.transition is not None
+    assert (only.config.transition.method, only.config.transition.order) == ("uniform", "post")
+
+
+def test_another_method_leaves_the_options_of_the_file_s_behind(folder: Path) -> None:
+    """The demo's config sets an estimator, which only its own method knows."""
+    found = expand(load_plan(write_plan(folder, factors={"transition.method": ["single", "conditional"]})), folder)
+    assert [each.problem for each in found.configurations] == ["", ""]
+    methods = [each.config.transition.model_dump() for each in found.configurations]  # type: ignore[union-attr]
+    assert "estimator" not in methods[0] and methods[1]["estimator"] == "histogram"
+
+
+def test_constraints_drop_with_their_reason_and_reach_keys_that_are_no_factor(folder: Path) -> None:
+    factors = {"anonymize.k": [5, 10, 50], "transition.order": ["pre", "post"]}
+    drop = {"anonymize.k": {"at_least": 10}, "transition.order": "post", "synthesize.generator": ["cart"]}
+    constraints = [{"drop": drop, "because": "too coarse"}]
+    kept = configurations(folder, factors=factors, constraints=constraints)
+    assert [(c["anonymize.k"], c["transition.order"]) for c in kept] == [
+        (5, "pre"),
+        (5, "post"),
+        (10, "pre"),
+        (50, "pre"),
+    ]
+    assert left_out(folder, factors=factors, constraints=constraints) == ["too coarse"] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "holds"),
+    [
+        *[(5, 5, True), (5, [4, 5], True), (5, "5", False), (None, None, True), ("a", {"not": ["a", "b"]}, False)],
+        *[(5, {"at_least": 5, "at_most": 7}, True), (8, {"at_most": 7}, False), ("8", {"at_most": 9}, False)],
+        *[({"x": 1}, {"x": 1}, True), (True, {"at_least": 0}, False)],
+    ],
+)
+def test_conditions(value: Any, wanted: Any, holds: bool) -> None:
+    assert _holds(value, wanted) is holds
+
+
+def test_an_option_without_effect_is_no_other_configuration(folder: Path) -> None:
+    factors = {"sample.method": ["none", "simple"], "sample.beta": [0.5, 1.0]}
+    kept = configurations(folder, factors=factors)
+    assert [(c["sample.method"], c["sample.beta"]) for c in kept] == [("none", 0.5), ("simple", 0.5)]
+    reasons = left_out(folder, factors=factors)
+    assert "sample.beta = 0.5" in reasons[0] and "no effect" in reasons[0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(1, 60), st.integers(0, 99))
+def test_a_latin_hypercube_shows_every_value_equally_often(sizes: list[int], n: int, seed: int) -> None:
+    """The first n points before duplicates are replaced: counts of a factor's values differ by one at most."""
+    points = list(_drawn(sizes, Subset(n=n, seed=seed)))
+    assert len(points) == len(set(points))
+    assert all(0 <= value < size for point in points for value, size in zip(point, sizes, strict=True))
+    wide = list(itertools.islice(_drawn([n, *sizes], Subset(n=n, seed=seed)), n))
+    counts = [Counter(point[i] for point in wide) for i in range(1, len(sizes) + 1)]
+    for size, count in zip(sizes, counts, strict=True):
+        assert sum(count.values()) == n
+        assert max(count.values()) - min(count.get(v, 0) for v in range(size)) <= 1
+
+
+@pytest.mark.parametrize("method", ["latin_hypercube", "random"])
+def test_a_subset_has_n_valid_configurations_and_depends_on_its_seed_alone(folder: Path, method: str) -> None:
+    plan = {
+        "factors": {"anonymize.k": [5, 6, 7, 8], "sample.method": ["none", "simple"], "sample.beta": [0.5, 0.9]},
+        "constraints": [{"drop": {"anonymize.k": 6}, "because": "no"}],
+    }
+    chosen = [configurations(folder, **plan, subset={"n": 5, "method": method, "seed": s}) for s in (0, 0, 1)]
+    assert len(chosen[0]) == 5 and chosen[0] == chosen[1] != chosen[2]
+    assert all(c["anonymize.k"] != 6 for c in chosen[0])
+    everything = configurations(folder, **plan, subset={"n": 100, "method": method})
+    assert len(everything) == len(configurations(folder, **plan)) == 9
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sets(st.integers(2, 30), min_size=1, max_size=3),
+    st.sets(st.sampled_from(["none", "beta", "simple"]), min_size=1),
+    st.sets(st.sampled_from([0.2, 0.5, 1.0]), min_size=1),
+)
+def test_nothing_is_lost(folder: Path, k: set[int], methods: set[str], betas: set[float]) -> None:
+    """Every combination is run, or left out with a reason; what runs is different."""
+    plan = {"factors": {"anonymize.k": [*k], "sample.method": [*methods], "sample.beta": [*betas]}}
+    found = expand(load_plan(write_plan(folder, **plan)), folder)
+    assert len(found.configurations) + len(found.left_out) == len(k) * len(methods) * len(betas)
+    effective = [(c.config.anonymize.k, c.config.sample.effective) for c in found.configurations]  # type: ignore[union-attr]
+    assert len({str(each) for each in effective}) == len(effective)
+    assert all(each.reason for each in found.left_out)
+
+
+def test_a_scale_changes_the_plan(folder: Path) -> None:
+    path = write_plan(
+        folder,
+        factors={"anonymize.k": [5, 7]},
+        scale="small",
+        scales={"small": {"set": {"split.rows": 100}, "factors": {"anonymize.k": [3]}, "seeds": [9]}, "full": {}},
+    )
+    small, full = load_plan(path), load_plan(path, "full")
+    assert (small.factors, small.seeds, small.set) == (
+        {"anonymize.k": [3]},
+        (9,),
+        {"sample.beta": 0.5, "split.rows": 100},
+    )
+    assert (full.factors, full.seeds, full.set) == ({"anonymize.k": [5, 7]}, (1, 2), {"sample.beta": 0.5})
+    with pytest.raises(ConfigError, match="no scale 'huge'"):
+        load_plan(path, "huge")
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"factors": {}}, "factors or configurations"),
+        ({"factors": {"a": []}}, "without a value"),
+        ({"seeds": [1, 1]}, "a seed stands twice"),
+        ({"configurations": [{"anonymize.k": 5}], "subset": {"n": 1}}, "subset"),
+        ({"constraints": [{"drop": {}, "because": "x"}]}, "constraints"),
+    ],
+)
+def test_mistakes_are_named(folder: Path, plan: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_plan(write_plan(folder, **plan))
+
+
+def test_too_many_combinations_ask_for_a_subset(folder: Path) -> None:
+    factors = {f"evaluate.{name}": list(range(400)) for name in ("attacks", "min_cell")}
+    with pytest.raises(ConfigError, match="160,000 combinations"):
+        configurations(folder, factors=factors)
+
+
+def test_the_dry_run_counts_what_sharing_leaves(folder: Path, tmp_path: Path) -> None:
+    """By hand: 2 k x 2 sampling x (pre, post) x 2 seeds."""
+    expected = forecast(load_plan(write_plan(folder)), folder, tmp_path)
+    counts = {stage.stage: (stage.asked, stage.distinct) for stage in expected.stages}
+    assert counts == {
+        "anonymize": (16, 2 * 2),
+        "sample": (16, 2 * 2 * 2),
+        "transition": (16, 2 * 2 * 2),
+        "synthesize": (16, 16),
+        "baseline": (16, 2),
+        "evaluate-original": (16, 2),
+        "evaluate-anonymized": (16, 2 * 2 * 2),
+        "evaluate-synthetic": (16, 16),
+        "evaluate-baseline": (16, 2),
+    }
+    assert expected.executions == 4 + 8 + 8 + 16 + 2 + 2 + 8 + 16 + 2
+    assert expected.seconds is None and not (tmp_path / "rows.jsonl").exists()

@@ -1,0 +1,115 @@
+"""Those most at risk: who they are, and that a leak about them alone is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.vulnerability import groups, most_vulnerable, vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import Outcome
+from hybrid.table import DTYPES, Table
+from tests.evaluation.simulated_people import make_people
+
+CHOSEN = ("membership", "membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
+
+
+def printed_distance(context: Context, role: str) -> np.ndarray:
+    """Meeus et al. 2023, as printed: 1 - |Fc|/F cos(h_i, h_j) - |Fn|/F cos(c_i, c_j)."""
+    encoding, train, mine = context.encoding, context.encoded("train"), context.encoded(role)  # type: ignore[arg-type]
+    numeric = encoding.continuous
+    low, high = np.nanmin(train.numbers[:, numeric], axis=0), np.nanmax(train.numbers[:, numeric], axis=0)
+
+    def vectors(table: object) -> tuple[np.ndarray, np.ndarray]:
+        scaled = (table.numbers[:, numeric] - low) / (high - low)  # type: ignore[attr-defined]
+        filled = np.concatenate([np.nan_to_num(scaled), np.isnan(scaled)], axis=1)
+        ranks = table.ranks[:, ~numeric]  # type: ignore[attr-defined]
+        hot = np.concatenate([ranks[:, [c]] == np.arange(-1, 50) for c in range(ranks.shape[1])], axis=1)
+        return filled, hot.astype(float)
+
+    (a, h), (b, g) = vectors(mine), vectors(train)
+    cosine = (a @ b.T) / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    share = (h @ g.T) / (~numeric).sum()
+    return 1 - (~numeric).mean() * share - numeric.mean() * cosine
+
+
+@pytest.mark.parametrize("role", ["train", "control"])
+def test_vulnerability_is_the_printed_one(role: str) -> None:
+    rng = np.random.default_rng(1)
+    tables = [make_people(n, rng) for n in (120, 90, 50)]
+    context = Context(*tables, EvaluateOptions(), 1)
+    distance = printed_distance(context, role)
+    if role == "train":
+        np.fill_diagonal(distance, np.inf)
+    expected = np.sort(distance, axis=1)[:, :5].mean(axis=1)
+    np.testing.assert_allclose(vulnerability(context, context.whole(role)), expected, atol=1e-9)  # type: ignore[arg-type]
+    chosen = most_vulnerable(context, 0.1, context.whole(role))  # type: ignore[arg-type]
+    assert chosen.sum() == round(len(expected) * 0.1)
+    assert expected[chosen].min() > expected[~chosen].max()
+
+
+def outcomes(train: Table, control: Table, table: Table, **options: object) -> dict[str, Outcome]:
+    chosen = EvaluateOptions.model_validate({"metrics": CHOSEN, "secrets": ("illness", "cost"), **options})
+    found = evaluate(train, control, {"synthetic": table}, chosen, np.random.default_rng(1))
+    return {metric.name: metric.outcome for metric in found.metrics}
+
+
+def leaking(rng: np.random.Generator, chosen: np.ndarray, train: Table) -> Table:
+    """A fresh sample in which the chosen training records stand as they are."""
+    fresh = make_people(len(train) - int(chosen.sum()), rng)
+    frame = pd.concat([train.frame[chosen], fresh.frame], ignore_index=True)
+    return Table(frame.astype({c.name: DTYPES[c.kind] for c in train.schema}), train.schema)
+
+
+def test_a_leak_of_outliers_alone_is_found_among_them() -> None:
+    rng = np.random.default_rng(2)
+    train, control = make_people(1200, rng), make_people(1200, rng)
+    context = Context(train, control, train, EvaluateOptions(), 1)
+    found = outcomes(train, control, leaking(rng, most_vulnerable(context, 0.05, context.whole("train")), train))
+    whole, exposed, told = (found[name] for name in ("membership", "membership_exposed", "inference_exposed"))
+    assert isinstance(whole, Measure) and isinstance(exposed, Measure) and isinstance(told, Measure)
+    assert whole.value < 0.56
+    assert exposed.value > 0.95
+    assert told.low is not None and told.low > 0.5
+    assert exposed.details["vulnerability"] == sorted(exposed.details["vulnerability"])
+
+
+def test_a_leak_of_one_subgroup_is_found_and_named() -> None:
+    rng = np.random.default_rng(3)
+    train, control = make_people(1500, rng), make_people(1500, rng)
+    found = outcomes(train, control, leaking(rng, (train.frame["place"] == "7").to_numpy(), train))
+    member, told = found["membership_subgroups"], found["inference_subgroups"]
+    assert isinstance(member, Measure) and isinstance(told, Measure)
+    assert (member.details["most_exposed"][0]["column"], member.details["most_exposed"][0]["group"]) == ("place", "= 7")
+    assert member.low is not None and member.low > 0.8
+    assert told.details["most_exposed"][0]["group"] == "= 7"
+    assert told.low is not None and told.low > 0.5
+
+
+def test_no_subgroup_below_the_minimum_cell_is_named() -> None:
+    rng = np.random.default_rng(4)
+    train, control, table = (make_people(400, rng) for _ in range(3))
+    for least in (20, 60):
+        found = outcomes(train, control, table, min_cell=least)
+        for name in ("membership_subgroups", "inference_subgroups"):
+            outcome = found[name]
+            assert isinstance(outcome, Measure)
+            assert min(row["members"] for row in outcome.details["most_exposed"]) >= least
+    few = outcomes(train, control, table, min_cell=300)["membership_exposed"]
+    assert not isinstance(few, Measure)
+
+
+def test_the_rare_on_the_quasi_identifiers_are_a_subgroup() -> None:
+    rng = np.random.default_rng(5)
+    train, control = make_people(3000, rng), make_people(200, rng)
+    context = Context(train, control, train, EvaluateOptions(), 1)
+    rare = {group.label: group for group in groups(context) if group.column == "quasi-identifiers"}
+    names = train.schema.quasi_identifiers
+    sizes = train.frame.groupby(names, observed=True, dropna=False)[names[0]].transform("size").to_numpy()
+    np.testing.assert_array_equal(rare["shared with nobody else"].train, sizes == 1)
+    np.testing.assert_array_equal(rare["shared with fewer than 5 others"].train, sizes <= 5)
+    known = set(map(tuple, train.frame[names].astype(str).to_numpy()))
+    absent = [tuple(row) not in known for row in control.frame[names].astype(str).to_numpy()]
+    np.testing.assert_array_equal(rare["shared with nobody else"].control, absent)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.table import Table
+from tests.evaluation.simulated_people import make_people
+
+
+@pytest.fixture
+def tables() -> tuple[Table, Table, Table]:
+    rng = np.random.default_rng(5)
+    return make_people(120, rng), make_people(120, rng), make_people(120, rng)
+
+
+def test_stages_do_not_influence_each_other(tables: tuple[Table, Table, Table]) -> None:
+    train, control, table = tables
+    options = EvaluateOptions(metrics=("dcr_share", "discriminator", "tstr", "singling_out"), attacks=100)
+    alone = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(1))
+    beside = evaluate(
+        train, control, {"original": train, "baseline": control, "synthetic": table}, options, np.random.default_rng(1)
+    )
+    for metric in alone.metrics:
+        other = beside.find(metric.name, "synthetic", metric.column)
+        assert other is not None
+        assert other.outcome == metric.outcome
+
+
+def test_progress_is_told_to_the_end(tables: tuple[Table, Table, Table]) -> None:
+    steps: list[tuple[str, int, int | None]] = []
+    evaluate(
+        *tables[:2],
+        {"original": tables[0], "synthetic": tables[2]},
+        EvaluateOptions(families=("fidelity",)),
+        np.random.default_rng(1),
+        lambda step, done, total=None, **_: steps.append((step, done, total)),
+    )
+    assert steps[-1] == ("evaluate synthetic", len(steps), len(steps))
+    assert steps[0][0] == "evaluate original"
+
+
+def test_without_control_what_needs_one_says_so(tables: tuple[Table, Table, Table]) -> None:
+    found = evaluate(tables[0], None, {"synthetic": tables[2]}, EvaluateOptions(), np.random.default_rng(1))
+    for result in found.metrics:
+        if "control" in REGISTRY[result.name].needs:
+            assert isinstance(result.outcome, NotComputable)
+            assert "control" in result.outcome.reason
+        elif result.name == "copied_identifiers":
+            assert result.outcome == NotComputable("no column names single records")
+        else:
+            assert isinstance(result.outcome, Measure), result.name
+            if result.name not in ("k_reached", "l_reached", "t_reached"):
+                assert result.outcome.reference is None
+
+
+def test_one_failing_metric_stops_no_other_and_tells_no_cell(
+    tables: tuple[Table, Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> Measure:
+        raise ValueError("cannot convert 'Diagnosis of Anna'")
+
+    bad = Metric("dcr_share", "privacy", "lower", "", 0, 1, 0.5, 1.0, broken)
+    monkeypatch.setitem(REGISTRY, "dcr_share", bad)
+    options = EvaluateOptions(metrics=("dcr_share", "nndr"))
+    found = evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1))
+    failed, other = found.metrics
+    assert failed.outcome == NotComputable("failed with ValueError", "failed")
+    assert "Anna" not in str(found.to_json())
+    assert isinstance(other.outcome, Measure)
+
+
+@pytest.mark.parametrize("field", ["metrics", "targets", "secrets", "linkability"])
+def test_unknown_names_are_refused(tables: tuple[Table, Table, Table], field: str) -> None:
+    value = (("nope",), ("age",)) if field == "linkability" else ("nope",)
+    with pytest.raises(ConfigError, match=r"nope(.|\n)*one of"):
+        evaluate(*tables[:2], {}, EvaluateOptions.model_validate({field: value}), np.random.default_rng(1))
+
+
+def test_families_and_names_choose_metrics() -> None:
+    assert {m.family for m in metrics_of(EvaluateOptions(families=("utility",)))} == {"utility"}
+    assert [m.name for m in metrics_of(EvaluateOptions(metrics=("nndr", "k_reached")))] == ["k_reached", "nndr"]
+    for name, metric in REGISTRY.items():
+        assert metric.name == name
+        assert metric.sentence.endswith(".")
+        assert metric.direction in ("lower", "higher")
+
+
+def test_a_used_up_budget_is_a_state_and_spares_other_families(tables: tuple[Table, Table, Table]) -> None:
+    options = EvaluateOptions(families=("privacy", "fidelity"), seconds={"privacy": 0.0})
+    for result in evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1)).metrics:
+        if result.family == "privacy":
+            assert isinstance(result.outcome, NotComputable)
+            assert result.outcome.state == "timed_out"
+        else:
+            assert isinstance(result.outcome, Measure)
+
+
+def test_a_metric_per_column_without_columns_says_so(tables: tuple[Table, Table, Table]) -> None:
+    options = EvaluateOptions(metrics=("tstr",), targets=())
+    found = evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1))
+    assert found.metrics[0].outcome == NotComputable("no target column is declared")
+
+
+def test_every_metric_is_a_function_of_frames(tables: tuple[Table, Table, Table]) -> None:
+    train, control, table = (t.frame for t in tables)
+    (share,) = frames.dcr_share(train, control, table[table.columns[::-1]])
+    reference = evaluate(
+        *tables[:2], {"synthetic": tables[2]}, EvaluateOptions(metrics=("dcr_share",)), np.random.default_rng(1)
+    )
+    assert share.outcome.value == reference.metrics[0].outcome.value  # type: ignore[union-attr]
+    results = frames.measure("inference", train, control, table, sensitive=["illness", "cost"])
+    assert [r.column for r in results] == ["cost", "illness"]
+    (k,) = frames.k_reached(train, None, table, quasi_identifiers=["sex"])
+    assert k.outcome.value == float(table["sex"].value_counts().min())
+    assert set(dir(frames)) >= set(REGISTRY)
+    with pytest.raises(AttributeError):
+        _ = frames.nothing
+    with pytest.raises(ValueError, match="same columns"):
+        frames.dcr_share(train, control, table.drop(columns="age"))
+    with pytest.raises(ConfigError):
+        frames.tstr(train, control, table, targets=["nope"])

@@ -1,0 +1,148 @@
+"""What `hybrid check` finds without running anything: all of it, and no cell value in a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hybrid.base.findings import Finding
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import load_config
+
+ROWS = 60
+COLUMNS: dict[str, dict[str, Any]] = {
+    "person": {"role": "identifier"},
+    "age": {"role": "quasi_identifier", "hierarchy": "age.yaml"},
+    "town": {"role": "quasi_identifier", "hierarchy": "town.csv"},
+    "illness": {"role": "sensitive"},
+}
+
+
+def _job(folder: Path, columns: dict[str, dict[str, Any]] | None = None, **sections: Any) -> Path:
+    """Sixty people; ``region`` gives ``town`` away, ``ticket`` is unique, ``empty`` and ``constant`` say nothing."""
+    lines = ["person,age,town,region,illness,ticket,constant,empty,seen"]
+    towns = ("Rome", "Oslo", "Bern")
+    for i in range(ROWS):
+        town = towns[i % 3]
+        lines.append(
+            f"P{i:03},{20 + i % 7},{town},R{i % 3},{'flu' if i % 2 else 'gout'},{i * 7},1,,0{i % 8 + 1}/02/2024"
+        )
+    (folder / "data.csv").write_text("\n".join(lines) + "\n")
+    (folder / "age.yaml").write_text("type: intervals\nwidths: [5]\n")
+    (folder / "town.csv").write_text("Rome;S;*\nBern;S;*\nOslo;N;*\n")
+    content: dict[str, Any] = {
+        "data": {"path": "data.csv", "columns": COLUMNS if columns is None else columns},
+        "anonymize": {"k": 2},
+        **sections,
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(content))
+    return folder / "config.yaml"
+
+
+def _found(path: Path, level: str | None = None) -> list[Finding]:
+    findings = diagnose(load_config(path))
+    assert not any(town in f.message + f.hint for f in findings for town in ("Rome", "Oslo", "gout"))
+    return [finding for finding in findings if level in (None, finding.level)]
+
+
+def _says(findings: list[Finding], *words: str) -> None:
+    for word in words:
+        assert any(word in finding.message for finding in findings), (word, findings)
+
+
+def test_nothing_wrong(tmp_path: Path) -> None:
+    path = _job(tmp_path)
+    assert not _found(path, "error")
+    _says(
+        _found(path, "ok"),
+        "60 rows, 9 columns, 1 identifiers, 2 quasi-identifiers, 1 sensitive",
+        "2 hierarchies cover every value",
+        "9 combinations of levels",
+    )
+
+
+def test_notes(tmp_path: Path) -> None:
+    notes = _found(_job(tmp_path), "note")
+    _says(
+        notes,
+        "0.0 % of rows are unique on the quasi-identifiers",
+        "k=2: 0 % suppression costs ",
+        "'constant' has the same value in every row",
+        "'empty' has no values at all",
+        "'ticket' looks like an identifier: 60 different values in 60 rows",
+        "'region' gives 'town' away",
+        "'seen' is read as %d/%m/%Y, and every value could be read the other way round",
+    )
+    _says(notes, "cart: about 1 s and ")
+    assert len(notes) == 8
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    path = _job(
+        tmp_path,
+        anonymize={"k": 1000, "models": [{"model": "l_diversity", "l": 3, "attribute": "illness"}]},
+        evaluate={"targets": ["outcome"]},
+        sample={"method": "stratified", "by": ["gender"]},
+        split={"control": 0.3, "key": "household"},
+        policy="absent.yaml",
+    )
+    (tmp_path / "town.csv").write_text("Rome;S;*\nBern;T;+\n")
+    (tmp_path / "age.yaml").write_text("type: intervals\nwidth: [5]\n")
+    errors = _found(path, "error")
+    _says(
+        errors,
+        "absent.yaml",
+        "evaluate.targets: no such column: outcome",
+        "sample.by: no such column: gender",
+        "split.key names the column 'household'",
+        "age.yaml: width: unknown key",
+        "town.csv: hierarchy of 'town' has 2 roots",
+        "anonymize.k is 1000, and the training part has 60 rows",
+        "3 different values of 'illness' are wanted in every class, and the column has 2",
+    )
+    assert len(errors) == 8
+
+
+def test_uncovered_values_are_private(tmp_path: Path) -> None:
+    path = _job(tmp_path)
+    (tmp_path / "town.csv").write_text("Bern;S;*\nOslo;N;*\n")
+    (error,) = _found(path, "error")
+    assert "column 'town': 1 distinct values (20 rows)" in error.message
+    assert error.values == "Rome (20 rows)"
+
+
+def test_data_that_cannot_be_read(tmp_path: Path) -> None:
+    path = _job(tmp_path, {**COLUMNS, "absent": {}, "also": {}}, synthesize={"generator": "cart"})
+    _says(_found(path, "error"), "'absent'", "'also'")
+    (tmp_path / "data.csv").unlink()
+    _says(_found(path, "error"), "does not exist")
+
+
+def test_without_anonymization(tmp_path: Path) -> None:
+    path = _job(tmp_path, {"person": {"role": "identifier"}}, anonymize=None)
+    assert not _found(path, "error")
+
+
+@pytest.mark.parametrize(
+    "models", [[{"model": "l_diversity", "l": 2, "attribute": "age"}], [{"model": "k_map", "k": 3}]]
+)
+def test_models_that_do_not_fit(tmp_path: Path, models: list[dict[str, Any]]) -> None:
+    assert len(_found(_job(tmp_path, anonymize={"k": 2, "models": models}), "error")) == 1
+
+
+def test_adult(shared: Path, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    content = yaml.safe_load((root / "configs" / "adult.yaml").read_text())
+    content["data"]["path"] = str(shared / "data" / "adult_census" / "adult.csv")
+    for column in content["data"]["columns"].values():
+        if "hierarchy" in column:
+            column["hierarchy"] = str(root / "configs" / column["hierarchy"])
+    (tmp_path / "adult.yaml").write_text(yaml.safe_dump(content))
+    assert not _found(tmp_path / "adult.yaml", "error")
+    del content["data"]["columns"]["education-num"]["hierarchy"]
+    content["data"]["columns"]["education-num"]["role"] = "insensitive"
+    (tmp_path / "adult.yaml").write_text(yaml.safe_dump(content))
+    _says(_found(tmp_path / "adult.yaml", "note"), "'education-num' gives 'education' away")

@@ -1,0 +1,215 @@
+"""Tables of a real PostgreSQL: types, order, errors, and what must never be repeated."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+from hybrid.base.errors import ConfigError, DataError, HybridError
+from hybrid.table import Kind, Table
+from hybrid.table.arrow import to_arrow
+from hybrid.table.load import load_table
+from hybrid.table.options import DataOptions
+from hybrid.table.read_sql import CHUNK, replace_sql_table
+from tests.helpers.postgres_server import PASSWORD, Server, postgres
+
+MAKE = """
+create table people (
+    id uuid primary key default gen_random_uuid(), name text, age integer, big bigint, cost numeric(10,2),
+    weight float8, smoker boolean, born date, seen timestamp, seen_here timestamptz, nothing numeric, town varchar(20))
+"""
+ROWS = """
+insert into people (name, age, big, cost, weight, smoker, born, seen, seen_here, town) values
+    ('canary-name', 34, 9007199254740993, 10.50, 61.5, true, '1990-02-28', '2026-01-01 10:00:00.000001',
+     '2026-01-01 10:00:00+00', 'Rome'),
+    (null, null, null, null, null, null, null, null, null, null),
+    ('b', 12, -1, 0.05, -0.25, false, '0900-01-01', '1969-12-31', '1969-12-31 23:00:00+00', '')
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[sa.Engine]:
+    monkeypatch.setenv("TEST_DB_URL", server.url)
+    engine = sa.create_engine(server.url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text("drop schema public cascade"))
+        connection.execute(sa.text("create schema public"))
+        connection.execute(sa.text(MAKE))
+        connection.execute(sa.text(ROWS))
+        connection.execute(sa.text("create sequence counter"))
+    yield engine
+
+
+def options(**sql: str) -> DataOptions:
+    return DataOptions.model_validate({"sql": {"url_env": "TEST_DB_URL", **sql}})
+
+
+def read(**sql: str) -> Table:
+    return load_table(options(**sql), Path())
+
+
+def refused(**sql: str) -> str:
+    with pytest.raises(HybridError) as caught:
+        read(**sql)
+    assert PASSWORD not in str(caught.value)
+    assert "canary" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_types_and_nulls_come_as_the_database_has_them(database: sa.Engine) -> None:
+    table = read(table="people")
+    kinds = {column.name: column.kind for column in table.schema}
+    assert kinds == {
+        "id": Kind.CATEGORICAL,
+        "name": Kind.CATEGORICAL,
+        "age": Kind.INTEGER,
+        "big": Kind.INTEGER,
+        "cost": Kind.DECIMAL,
+        "weight": Kind.DECIMAL,
+        "smoker": Kind.BOOLEAN,
+        "born": Kind.DATE,
+        "seen": Kind.DATETIME,
+        "seen_here": Kind.DATETIME,
+        "nothing": Kind.DECIMAL,
+        "town": Kind.CATEGORICAL,
+    }
+    row = table.frame.set_index("name").loc["canary-name"]
+    assert (row["age"], row["big"], row["cost"]) == (34, 9007199254740993, 10.5)
+    assert row["seen"] == pd.Timestamp("2026-01-01 10:00:00.000001")
+    empty = table.frame[table.frame["name"].isna()].drop(columns="id")
+    assert empty.isna().all(axis=None)
+    assert table.frame["nothing"].isna().all()
+
+
+def test_a_query_gives_the_same_as_the_table(database: sa.Engine) -> None:
+    whole = read(table="people").frame.drop(columns="nothing")
+    columns = ", ".join(whole.columns)
+    pd.testing.assert_frame_equal(read(query=f"select {columns} from people").frame, whole)
+
+
+def test_a_query_is_taken_as_it_stands(database: sa.Engine) -> None:
+    frame = read(query="select ':a' as colon, '5%' as percent, '1'::int as cast_here where 'x' like '%x'").frame
+    assert frame.iloc[0].tolist() == [":a", "5%", 1]
+
+
+def test_the_order_of_the_rows_does_not_count(database: sa.Engine) -> None:
+    before = read(table="people")
+    with database.begin() as connection:
+        connection.execute(sa.text("update people set age = age"))  # PostgreSQL writes the rows anew, elsewhere
+        connection.execute(sa.text("update people set town = town where age = 34"))
+    pd.testing.assert_frame_equal(read(table="people").frame, before.frame)
+
+
+def test_more_rows_than_a_chunk_are_streamed(database: sa.Engine) -> None:
+    n_rows = 2 * CHUNK + 17
+    query = f"select i as number, i * 0.5 as half, null::int as nothing from generate_series(1, {n_rows}) i"
+    frame = read(query=query).frame
+    assert len(frame) == n_rows
+    assert frame["number"].sum() == n_rows * (n_rows + 1) // 2
+    assert (frame["half"] * 2 == frame["number"]).all()
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"table": "nobody"}, "no such table"),
+        ({"table": "elsewhere.people"}, "no such table"),
+        ({"query": "selec 'canary'"}, "SQLSTATE 42601"),
+        ({"query": "select 1 / (age - 34) from people"}, "SQLSTATE 22012"),
+        ({"query": "delete from people returning *"}, "SQLSTATE 42601"),  # no server-side cursor on a DELETE
+        ({"query": "select setval('counter', 7)"}, "SQLSTATE 25006"),  # nor writing inside a SELECT
+        ({"query": "select cast('canary' as int)"}, "SQLSTATE 22P02"),
+        ({"query": "select age, age from people"}, "more than once: 'age'"),
+        ({"query": "select age from people where false"}, "no rows"),
+        ({"query": "select interval '1 day' as span"}, "'span' has the type duration"),
+        ({"query": "select 'NaN'::numeric as odd"}, "'odd'"),
+    ],
+)
+def test_what_is_wrong_is_said_without_values(database: sa.Engine, source: dict[str, str], said: str) -> None:
+    assert said in refused(**source)
+    assert len(read(table="people")) == 3
+
+
+def test_a_wrong_password_and_a_stopped_server(
+    database: sa.Engine, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_DB_URL", server.url.replace("canary-password", "canary-other"))
+    assert "cannot be reached" in refused(table="people")
+    monkeypatch.setenv("TEST_DB_URL", server.url)
+    server.stop()
+    try:
+        assert "cannot be reached" in refused(table="people")
+    finally:
+        server.start()
+
+
+def test_what_no_config_may_hold() -> None:
+    for sql in (
+        {"url": f"postgresql://hybrid:{PASSWORD}@localhost/db", "table": "people"},
+        {"url_env": f"postgresql://hybrid:{PASSWORD}@localhost/db", "table": "people"},
+    ):
+        from hybrid.pipeline.config import parse_config
+
+        with pytest.raises(ConfigError) as caught:
+            parse_config({"data": {"sql": sql}})
+        assert PASSWORD not in str(caught.value)
+        assert "environment variable" in str(caught.value)
+
+
+def test_no_url_and_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEST_DB_URL", raising=False)
+    assert "TEST_DB_URL is not set" in refused(table="people")
+    monkeypatch.setenv("TEST_DB_URL", f"no url {PASSWORD}")
+    assert "holds no URL" in refused(table="people")
+    monkeypatch.setenv("TEST_DB_URL", f"nothing://hybrid:{PASSWORD}@localhost/db")
+    assert "no driver" in refused(table="people")
+    monkeypatch.setenv("TEST_DB_URL", f"mysql://hybrid:{PASSWORD}@localhost/db")
+    assert "needs the package MySQLdb" in refused(table="people")
+
+
+def test_a_table_is_replaced_whole_and_keeps_its_rights(database: sa.Engine) -> None:
+    table = read(table="people")
+    replace_sql_table(table, "TEST_DB_URL", "released")
+    with database.begin() as connection:
+        connection.execute(sa.text("create view seen as select age from released"))
+        connection.execute(sa.text("grant select on released to public"))
+    first = to_arrow(read(table="released")).select(["age", "cost", "born", "smoker"])
+    assert first.equals(to_arrow(table).select(["age", "cost", "born", "smoker"]).cast(first.schema))
+    replace_sql_table(table.take(pd.Series([0]).to_numpy()), "TEST_DB_URL", "public.released")
+    with database.begin() as connection:
+        assert connection.execute(sa.text("select count(*) from seen")).scalar() == 1
+        assert connection.execute(sa.text("select has_table_privilege('public', 'released', 'select')")).scalar()
+
+
+def test_a_table_with_other_columns_is_left_alone(database: sa.Engine) -> None:
+    with pytest.raises(DataError, match="other columns"):
+        replace_sql_table(read(query="select 1 as other"), "TEST_DB_URL", "people")
+    assert len(read(table="people")) == 3
+
+
+def test_sqlite_needs_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_DB_URL", f"sqlite:///{tmp_path / 'db.sqlite'}")
+    source = pa.table({"n": pa.array([3, None]), "day": pa.array([datetime.date(2026, 1, 2), None])})
+    from hybrid.table.read_file import typed_table
+
+    table = typed_table("x", source, options(table="t"), keep_types=True)
+    replace_sql_table(table, "TEST_DB_URL", "t")
+    pd.testing.assert_frame_equal(read(table="t").frame, table.frame)
+
+
+def test_numbers_of_the_database_are_exact(database: sa.Engine) -> None:
+    written = to_arrow(read(query="select 1234567.89::numeric as cost union select 0.1"))
+    assert written["cost"].to_pylist() == [Decimal("0.10"), Decimal("1234567.89")]
