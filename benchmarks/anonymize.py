@@ -29,8 +29,9 @@ from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Table
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ColumnOptions
 
 Q8 = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 SETS: dict[str, tuple[tuple[str, ...], str | None]] = {

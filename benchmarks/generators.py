@@ -26,8 +26,9 @@ from quality import figures, tstr_auc
 
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ColumnOptions
 
 REAL = "real"
 _PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

@@ -22,8 +22,9 @@ from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import SEVERITY, Check, Verdict
 from hybrid.table import Kind, Role, Table
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ColumnOptions
 
 File = Literal["train", "synthetic", "control"]
 READING = frozenset({"separator", "encoding", "decimal", "missing"})

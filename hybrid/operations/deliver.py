@@ -18,7 +18,7 @@ from hybrid.store import make_private
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
-from hybrid.table.read_sql import replace_sql_table
+from hybrid.table.sources.sql import replace_sql_table
 from hybrid.table.write import atomic, write_text
 
 logger = logging.getLogger(__name__)

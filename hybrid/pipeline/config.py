@@ -25,7 +25,7 @@ from hybrid.operations.drift.options import DriftOptions
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
-from hybrid.table.files import File, file_at
+from hybrid.table.files import File
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
@@ -170,8 +170,8 @@ class RunConfig(Options):
 
     @property
     def data_file(self) -> File | None:
-        """Where the input table is; None for a database."""
-        return None if self.data.sql is not None else file_at(self.data.path, self._folder)
+        """The file of the input table; None if its source is not a file."""
+        return self.data.source.file(self.data.place, self._folder)
 
     def load_table(self) -> Table:
         """The input table; errors as :func:`hybrid.table.load.load_table`."""

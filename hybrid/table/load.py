@@ -1,13 +1,10 @@
-"""Where tables come from: files here or elsewhere, databases."""
+"""Read the table that a configuration names."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from hybrid.table.files import file_at
 from hybrid.table.options import DataOptions
-from hybrid.table.read_file import read_table
-from hybrid.table.read_sql import read_sql
 from hybrid.table.schema import Table
 
 __all__ = ["load_table"]
@@ -30,6 +27,4 @@ def load_table(options: DataOptions, folder: Path) -> Table:
     DataError
         The source cannot be reached, or as :func:`hybrid.table.read_file.read_table`.
     """
-    if options.sql is not None:
-        return read_sql(options.sql, options)
-    return read_table(file_at(options.path, folder), options)
+    return options.source.read(options.place, options, folder)

@@ -1,87 +1,58 @@
-"""Options of reading and splitting a table."""
+"""Options of the sections ``data`` and ``split``."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from hybrid.base.options import Options
-from hybrid.table.files import holds_credentials
-from hybrid.table.schema import Kind, Role
+from hybrid.table.read_options import ReadOptions
+from hybrid.table.sources import SOURCES
+from hybrid.table.sources.source import Source
 
 
-class ColumnOptions(Options):
-    """What one column is."""
+class _SourceChoice(Options):
+    """Exactly one source is set; the keys are those of the registry."""
 
-    role: Role = Role.INSENSITIVE
-    """identifier | quasi_identifier | sensitive | insensitive."""
-    kind: Kind | None = None
-    """integer | decimal | categorical | boolean | date | datetime; inferred from the values if not given."""
-    hierarchy: str | None = None
-    """Path of the column's generalization hierarchy (CSV or YAML), relative to the config file."""
-    format: str | None = None
-    """strptime format of a date or datetime column, such as "%d.%m.%Y"; inferred if not given."""
-    target: bool = False
-    """Whether users will train models that predict this column."""
+    @property
+    def source(self) -> Source:
+        """The source whose key is set."""
+        return next(source for source in SOURCES.values() if getattr(self, source.key))
 
-
-class SqlOptions(Options):
-    """A table or a query of a database. Where it is and who may read it stands in the environment alone."""
-
-    url_env: str
-    """The environment variable that holds the database's URL, such as
-    postgresql+psycopg://user:password@host/database."""
-    table: str | None = None
-    """The table or view, with its schema if it is not the default one: "clinic.admissions"."""
-    query: str | None = None
-    """A SELECT instead of a table."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_url(cls, content: Any) -> Any:
-        if isinstance(content, Mapping) and "url" in content:
-            raise ValueError("a URL holds credentials, which no config may: set an environment variable, and url_env")
-        return content
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Self:
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.url_env) is None:
-            raise ValueError("url_env is the name of an environment variable, not the URL itself")
-        if (self.table is None) == (self.query is None):
-            raise ValueError("set table or query, and not both")
-        return self
-
-
-class DataOptions(Options):
-    """Where the table is and how to read it."""
-
-    path: str = ""
-    """CSV (.csv, .tsv, .txt, .data) or Parquet (.parquet, .pq), relative to the config file, or a URL (s3://...)."""
-    sql: SqlOptions | None = None
-    """A database instead of a file."""
-    separator: str = Field(default=",", min_length=1, max_length=1)
-    """The character between two fields of a CSV file."""
-    decimal: Literal[".", ","] = "."
-    """The decimal mark of a CSV file."""
-    encoding: str = "utf-8"
-    """The text encoding of a CSV file."""
-    missing: tuple[str, ...] = ("",)
-    """Texts that mean "missing" (surrounding spaces do not count)."""
-    columns: dict[str, ColumnOptions] = Field(default_factory=dict)
-    """Every column that is not just insensitive. Columns of the data that are not named here are insensitive."""
-    unlisted: Literal["insensitive", "error"] = "insensitive"
-    """What a column of the data that is not named under ``columns`` is."""
+    @property
+    def place(self) -> Any:
+        """The value of the source's key."""
+        return getattr(self, self.source.key)
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if bool(self.path) == (self.sql is not None):
-            raise ValueError("set path or sql, and not both")
-        if holds_credentials(self.path):
-            raise ValueError("path holds a user name or a password: leave them out, and set them in the environment")
+        chosen = [source for source in SOURCES.values() if getattr(self, source.key)]
+        if len(chosen) != 1:
+            raise ValueError(f"set one of {', '.join(SOURCES)}, and only one")
+        for source in chosen:
+            source.validate(getattr(self, source.key))
         return self
+
+
+if TYPE_CHECKING:
+
+    class DataOptions(_SourceChoice, ReadOptions):
+        """Where the table is and how to read it; one key per source of the registry."""
+
+        path: str = ""
+
+else:
+    _keys = {
+        source.key: (source.type, Field(default=source.unset, description=source.description))
+        for source in SOURCES.values()
+    }
+    DataOptions = create_model(
+        "DataOptions",
+        __base__=(ReadOptions, create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys)),
+        __module__=__name__,
+        __doc__="Where the table is and how to read it; one key per source of the registry.",
+    )
 
 
 class SplitOptions(Options):

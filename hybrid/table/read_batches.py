@@ -18,8 +18,8 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
-from hybrid.table.options import ColumnOptions, DataOptions
 from hybrid.table.read_file import column_problems, typed_table
+from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES, Column
 
 _FIRST = 10_000
@@ -99,14 +99,14 @@ class ParquetRows:
         return sink.hexdigest()
 
 
-def open_parquet(file: File, options: DataOptions) -> ParquetRows:
+def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     """Look at the metadata of a Parquet file, or of all those in a folder.
 
     Parameters
     ----------
     file : File
         A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
-    options : DataOptions
+    options : ReadOptions
         The columns' roles.
 
     Raises
@@ -241,7 +241,7 @@ class ValueNumbers:
         at: Array = pc.index_in(values, value_set=self._known).fill_null(-1).to_numpy(zero_copy_only=False)
         return at.astype(np.int64)
 
-    def typed(self, source: str, options: DataOptions) -> tuple[Column, pd.Series]:
+    def typed(self, source: str, options: ReadOptions) -> tuple[Column, pd.Series]:
         """The column's role and kind, and the values that records have: in the kind's dtype, indexed by their number.
 
         Raises

@@ -22,7 +22,7 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.base.memory import available_bytes
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values
 from hybrid.table.files import File, unreachable
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
 from hybrid.table.text_column import convert_texts
@@ -45,14 +45,14 @@ _BINARY = {
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
 
-def read_table(path: Path | File, options: DataOptions) -> Table:
+def read_table(path: Path | File, options: ReadOptions) -> Table:
     """Read a table and give every column its role and kind.
 
     Parameters
     ----------
     path : Path or File
         A CSV or Parquet file.
-    options : DataOptions
+    options : ReadOptions
         Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
 
     Returns
@@ -81,7 +81,7 @@ def read_table(path: Path | File, options: DataOptions) -> Table:
 
 
 def typed_table(
-    source: str, raw: pa.Table, options: DataOptions, *, keep_types: bool, counts: Array | None = None
+    source: str, raw: pa.Table, options: ReadOptions, *, keep_types: bool, counts: Array | None = None
 ) -> Table:
     """Give every column of an Arrow table its role and kind.
 
@@ -91,7 +91,7 @@ def typed_table(
         What messages call the table.
     raw : pyarrow.Table
         Texts are parsed; other types are taken as they are.
-    options : DataOptions
+    options : ReadOptions
         As for :func:`read_table`.
     keep_types : bool
         Whether what is written later has these Arrow types.
@@ -122,7 +122,7 @@ def typed_table(
     return Table(pd.DataFrame(data), Schema(tuple(columns)))
 
 
-def column_problems(source: str, names: list[str], options: DataOptions) -> list[Problem]:
+def column_problems(source: str, names: list[str], options: ReadOptions) -> list[Problem]:
     """What is wrong with the names of a table's columns, in themselves and for a config."""
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1]
@@ -160,7 +160,7 @@ def column_problems(source: str, names: list[str], options: DataOptions) -> list
     return problems
 
 
-def _read_csv(file: File, options: DataOptions) -> pa.Table:
+def _read_csv(file: File, options: ReadOptions) -> pa.Table:
     _refuse_binary(file, options.encoding)
     header = _csv_header(file, options)
     wrong_length: list[int] = []
@@ -227,7 +227,7 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
         )
 
 
-def _ends_in_quotes(file: File, last: str, options: DataOptions) -> bool:
+def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
     """Whether the file ends inside of quotes, given its last value as it was read."""
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
@@ -238,7 +238,7 @@ def _ends_in_quotes(file: File, last: str, options: DataOptions) -> bool:
     return _ends_in_field(tail, opened, options) and not _ends_in_field(without_newline, opened + '"', options)
 
 
-def _ends_in_field(text: str, field: str, options: DataOptions) -> bool:
+def _ends_in_field(text: str, field: str, options: ReadOptions) -> bool:
     return text.endswith(field) and text[: -len(field)][-1:] in ("", "\n", "\r", options.separator)
 
 
@@ -265,7 +265,7 @@ def _refuse_binary(file: File, encoding: str) -> None:
     )
 
 
-def _csv_header(file: File, options: DataOptions) -> list[str]:
+def _csv_header(file: File, options: ReadOptions) -> list[str]:
     """The names in the first line that is not empty; reads no further."""
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
@@ -300,7 +300,7 @@ def _convert(
     name: str,
     raw: pa.ChunkedArray,
     wanted: ColumnOptions,
-    options: DataOptions,
+    options: ReadOptions,
     problems: list[Problem],
     counts: Array | None,
 ) -> tuple[Column, pd.Series]:

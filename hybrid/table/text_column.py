@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hybrid.base.arrays import Array
 from hybrid.base.errors import Problem
 from hybrid.table.infer import Parsed, parse
-from hybrid.table.options import ColumnOptions
+from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import DTYPES, Column, Kind
 
 _MOST_LISTED = 10

@@ -10,7 +10,7 @@ import yaml
 
 from hybrid.demo import write_demo
 from hybrid.pipeline.config import load_config
-from hybrid.table.read_sql import replace_sql_table
+from hybrid.table.sources.sql import replace_sql_table
 from tests.helpers.postgres_server import Server
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
 from hybrid.table import Kind, Table
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ColumnOptions
 from hybrid.table.write import to_arrow, write_table
 
 modest = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -17,7 +17,7 @@ from hybrid.table import Kind, Table
 from hybrid.table.arrow import to_arrow
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
-from hybrid.table.read_sql import CHUNK, replace_sql_table
+from hybrid.table.sources.sql import CHUNK, replace_sql_table
 from tests.helpers.postgres_server import PASSWORD, Server, postgres
 
 MAKE = """

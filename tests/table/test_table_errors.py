@@ -14,8 +14,9 @@ import pytest
 
 from hybrid.base.errors import DataError, OutputError
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ColumnOptions
 from hybrid.table.write import atomic, write_table, write_text
 
 

@@ -36,8 +36,9 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.files import File
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_batches import ParquetRows, ValueNumbers, open_parquet
+from hybrid.table.read_options import ColumnOptions
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
-from hybrid.table.options import ColumnOptions, DataOptions
+from hybrid.table.options import DataOptions
 from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_options import ColumnOptions
 
 SEPARATORS = (",", ";", "\t", "|")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")

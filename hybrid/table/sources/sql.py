@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 import pyarrow as pa
+from pydantic import model_validator
 
 from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+from hybrid.base.options import Options
 from hybrid.table.arrow import to_arrow
-from hybrid.table.options import DataOptions, SqlOptions
 from hybrid.table.read_file import typed_table
+from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Kind, Table
+from hybrid.table.sources.source import Source
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -36,14 +41,53 @@ _NULLS: dict[type, pa.DataType] = {
 """Types of columns that hold nothing but NULL, by what the database says their values would be."""
 
 
-def read_sql(source: SqlOptions, options: DataOptions) -> Table:
+class SqlOptions(Options):
+    """A table or a query of a database. Where it is and who may read it stands in the environment alone."""
+
+    url_env: str
+    """The environment variable that holds the database's URL, such as
+    postgresql+psycopg://user:password@host/database."""
+    table: str | None = None
+    """The table or view, with its schema if it is not the default one: "clinic.admissions"."""
+    query: str | None = None
+    """A SELECT instead of a table."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_url(cls, content: Any) -> Any:
+        if isinstance(content, Mapping) and "url" in content:
+            raise ValueError("a URL holds credentials, which no config may: set an environment variable, and url_env")
+        return content
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.url_env) is None:
+            raise ValueError("url_env is the name of an environment variable, not the URL itself")
+        if (self.table is None) == (self.query is None):
+            raise ValueError("set table or query, and not both")
+        return self
+
+
+class SqlSource(Source):
+    """A table or a query of a database."""
+
+    key = "sql"
+    type = SqlOptions | None
+    description = "A database instead of a file."
+
+    def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
+        """Read the table or query; as :func:`read_sql`."""
+        return read_sql(place, options)
+
+
+def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     """Read a table or query.
 
     Parameters
     ----------
     source : SqlOptions
         Which. The transaction is read-only where the database knows that (PostgreSQL).
-    options : DataOptions
+    options : ReadOptions
         The columns' roles and kinds.
 
     Returns

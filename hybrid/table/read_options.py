@@ -1,0 +1,42 @@
+"""Options of reading a table, wherever it is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hybrid.base.options import Options
+from hybrid.table.schema import Kind, Role
+
+
+class ColumnOptions(Options):
+    """What one column is."""
+
+    role: Role = Role.INSENSITIVE
+    """identifier | quasi_identifier | sensitive | insensitive."""
+    kind: Kind | None = None
+    """integer | decimal | categorical | boolean | date | datetime; inferred from the values if not given."""
+    hierarchy: str | None = None
+    """Path of the column's generalization hierarchy (CSV or YAML), relative to the config file."""
+    format: str | None = None
+    """strptime format of a date or datetime column, such as "%d.%m.%Y"; inferred if not given."""
+    target: bool = False
+    """Whether users will train models that predict this column."""
+
+
+class ReadOptions(Options):
+    """How to read a table: text conventions, and the roles and kinds of its columns."""
+
+    separator: str = Field(default=",", min_length=1, max_length=1)
+    """The character between two fields of a CSV file."""
+    decimal: Literal[".", ","] = "."
+    """The decimal mark of a CSV file."""
+    encoding: str = "utf-8"
+    """The text encoding of a CSV file."""
+    missing: tuple[str, ...] = ("",)
+    """Texts that mean "missing" (surrounding spaces do not count)."""
+    columns: dict[str, ColumnOptions] = Field(default_factory=dict)
+    """Every column that is not just insensitive. Columns of the data that are not named here are insensitive."""
+    unlisted: Literal["insensitive", "error"] = "insensitive"
+    """What a column of the data that is not named under ``columns`` is."""

@@ -1,0 +1,36 @@
+"""CSV and Parquet files, on this machine or behind a URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hybrid.table.files import File, file_at, holds_credentials
+from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ReadOptions
+from hybrid.table.schema import Table
+from hybrid.table.sources.source import Source
+
+
+class FileSource(Source):
+    """A CSV or Parquet file."""
+
+    key = "path"
+    type = str
+    unset = ""
+    description = (
+        "CSV (.csv, .tsv, .txt, .data) or Parquet (.parquet, .pq), relative to the config file, or a URL (s3://...)."
+    )
+
+    def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:
+        """Read the file; as :func:`hybrid.table.read_file.read_table`."""
+        return read_table(file_at(place, folder), options)
+
+    def validate(self, place: Any) -> None:
+        """Refuse a URL with credentials."""
+        if holds_credentials(place):
+            raise ValueError("path holds a user name or a password: leave them out, and set them in the environment")
+
+    def file(self, place: Any, folder: Path) -> File:
+        """The file itself."""
+        return file_at(place, folder)
