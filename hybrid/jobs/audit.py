@@ -20,6 +20,7 @@ from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import SEVERITY, Check, Verdict
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import DataOptions
@@ -285,4 +286,4 @@ def rules_for_tables(policy: Policy) -> Policy:
         raise ConfigError(
             f"policy {policy.name!r} has no rules about metrics: it cannot judge an audit", hint="add rules"
         )
-    return policy.model_copy(update={"anonymity": (), "history": ()})
+    return policy.restricted([kind for kind in KINDS.values() if kind.judges_stage])

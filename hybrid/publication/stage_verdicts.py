@@ -1,4 +1,4 @@
-"""What the gate would say if another stage's table were released."""
+"""Verdicts on each stage's table, as if that table were to be released."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import get_args
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
+from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Verdict
 
 
@@ -17,9 +18,9 @@ def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, V
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
     Rules that name another stage than the released one keep it.
     """
-    rules = policy.model_copy(update={"anonymity": (), "history": ()})
+    rules = policy.restricted([kind for kind in KINDS.values() if kind.judges_stage])
     stages = [stage for stage in get_args(Subject) if any(metric.stage == stage for metric in evaluation.metrics)]
-    return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.rules}
+    return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.all_rules}
 
 
 def _as_released(evaluation: Evaluation, stage: Subject) -> Evaluation:

@@ -1,0 +1,152 @@
+"""Options that every rule has, the protocol of a rule kind, and the comparison with limits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Generic, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.errors import Problem
+from hybrid.base.options import Options
+from hybrid.evaluation.measure import Direction, Evaluation
+from hybrid.publication.composition import Exposure
+from hybrid.publication.verdict import Check, Status
+
+
+class Rule(Options):
+    """What every rule has: two limits, and the words around them."""
+
+    name: str = Field(min_length=1)
+    """What the rule is called in verdicts and certificates; unique in a policy."""
+    review: float | None = Field(default=None, allow_inf_nan=False)
+    """Beyond this a person decides. A number that equals a limit is within it."""
+    block: float | None = Field(default=None, allow_inf_nan=False)
+    """Beyond this nothing is released."""
+    if_not_computable: Status = "block"
+    """What follows where the number does not exist: pass (the rule does not apply then), review or block. A metric
+    that failed or timed out is never passed: review at least."""
+    reason: str = Field(min_length=1)
+    """Why the rule exists, in one sentence."""
+    hint: str = ""
+    """What to try when the rule is not met."""
+
+    @property
+    def better(self) -> Direction:
+        """Whether lower or higher numbers are better."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _limits_in_order(self) -> Self:
+        if self.review is None and self.block is None:
+            raise ValueError("a rule needs a limit: review, block or both")
+        if self.review is not None and self.block is not None:
+            stricter = self.review <= self.block if self.better == "lower" else self.review >= self.block
+            if not stricter:
+                side = "below" if self.better == "lower" else "above"
+                raise ValueError(f"review must not be looser than block: {self.better} is better, so it lies {side}")
+        return self
+
+
+AnyRule = TypeVar("AnyRule", bound=Rule)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts about one run that rules judge."""
+
+    evaluation: Evaluation
+    """The metrics."""
+    anonymization: AnonymizationResult | None = None
+    """How the intermediate table was made; None if nothing was anonymized."""
+    exposure: Exposure | str | None = None
+    """Joint exposure of this and earlier releases; why it is not known; None before publishing."""
+
+
+class RuleKind(ABC, Generic[AnyRule]):
+    """A kind of rule: one section of a policy file."""
+
+    section: ClassVar[str]
+    """The key of the policy that lists rules of this kind."""
+    description: ClassVar[str]
+    """What the section is about, for the policy reference."""
+    Options: type[AnyRule]
+    """Options of one rule."""
+    judges_run: ClassVar[bool] = True
+    """Whether the rules judge the run itself; a policy needs at least one such rule."""
+    judges_stage: ClassVar[bool] = False
+    """Whether the rules also make sense for another stage's table as if it were to be released."""
+
+    @abstractmethod
+    def judge(self, rule: AnyRule, facts: Facts) -> Iterator[Check]:
+        """Apply one rule.
+
+        Parameters
+        ----------
+        rule : Options
+            The rule.
+        facts : Facts
+            The run.
+
+        Yields
+        ------
+        Check
+            At least one if ``judges_run``; :func:`limited` for a number, :func:`missing` where there is none.
+        """
+
+    def contradictions(self, rule: AnyRule, facts: Facts) -> Iterator[Problem]:  # noqa: ARG002 - most have none
+        """Problems of a rule that make its verdict meaningless; none by default."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The number that a rule's limits are about, and the sentence that leads to it."""
+
+    number: float
+    words: str
+    unit: str = ""
+    allowed: bool = False
+    """Whether the rule passes whatever its limits say."""
+
+
+def limited(rule: Rule, found: Found) -> Check:
+    """The check of a number against both limits of its rule."""
+    status: Status = "pass"
+    limit = rule.block if rule.review is None else rule.review
+    if not found.allowed and _beyond(rule, found.number, rule.block):
+        status, limit = "block", rule.block
+    elif not found.allowed and _beyond(rule, found.number, rule.review):
+        status = "review"
+    assert limit is not None
+    bound = "at most" if rule.better == "lower" else "at least"
+    message = f"{found.words} (limit: {bound} {text_of(limit)}{found.unit})"
+    return _said(rule, status, message)
+
+
+def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
+    if limit is None:
+        return False
+    return number > limit if rule.better == "lower" else number < limit
+
+
+def missing(rule: Rule, message: str, *, broken: bool = False) -> Check:
+    """The check of a number that does not exist; ``broken``: computing it failed, so the rule never passes."""
+    status = rule.if_not_computable
+    if status == "pass" and not broken:
+        return _said(rule, status, f"{message}; the rule does not apply then")
+    return _said(rule, "review" if status == "pass" else status, f"{message}; what is not known counts as not met")
+
+
+def _said(rule: Rule, status: Status, message: str) -> Check:
+    if status == "pass":
+        return Check(rule.name, status, message)
+    return Check(rule.name, status, f"{message}. {rule.reason}", rule.hint)
+
+
+def text_of(number: float) -> str:
+    """A number with four significant digits."""
+    return f"{number:.4g}"
