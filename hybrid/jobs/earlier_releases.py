@@ -10,8 +10,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.ledger import Entry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
-from hybrid.report.run.history import Night, Track
-from hybrid.report.run.inputs import Change, title_of
+from hybrid.report.run.inputs import Change, Night, Track, title_of
 
 MOST_NIGHTS = 60
 """As many of the newest releases are drawn."""

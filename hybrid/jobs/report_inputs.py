@@ -21,6 +21,7 @@ from hybrid.publication.redact import public_config
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
+from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
@@ -71,6 +72,7 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
         config=_public_yaml(walk),
         changes=changes_since(earlier, walk.verdict),
         history=tracks(walk.policy, walk.evaluation, earlier, created),
+        collected=collect_sections(walk, smallest),
     )
 
 

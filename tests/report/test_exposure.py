@@ -9,14 +9,9 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.publication.policy import Policy
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.charts.figures import class_size_chart
-from hybrid.report.run.exposure import (
-    importance_rows,
-    improvement_rows,
-    nearest_chart,
-    secret_rows,
-    stage_verdict_rows,
-    subgroup_rows,
-)
+from hybrid.report.run.sections.privacy import nearest_chart, secret_rows, subgroup_rows
+from hybrid.report.run.sections.stages import improvement_rows, stage_verdict_rows
+from hybrid.report.run.sections.utility import importance_rows
 
 
 def result(name: str, measure: Measure, stage: Subject = "synthetic", column: str | None = None) -> MetricResult:

@@ -11,7 +11,6 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Subject
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.side_by_side import TableComparison
-from hybrid.report.run.history import Track
 
 
 @dataclass(frozen=True)
@@ -136,6 +135,26 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Night:
+    """One metric of one release, with its interval."""
+
+    day: str
+    """ISO 8601."""
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Track:
+    """One metric over all releases, oldest first; the last night is this run."""
+
+    title: str
+    direction: Direction
+    nights: tuple[Night, ...]
+
+
+@dataclass(frozen=True)
 class ReportInputs:
     """Everything a report shows. Sections whose input is absent say so, or are left out.
 
@@ -181,6 +200,9 @@ class ReportInputs:
         Licences of what was used, versions of packages, and other facts of the manifest (seed, commit, ...).
     config : str
         The configuration as resolved, YAML.
+    collected : mapping of str to object
+        Aggregates that sections take from the run themselves, by anchor
+        (:func:`hybrid.report.run.sections.collect_sections`).
     """
 
     name: str
@@ -207,3 +229,4 @@ class ReportInputs:
     versions: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     config: str = ""
+    collected: Mapping[str, Any] = field(default_factory=dict)

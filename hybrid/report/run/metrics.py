@@ -9,7 +9,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
-from hybrid.report.charts.figures import STAGES, interval_chart, stage_chart
+from hybrid.report.charts.figures import interval_chart
 from hybrid.report.run.inputs import MetricText, title_of
 
 BETTER = {
@@ -58,17 +58,6 @@ class MetricGroup:
     rows: tuple[MetricRow, ...]
 
 
-@dataclass(frozen=True)
-class StageRow:
-    """One metric at the four stages."""
-
-    title: str
-    about: str
-    better: str
-    cells: tuple[str, ...]
-    chart: Markup
-
-
 def number(value: float | None) -> str:
     """Three digits after the point, or as many as a small number needs to be seen; a true minus sign."""
     if value is None:
@@ -94,7 +83,7 @@ def metric_groups(evaluation: Evaluation, family: Family, texts: Mapping[str, Me
 
 def _group(name: str, metrics: Sequence[MetricResult], text: MetricText | None) -> MetricGroup:
     text = text or MetricText(title_of(name), "")
-    domain = _domain(metrics)
+    domain = domain_of(metrics)
     better = BETTER[metrics[0].family, metrics[0].direction]
     rows = tuple(_row(metric, text.reference, domain) for metric in metrics)
     has_numbers = any(isinstance(metric.outcome, Measure) for metric in metrics)
@@ -110,7 +99,7 @@ def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> M
     return MetricRow(
         about=about,
         value=number(outcome.value),
-        interval=_interval(outcome),
+        interval=interval_text(outcome),
         reference=number(outcome.reference),
         judgement=judgement(outcome, metric.direction == "lower", reference),
         n=f"{outcome.n:,}" if outcome.n else "–",
@@ -133,7 +122,8 @@ def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
     return f"{number(abs(difference))} {word} than the {reference}"
 
 
-def _interval(measure: Measure) -> str:
+def interval_text(measure: Measure) -> str:
+    """The interval in words; a dash if there is none."""
     if measure.low is None or measure.high is None:
         return "–"
     return f"{number(measure.low)} to {number(measure.high)}"
@@ -151,7 +141,7 @@ def _details(measure: Measure) -> list[tuple[str, str]]:
     ]
 
 
-def _domain(metrics: Sequence[MetricResult]) -> tuple[float, float]:
+def domain_of(metrics: Sequence[MetricResult]) -> tuple[float, float]:
     """The scale that all rows of a metric share: from zero (or below) to a round number."""
     numbers = [0.0]
     for metric in metrics:
@@ -163,40 +153,3 @@ def _domain(metrics: Sequence[MetricResult]) -> tuple[float, float]:
     end = next((round_ for round_ in (0.02, 0.05, 0.1, 0.25, 0.5, 1.0) if reach <= round_), reach)
     start = -end if low < -end / 5 else -end / 5 if low < 0 else 0.0
     return start, end if high > 0 else 0.0
-
-
-def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
-    """Every metric that was measured at more than one stage, its stages side by side."""
-    rows = []
-    keys = dict.fromkeys((metric.name, metric.column) for metric in evaluation.metrics)
-    for name, column in keys:
-        found = {m.stage: m for m in evaluation.metrics if (m.name, m.column) == (name, column)}
-        if len(found) < 2:
-            continue
-        first = next(iter(found.values()))
-        outcomes = {stage: found[stage].outcome for stage in STAGES if stage in found}
-        measured = {
-            stage: (outcome.value, outcome.low, outcome.high)
-            for stage, outcome in outcomes.items()
-            if isinstance(outcome, Measure)
-        }
-        text = texts.get(name) or MetricText(title_of(name), "")
-        rows.append(
-            StageRow(
-                title=text.title,
-                about=column or "",
-                better=BETTER[first.family, first.direction],
-                cells=tuple(_stage_cell(found.get(stage)) for stage in STAGES),
-                chart=stage_chart(measured, _domain(list(found.values()))),
-            )
-        )
-    return rows
-
-
-def _stage_cell(metric: MetricResult | None) -> str:
-    if metric is None:
-        return "–"
-    if isinstance(metric.outcome, NotComputable):
-        return STATES[metric.outcome.state]
-    interval = _interval(metric.outcome)
-    return number(metric.outcome.value) + ("" if interval == "–" else f"\n{interval}")

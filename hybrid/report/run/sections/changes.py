@@ -1,36 +1,37 @@
-"""How the gate's metrics went from release to release."""
+"""Changes since the last release, and the judged metrics from release to release."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
-from hybrid.evaluation.measure import Direction
 from hybrid.report.charts import svg
+from hybrid.report.run.inputs import Night, ReportInputs, Track
+from hybrid.report.run.sections.section import Section
+
+TEMPLATE = """\
+{% if run.changes %}
+<div class="scroll"><table><thead><tr><th>What</th><th>Then</th><th>Now</th></tr></thead><tbody>
+{% for change in run.changes %}
+<tr><th scope="row">{{ change.what }}</th><td>{{ change.before }}</td><td>{{ change.now }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% else %}<p>Nothing.</p>{% endif %}
+{% if history %}
+<h3>The gate’s metrics from release to release</h3>
+<p class="note small">Vertical lines are intervals; the diamond is this run, dots are earlier releases.</p>
+<div class="cards">
+{% for track, chart in history %}
+<article class="card"><h4>{{ track.title }}</h4><p>{{ track.direction }} is better</p>{{ chart }}</article>
+{% endfor %}
+</div>
+{% endif %}
+"""
+
 
 WIDTH, HEIGHT = 360.0, 96.0
-
-
-@dataclass(frozen=True)
-class Night:
-    """One metric of one release, with its interval."""
-
-    day: str
-    """ISO 8601."""
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Track:
-    """One metric over all releases, oldest first; the last night is this run."""
-
-    title: str
-    direction: Direction
-    nights: tuple[Night, ...]
 
 
 def history_chart(track: Track) -> Markup:
@@ -77,3 +78,19 @@ def _days(places: Sequence[tuple[float, Night]]) -> list[str]:
         svg.text(first[0], HEIGHT - 4, first[1].day, "tick", text_anchor="start"),
         svg.text(last[0], HEIGHT - 4, "this run", "tick", text_anchor="end"),
     ]
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    """None, and so no section, without an earlier release."""
+    if inputs.changes is None:
+        return None
+    return {"history": [(track, history_chart(track)) for track in inputs.history]}
+
+
+SECTION = Section(
+    anchor="changes",
+    title="Changes",
+    lead="What differs from the last release.",
+    template=TEMPLATE,
+    values=_values,
+)

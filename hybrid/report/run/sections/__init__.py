@@ -1,0 +1,44 @@
+"""Registry of the report's sections, in their order: one file per section, one line here."""
+
+from typing import Any
+
+from hybrid.report.run.sections import (
+    anonymity,
+    changes,
+    columns,
+    limits,
+    pairs,
+    privacy,
+    stages,
+    utility,
+    verdict,
+    walk,
+)
+from hybrid.report.run.sections.section import FinishedRun, Section
+
+SECTIONS: tuple[Section, ...] = (
+    verdict.SECTION,
+    walk.SECTION,
+    anonymity.SECTION,
+    columns.SECTION,
+    pairs.SECTION,
+    utility.SECTION,
+    privacy.SECTION,
+    stages.SECTION,
+    changes.SECTION,
+    limits.SECTION,
+)
+"""Every section, in the order of the report."""
+
+
+def collect_sections(run: FinishedRun, smallest: int) -> dict[str, Any]:
+    """Aggregates that sections take from the run themselves, by anchor.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        The run.
+    smallest : int
+        Fewest records that a number of the report may stand for.
+    """
+    return {section.anchor: section.collect(run, smallest) for section in SECTIONS if section.collect is not None}

@@ -1,0 +1,35 @@
+"""Limits of the evaluation, licences, versions and the configuration."""
+
+from __future__ import annotations
+
+from hybrid.report.run.sections.section import Section
+
+TEMPLATE = """\
+{% if run.limits %}
+<ul>
+{% for limit in run.limits %}
+<li>{{ limit }}</li>
+{% endfor %}
+</ul>
+{% endif %}
+{% for title, facts in [("This run", run.facts), ("Licences", run.licences), ("Versions", run.versions)] if facts %}
+<h3>{{ title }}</h3>
+<div class="scroll"><table><tbody>
+{% for name, value in facts.items() %}
+<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endfor %}
+{% if run.config %}
+<h3>Configuration as resolved</h3>
+<pre tabindex="0">{{ run.config }}</pre>
+{% endif %}
+<footer>This file holds aggregates only. It needs no network and no script.</footer>
+"""
+
+
+SECTION = Section(
+    anchor="limits",
+    title="Limits and sources",
+    template=TEMPLATE,
+)

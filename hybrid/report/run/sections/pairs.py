@@ -1,0 +1,87 @@
+"""Associations of pairs of columns, real beside synthetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hybrid.report.charts.figures import heat_map
+from hybrid.report.charts.side_by_side import Associations
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import Section
+
+TEMPLATE = """\
+{% if pairs %}
+<p>On average over all pairs the synthetic table is off by <b>{{ pairs.mean|number }}</b>{% if pairs.reference is not none %}; the control set by {{ pairs.reference|number }}{% endif %}. Lower is closer.</p>
+<div class="pair{{ " stacked" if pairs.stacked }}">
+<figure><div class="scroll">{{ pairs.map }}</div><figcaption>Below the diagonal real, above it synthetic, in hundredths. The closer the two halves mirror each other, the better.{% if pairs.n > pairs.shown %} The {{ pairs.shown }} of {{ pairs.n }} columns with the strongest associations.{% endif %}</figcaption></figure>
+<figure><div class="scroll">{{ pairs.differences }}</div><figcaption>Synthetic minus real, in hundredths. A minus sign and a dashed border: weaker in the synthetic table than in the real one.</figcaption></figure>
+</div>
+<h3>The ten pairs that differ most</h3>
+<div class="scroll"><table>
+<thead><tr><th>Pair</th><th class="n">Real</th><th class="n">Synthetic</th><th class="n">Difference</th><th class="n">Control − real</th></tr></thead><tbody>
+{% for row in pairs.table %}
+<tr><th scope="row">{{ row.pair[0] }} × {{ row.pair[1] }}</th><td class="n">{{ row.real|number }}</td><td class="n">{{ row.synthetic|number }}</td><td class="n">{{ row.difference|number }}</td><td class="n">{{ row.control|number }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% else %}<p class="missing">Fewer than two columns could be compared.</p>{% endif %}
+"""
+
+
+MOST_PAIRED_COLUMNS = 20
+"""Columns in the maps of associations; of wider tables those with the strongest ones."""
+
+
+def _pairs(associations: Associations) -> dict[str, Any] | None:
+    n = len(associations.names)
+    if n < 2:
+        return None
+    real, synthetic, control = associations.real, associations.synthetic, associations.control
+    difference = synthetic - real
+    strength = np.nan_to_num(np.maximum(real, synthetic) * (1 - np.eye(n))).sum(axis=1)
+    kept = np.sort(np.argsort(-strength, kind="stable")[:MOST_PAIRED_COLUMNS])
+    grid = np.ix_(kept, kept)
+    names = [associations.names[at] for at in kept]
+    rows, columns = np.tril_indices(n, -1)
+    order = np.argsort(-np.nan_to_num(np.abs(difference[rows, columns])), kind="stable")[:10]
+    table = [
+        {
+            "pair": (associations.names[columns[at]], associations.names[rows[at]]),
+            "real": float(real[rows[at], columns[at]]),
+            "synthetic": float(synthetic[rows[at], columns[at]]),
+            "difference": float(difference[rows[at], columns[at]]),
+            "control": None if control is None else float((control - real)[rows[at], columns[at]]),
+        }
+        for at in order
+        if np.isfinite(difference[rows[at], columns[at]])
+    ]
+    return {
+        "n": n,
+        "shown": len(names),
+        "stacked": len(names) > 15,
+        "map": heat_map(names, real[grid], synthetic[grid], "Associations of pairs of columns"),
+        "differences": heat_map(names, *(difference[grid],) * 2, "Synthetic minus real", signed=True),
+        "table": table,
+        "mean": _mean_absolute(difference),
+        "reference": None if control is None else _mean_absolute(control - real),
+    }
+
+
+def _mean_absolute(matrix: Any) -> float | None:
+    cells = matrix[np.tril_indices(len(matrix), -1)]
+    cells = cells[np.isfinite(cells)]
+    return float(np.abs(cells).mean()) if len(cells) else None
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any]:
+    return {"pairs": _pairs(inputs.comparison.associations) if inputs.comparison else None}
+
+
+SECTION = Section(
+    anchor="pairs",
+    title="Pairs",
+    lead="How strongly columns hang together: Cramér’s V of the cells above, from 0 (independent) to 1 (one decides the other).",
+    template=TEMPLATE,
+    values=_values,
+)

@@ -1,0 +1,126 @@
+"""Metrics of privacy: attacks, nearest records, secrets and exposed subgroups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.report.charts import svg
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import metric_groups, number
+from hybrid.report.run.sections.section import Section
+from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
+
+TEMPLATE = """\
+{{ metric_tables(privacy, "No privacy metric was asked for: this report says nothing about risk.") }}
+{% if nearest %}
+<h3>Nearest records</h3>
+<ul class="legend">
+<li><svg width="30" height="14" aria-hidden="true"><path class="synthetic-line" d="M0 7H30"/></svg>synthetic rows to training records</li>
+<li><svg width="30" height="14" aria-hidden="true"><path class="second-line" d="M0 7H30"/></svg>synthetic rows to people never seen</li>
+<li><svg width="30" height="14" aria-hidden="true"><path class="axis-line" d="M0 7H30"/></svg>people never seen to training records</li>
+</ul>
+<figure>{{ nearest }}<figcaption>Distance to the nearest record (standardized numbers, one-hot categories), by the share of rows at most that near. Where rows lie nearer to training records than to people never seen, the first line lies below the second. Both sets have the same size.</figcaption></figure>
+{% endif %}
+{% if secrets %}
+<h3>What is told of each secret</h3>
+{{ exposure_table(["Secret", "Told of training people", "Told of people never seen", "Risk", "Interval"], secrets) }}
+<p class="note small">The nearest row by all other columns tells the secret. Risk: the difference between the two, as a share of what could still be told; 0 is no leak, 1 is everything; lower is safer. The surest leak first.</p>
+{% endif %}
+{% for name, rows in subgroups.items() if rows %}
+<h3>{{ "Subgroups whose members are told best" if name == "membership_subgroups" else "Subgroups whose secrets are told best" }}</h3>
+{{ exposure_table(["Subgroup", "Training records", "AUC (.5 is guessing)" if name == "membership_subgroups" else "Risk (0 is no leak)", "Interval for all at once"], rows) }}
+{% endfor %}
+{% if subgroups %}<p class="note small">Lower is safer; the surest leak first. Only subgroups with enough records on both sides are looked at; the intervals hold for all of them together.</p>{% endif %}
+"""
+
+
+CURVES = (
+    ("to_train", "synthetic-line", "synthetic rows to training records"),
+    ("to_control", "second-line", "synthetic rows to people never seen"),
+    ("control_to_train", "axis-line", "people never seen to training records"),
+)
+
+
+def nearest_chart(evaluation: Evaluation) -> Markup:
+    """Distance to the nearest record at each share of rows: to train beside to control; empty if not measured."""
+    measure = synthetic_measure(evaluation, "dcr_share")
+    curves: Mapping[str, Sequence[float]] = {} if measure is None else measure.details.get("curves", {})
+    if not curves:
+        return Markup()
+    width, height, left, bottom = 520.0, 230.0, 44.0, 190.0
+    top = max(max(curves[name]) for name, *_ in CURVES) or 1.0
+    x = [left + share * (width - left - 10) for share in curves["quantiles"]]
+
+    def y(distance: float) -> float:
+        return bottom - distance / top * (bottom - 14)
+
+    parts = [svg.line(left, bottom, width - 10, bottom, "axis")]
+    for tick in np.linspace(0, top, 5):
+        parts.append(svg.line(left, y(tick), width - 10, y(tick), "grid"))
+        parts.append(svg.text(left - 6, y(tick) + 4, f"{tick:.2g}", "tick", text_anchor="end"))
+    for share in (0.01, 0.25, 0.5, 0.75, 0.99):
+        at = left + share * (width - left - 10)
+        parts.append(svg.text(at, bottom + 16, f"{100 * share:.0f} %", "tick", text_anchor="middle"))
+    for name, class_, words in CURVES:
+        points = "L".join(f"{a:.1f} {y(d):.1f}" for a, d in zip(x, curves[name], strict=True))
+        parts.append(svg.path(f"M{points}", class_, words))
+    parts.append(svg.text((left + width) / 2, height - 4, "share of rows", text_anchor="middle"))
+    return Markup(svg.figure(width, height, parts, "Distance to the nearest record, in train and in control"))
+
+
+def subgroup_rows(evaluation: Evaluation) -> dict[str, list[TableRow]]:
+    """The most exposed subgroups, by attack; only groups that the evaluation found large enough to name."""
+    tables = {}
+    for name in ("membership_subgroups", "inference_subgroups"):
+        measure = synthetic_measure(evaluation, name)
+        if measure is not None:
+            tables[name] = [_subgroup(row) for row in measure.details["most_exposed"][:MOST_ROWS]]
+    return tables
+
+
+def _subgroup(row: Mapping[str, Any]) -> TableRow:
+    told = f"{row['secret']} of " if "secret" in row else ""
+    names = (f"{told}{row['column']} {row['group']}",)
+    bounds = f"{number(row['low'])} to {number(row['high'])}"
+    return TableRow(names, (f"{row['members']:,}", number(row["value"]), bounds))
+
+
+def secret_rows(evaluation: Evaluation) -> list[TableRow]:
+    """For every secret how often it is told of training people and of people never seen, and the risk."""
+    rows = []
+    for metric in evaluation.metrics:
+        outcome = metric.outcome
+        if metric.name != "inference" or metric.stage != "synthetic" or not isinstance(outcome, Measure):
+            continue
+        told = [_rate(outcome, side) for side in ("train", "control")]
+        bounds = f"{number(outcome.low)} to {number(outcome.high)}"
+        rows.append((outcome.low or 0.0, TableRow((metric.column or "",), (*told, number(outcome.value), bounds))))
+    return [row for _, row in sorted(rows, key=lambda pair: -pair[0])]
+
+
+def _rate(measure: Measure, side: str) -> str:
+    low, high = measure.details[f"{side}_interval"]
+    return f"{number(measure.details[f'{side}_rate'])} ({number(low)} to {number(high)})"
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any]:
+    return {
+        "privacy": metric_groups(inputs.evaluation, "privacy", inputs.metric_texts),
+        "nearest": nearest_chart(inputs.evaluation),
+        "secrets": secret_rows(inputs.evaluation),
+        "subgroups": subgroup_rows(inputs.evaluation),
+    }
+
+
+SECTION = Section(
+    anchor="privacy",
+    title="Privacy",
+    lead="What an attacker learns from the synthetic table about people in the training data, beside what the same attack finds about people who were never in it.",
+    template=TEMPLATE,
+    values=_values,
+)

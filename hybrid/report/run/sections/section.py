@@ -1,0 +1,74 @@
+"""One section of a run's report, and what it may take from the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hybrid.anonymize import AnonymizedTable
+from hybrid.evaluation.measure import Evaluation
+from hybrid.publication.verdict import Verdict
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.table import Table
+
+
+class FinishedRun(Protocol):
+    """Tables and numbers of a finished run that a section may aggregate (``hybrid.pipeline.pipeline.Pipeline``)."""
+
+    @property
+    def train(self) -> Table:
+        """Records the generator may learn from."""
+
+    @property
+    def control(self) -> Table | None:
+        """Records that no generator sees."""
+
+    @property
+    def anonymized(self) -> AnonymizedTable | None:
+        """The intermediate table; None if nothing is anonymized."""
+
+    @property
+    def synthetic(self) -> Table:
+        """The table to be released."""
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All metrics."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gate's verdict."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the report.
+
+    Parameters
+    ----------
+    anchor : str
+        Id of the section's element; unique.
+    title : str
+        Heading, and entry of the navigation.
+    template : str
+        Jinja source of the content below the heading. It sees ``run`` (the :class:`ReportInputs`), what ``values``
+        returns, the macros of ``templates/parts.html`` (``exposure_table``, ``metric_tables``) and the filters
+        ``number``, ``percent`` and ``count``. Everything it prints is escaped.
+    values : callable, optional
+        From the report's inputs to the names the template uses; None leaves the section out. Not given: the template
+        reads ``run`` alone.
+    lead : str
+        A sentence below the heading.
+    collect : callable, optional
+        From the finished run to what only this section needs: aggregates that stand for at least ``smallest`` records
+        each, never a record. ``values`` finds it in ``inputs.collected`` under the anchor; it is not there for audits,
+        which have no run.
+    """
+
+    anchor: str
+    title: str
+    template: str
+    values: Callable[[ReportInputs], Mapping[str, Any] | None] = lambda inputs: {}  # noqa: ARG005
+    lead: str = ""
+    collect: Callable[[FinishedRun, int], Any] | None = None

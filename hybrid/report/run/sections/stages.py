@@ -1,0 +1,148 @@
+"""The same metrics at every stage, the gate at every stage, and the improvement over the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from hybrid.evaluation.improvement import improvements
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Subject
+from hybrid.publication.verdict import SEVERITY, Status, Verdict
+from hybrid.report.charts.figures import STAGES, stage_chart
+from hybrid.report.run.inputs import MetricText, ReportInputs, title_of
+from hybrid.report.run.metrics import BETTER, STATES, domain_of, interval_text, number
+from hybrid.report.run.sections.section import Section
+from hybrid.report.run.sections.verdict import VERDICTS
+from hybrid.report.run.table_rows import TableRow
+
+TEMPLATE = """\
+{% if stages %}
+<div class="scroll"><table class="stage stack">
+<thead><tr><th>Metric</th><th class="n">Original</th><th class="n">Anonymized</th><th class="n">Synthetic</th><th class="n">Baseline</th><th>On one scale (O, A, S, B)</th></tr></thead><tbody>
+{% for row in stages %}
+<tr><th scope="row">{{ row.title }}{{ ": " ~ row.about if row.about else "" }}<br><span class="second">{{ row.better }}</span></th>
+{% for cell in row.cells %}
+{% set lines = cell.split("\\n") %}
+<td class="n" data-label="{{ stage_names[loop.index0] }}">{{ lines[0] }}{% if lines|length > 1 %}<br><span class="second">{{ lines[1] }}</span>{% endif %}</td>
+{% endfor %}
+<td class="chart">{{ row.chart }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% else %}<p class="missing">No metric was measured at more than one stage.</p>{% endif %}
+{% if stage_verdicts %}
+<h3>What the gate would say at each stage</h3>
+<div class="scroll"><table>
+<thead><tr><th>Rule about metrics</th>{% for stage in run.stage_verdicts %}<th>{{ stage|capitalize }}</th>{% endfor %}</tr></thead><tbody>
+<tr><th scope="row">all together</th>{% for stage, found in run.stage_verdicts.items() %}<td class="{{ found.status }}"><span class="mark-status">{{ signs[found.status] }}</span></td>{% endfor %}</tr>
+{% for rule, statuses in stage_verdicts %}
+<tr><th scope="row">{{ rule }}</th>{% for status in statuses %}<td class="{{ status }}"><span class="mark-status">{{ signs[status]|default("–") }}</span></td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+<p class="note small">As if that stage's table were to be released; rules about the intermediate table are left out. Rules on which the stages differ come first.</p>
+{% endif %}
+{% if improvements %}
+<h3>What anonymizing first improves</h3>
+{{ exposure_table(["Metric", "Synthetic against baseline", "Difference", "Interval", "Relative", "Eq. 5.3 as printed"][:2 + improvements[0].numbers|length], improvements) }}
+<p class="note small">Synthetic minus baseline, in the metric's own unit. Better or worse is said only beyond the interval of the difference; relative (a positive share is less of it) only of metrics that are zero without a leak, where the baseline's own interval excludes zero.</p>
+{% endif %}
+"""
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One metric at the four stages."""
+
+    title: str
+    about: str
+    better: str
+    cells: tuple[str, ...]
+    chart: Markup
+
+
+def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
+    """Every metric that was measured at more than one stage, its stages side by side."""
+    rows = []
+    keys = dict.fromkeys((metric.name, metric.column) for metric in evaluation.metrics)
+    for name, column in keys:
+        found = {m.stage: m for m in evaluation.metrics if (m.name, m.column) == (name, column)}
+        if len(found) < 2:
+            continue
+        first = next(iter(found.values()))
+        outcomes = {stage: found[stage].outcome for stage in STAGES if stage in found}
+        measured = {
+            stage: (outcome.value, outcome.low, outcome.high)
+            for stage, outcome in outcomes.items()
+            if isinstance(outcome, Measure)
+        }
+        text = texts.get(name) or MetricText(title_of(name), "")
+        rows.append(
+            StageRow(
+                title=text.title,
+                about=column or "",
+                better=BETTER[first.family, first.direction],
+                cells=tuple(_stage_cell(found.get(stage)) for stage in STAGES),
+                chart=stage_chart(measured, domain_of(list(found.values()))),
+            )
+        )
+    return rows
+
+
+def _stage_cell(metric: MetricResult | None) -> str:
+    if metric is None:
+        return "–"
+    if isinstance(metric.outcome, NotComputable):
+        return STATES[metric.outcome.state]
+    interval = interval_text(metric.outcome)
+    return number(metric.outcome.value) + ("" if interval == "–" else f"\n{interval}")
+
+
+def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[TableRow]:
+    """What the way does beyond the generator alone, metric by metric, in words."""
+    order = {True: 0, False: 0, None: 1}
+    rows = []
+    for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, order[one.better])):
+        title = texts[found.name].title if found.name in texts else title_of(found.name)
+        about = f"{title}: {found.column}" if found.column else title
+        words = {True: "better", False: "worse", None: "no difference beyond the interval"}[found.better]
+        bounds = "–" if found.low is None else f"{number(found.low)} to {number(found.high)}"
+        words = "no interval" if found.low is None else words
+        shares = (found.relative, found.printed)
+        columns = ("–" if share is None else f"{100 * share:.0f} %".replace("-", "−") for share in shares)
+        rows.append(TableRow((about, words), (number(found.difference), bounds, *columns)))
+    if all(row.numbers[-1] == "–" for row in rows):
+        return [TableRow(row.names, row.numbers[:-1]) for row in rows]
+    return rows
+
+
+def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
+    """Every rule with its worst status at each stage, the rules on which the stages differ first."""
+    worst: dict[str, dict[Subject, Status]] = {}
+    for stage, verdict in verdicts.items():
+        for check in verdict.checks:
+            known = worst.setdefault(check.rule, {})
+            if stage not in known or SEVERITY[check.status] > SEVERITY[known[stage]]:
+                known[stage] = check.status
+    rows = [(rule, [found.get(stage, "–") for stage in verdicts]) for rule, found in worst.items()]
+    return sorted(rows, key=lambda row: len(set(row[1])) == 1)
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any]:
+    return {
+        "stage_names": STAGES,
+        "stages": stage_rows(inputs.evaluation, inputs.metric_texts),
+        "stage_verdicts": stage_verdict_rows(inputs.stage_verdicts),
+        "signs": {status: f"{sign} {status}" for status, (sign, *_) in VERDICTS.items()},
+        "improvements": improvement_rows(inputs.evaluation, inputs.metric_texts),
+    }
+
+
+SECTION = Section(
+    anchor="stages",
+    title="Stages",
+    lead="The same measurement at each stage, in raw values. Baseline: the same generator trained on the original records.",
+    template=TEMPLATE,
+    values=_values,
+)

@@ -1,0 +1,40 @@
+"""The stages of the run with their row counts, and the generator's loss curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybrid.report.charts.figures import loss_chart
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import Section
+
+TEMPLATE = """\
+{% if run.walk %}
+<ol class="walk">
+{% for step in run.walk %}
+<li><span class="name">{{ step.name }}</span><span class="track"><span class="rows" style="width:{{ "%.1f"|format(72 * step.rows / most_rows) }}%"></span><b>{{ step.rows|count }}</b></span><span class="time">{{ "" if step.seconds is none else ("%.1f s"|format(step.seconds) if step.seconds >= 0.05 else "<0.1 s") }}</span>
+{% if step.note %}<span class="why">{{ step.note }}</span>{% endif %}</li>
+{% endfor %}
+</ol>
+{% else %}<p class="missing">No stages were recorded.</p>{% endif %}
+{% if losses %}
+<h3>Training of the generator</h3>
+<figure>{{ losses }}<figcaption>Over steps or epochs: {% for loss in run.losses %}{{ loss.name|replace("_", " ") }} ({{ "solid" if loop.first else "dashed" }}, {{ loss.points[-1][1]|number }} at the end){{ ", " if not loop.last else "." }}{% endfor %} Lower fits the training records better, which need not be a better table.</figcaption></figure>
+{% endif %}
+"""
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any]:
+    return {
+        "losses": loss_chart(inputs.losses) if inputs.losses else None,
+        "most_rows": max((step.rows for step in inputs.walk), default=0) or 1,
+    }
+
+
+SECTION = Section(
+    anchor="walk",
+    title="Walk",
+    lead="What happened to the table, room by room. Bars are rows.",
+    template=TEMPLATE,
+    values=_values,
+)
