@@ -182,6 +182,10 @@ class Context:
         rounds = max(map(len, cut.values()))
         return [tuple(cut[role][i % len(cut[role])] for role in roles) for i in range(rounds)]
 
+    def kept(self, role: Role, roles: Sequence[Role]) -> float:
+        """Share of a table's rows in each of its :meth:`parts`, 0..1: what a leak is diluted by there."""
+        return min(len(self.encoded(each)) for each in roles) / max(len(self.encoded(role)), 1)
+
     def _cut(self, role: Role, size: int) -> list[Part]:
         table = self.encoded(role)
         if len(table) == size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Direction = Literal["lower", "higher"]
@@ -35,10 +35,19 @@ class Measure:
     reference: float | None = None
     n: int = 0
     details: dict[str, Any] = field(default_factory=dict)
+    excess: tuple[float, float, float] | None = None
+    """Value, low and high of what this number is above what people never seen score: 0 without a leak, larger is
+    worse, whatever the metric's own scale and direction. None: there is nothing to compare with (no control set,
+    or no privacy metric)."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
             raise ValueError("a Measure is finite; use NotComputable for what is not")
+
+    def above(self, reference: float) -> Measure:
+        """Set the excess to value and interval minus a constant reference."""
+        low, high = (self.value if end is None else end for end in (self.low, self.high))
+        return replace(self, excess=(self.value - reference, low - reference, high - reference))
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,7 @@ class MetricResult:
                 "value": None,
                 "ci": None,
                 "reference": None,
+                "excess": None,
                 "n": 0,
                 "state": self.outcome.state,
                 "details": {"reason": self.outcome.reason},
@@ -90,6 +100,7 @@ class MetricResult:
             "value": outcome.value,
             "ci": ci,
             "reference": outcome.reference,
+            "excess": None if outcome.excess is None else list(outcome.excess),
             "n": outcome.n,
             "state": "ok",
             "details": outcome.details,

@@ -110,7 +110,7 @@ def gtcap(context: Context, column: str) -> Outcome:
     }
     if context.options.paper:  # Without control.
         details["paper"] = {"TCAP": train.rate.value}
-    return Measure(excess.value, excess.low, excess.high, 0.0, train.matched, details)
+    return Measure(excess.value, excess.low, excess.high, 0.0, train.matched, details).above(0.0)
 
 
 def hitting_rate(context: Context) -> Outcome:
@@ -137,7 +137,8 @@ def hitting_rate(context: Context) -> Outcome:
         details |= {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
     if context.options.paper:  # PrivEval counts pairs.
         details["paper"] = {"HitR": train[2] / train[1]}
-    return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details)
+    found = None if excess is None else (excess.value, excess.low, excess.high)
+    return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details, found)
 
 
 def _nothing(n: int) -> Secrets:

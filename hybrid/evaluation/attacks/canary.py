@@ -141,7 +141,7 @@ def _measured(context: Context, found: Array, domain: int, rows: int) -> Measure
     }
     if context.options.paper:
         details["paper"] = {"success": float(planted), "risk": (planted - 1 / domain) / (1 - 1 / domain)}
-    return Measure(value, min(middle - error, value), max(middle + error, value), 0.0, n, details)
+    return Measure(value, min(middle - error, value), max(middle + error, value), 0.0, n, details).above(0.0)
 
 
 METRICS = (

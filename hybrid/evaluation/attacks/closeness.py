@@ -25,33 +25,54 @@ def closer(mine: Array, other: Array) -> Array:
     return np.where(same, 0.5, (mine < other).astype(float))
 
 
-def _share_at(context: Context, neighbour: int) -> Measure:
-    table = context.whole("table")
-    shares, errors, ties = [], [], []
-    for train, control in _pairs(context):
-        scores = closer(context.distances(table, train)[:, neighbour], context.distances(table, control)[:, neighbour])
-        shares.append(float(scores.mean()))
-        near = [context.neighbours(table, part)[:, : neighbour + 1] for part in (train, control)]
-        if neighbour:
-            errors.append(vote_error(scores, *near, sizes=(len(train.rows), len(control.rows))))
-        else:
-            errors.append(clustered_error(scores, *(part[:, 0] for part in near)))
-        ties.append(float((scores == 0.5).mean()))
-    value = float(np.mean(shares))
-    error = quantile(context.options.confidence) * float(np.mean(errors))
-    details = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": neighbour + 1}
-    return Measure(value, max(value - error, 0.0), min(value + error, 1.0), 0.5, len(scores), details)
+def tie_score(ties: Array, chance: float) -> Array:
+    """The score of a row whose nearest records, some in train and some in control, are all at the same distance.
+
+    Of m records that are each a training record with probability c, all are with probability c^m. The score s of
+    mixed ties makes the expectation c again: c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m.
+
+    Parameters
+    ----------
+    ties : numpy.ndarray, shape (n,)
+        m, 2 or more; inf where there are more than were counted: the score is then c.
+    chance : float
+        c, the share of training records among all, in (0, 1).
+    """
+    of_train, of_control = chance**ties, (1 - chance) ** ties
+    score: Array = (chance - of_train) / (1 - of_train - of_control)
+    return score
+
+
+def centred(share: float, chance: float) -> float:
+    """A share on the scale on which chance is 1/2: 0 stays 0, 1 stays 1, straight lines between."""
+    return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 
 def dcr_share(context: Context) -> Measure:
     """Share of rows whose nearest record lies in train rather than in control (METRICS B4), 0..1.
 
-    Distance to the closest record in E1 (standardized numbers, one-hot categories), ties count half, train and
-    control cut to the same size. 0.5 is what rows of new people score; a copy scores 1.
+    Distance to the closest record in E1 (standardized numbers, one-hot categories). 0.5 is what rows of new people
+    score, 1 a copy, whatever the sizes: with n_T training and n_C control records chance is c = n_T/(n_T + n_C), and
+    the share is put on the scale of :func:`centred`; ties score :func:`tie_score` (one half for equal sizes).
     """
-    measure = _share_at(context, 0)
+    table, train, control = (context.whole(role) for role in ("table", "train", "control"))
+    distances = [context.distances(table, part) for part in (train, control)]
+    chance = len(train.rows) / (len(train.rows) + len(control.rows))
+    nearest = np.minimum(distances[0][:, 0], distances[1][:, 0])
+    edge = (nearest + TIE * (1 + nearest))[:, None]
+    tied = [(side <= edge).sum(axis=1) for side in distances]
+    many = np.maximum(*tied) >= min(NEIGHBOURS, *(side.shape[1] for side in distances))
+    mixed = (tied[0] > 0) & (tied[1] > 0)
+    scores = (tied[0] > 0).astype(float)
+    scores[mixed] = tie_score(np.where(many, np.inf, tied[0] + tied[1])[mixed], chance)
+    error = quantile(context.options.confidence) * clustered_error(
+        scores, *(context.neighbours(table, part)[:, 0] for part in (train, control))
+    )
+    share = float(scores.mean())
+    value, low, high = (centred(min(max(end, 0.0), 1.0), chance) for end in (share, share - error, share + error))
+    details: dict[str, object] = {"ties": float(mixed.mean()), "share": share, "chance": chance, "neighbour": 1}
+    measure = Measure(value, low, high, 0.5, len(scores), details).above(0.5)
     train, control = _pairs(context)[0]
-    table = context.whole("table")
     measure.details["curves"] = {
         "quantiles": list(QUANTILES),
         "to_train": _curve(context.distances(table, train)),
@@ -66,11 +87,25 @@ def _curve(distances: Array) -> list[float]:
 
 
 def knn_share(context: Context) -> Measure:
-    """As :func:`dcr_share`, by the distance to the fifth nearest record: memorized neighbourhoods, not only twins."""
-    measure = _share_at(context, NEIGHBOURS - 1)
+    """Share of rows whose fifth nearest record is nearer in train than in control: memorized neighbourhoods, 0..1.
+
+    Train and control are cut to the same size, ties count half; 0.5 is what rows of new people score.
+    """
+    table, last = context.whole("table"), NEIGHBOURS - 1
+    shares, errors, ties = [], [], []
+    for train, control in _pairs(context):
+        scores = closer(context.distances(table, train)[:, last], context.distances(table, control)[:, last])
+        shares.append(float(scores.mean()))
+        near = [context.neighbours(table, part) for part in (train, control)]
+        errors.append(vote_error(scores, *near, sizes=(len(train.rows), len(control.rows))))
+        ties.append(float((scores == 0.5).mean()))
+    value = float(np.mean(shares))
+    error = quantile(context.options.confidence) * float(np.mean(errors))
+    details: dict[str, object] = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": NEIGHBOURS}
+    bounds = max(value - error, 0.0), min(value + error, 1.0)
+    measure = Measure(value, *bounds, 0.5, len(scores), details).above(0.5)
     if context.options.paper:
         alpha, ratio = context.options.dcr_percentile / 100, len(context.table) / len(context.train)
-        table = context.whole("table")
         means = [
             (context.distances(table, train).mean(axis=1), context.distances(train, control).mean(axis=1))
             for train, control in _pairs(context)
@@ -102,7 +137,10 @@ def nndr(context: Context) -> Measure:
     if context.options.paper:
         firsts = [context.distances(table, train) for train, _ in _pairs(context)]
         details["paper"] = {"NNDR": float(np.mean([np.where(d[:, 0] > 0, _ratio(d), 1.0).mean() for d in firsts]))}
-    return Measure(value, value - error, value + error, value - gap, len(mine), details)
+    # A ratio below the control's is the leak; a part of train holds a copied row's twin in its share of the cases.
+    kept = context.kept("train", ("train", "control"))
+    excess = (-gap / kept, (-gap - gap_error) / kept, (-gap + gap_error) / kept)
+    return Measure(value, value - error, value + error, value - gap, len(mine), details, excess)
 
 
 def _ratio(distances: Array) -> Array:
@@ -115,8 +153,9 @@ def dcr_score(context: Context) -> Measure:
     """DCR privacy score PS', corrected (METRICS A9): share of rows closer to train than the closest alpha % of people.
 
     tau is the alpha-quantile of the distances train -> control; p_S and p_R are the shares of distances
-    table -> train and train -> control that are at most tau; PS' = (p_S - p_R)/(1 - p_R). 0 without a leak, 1 for a
-    copy, negative for tables far from everybody. The interval is a bootstrap over both sets of distances.
+    table -> train and train -> control that are at most tau; PS' = (p_S - p_R)/(1 - p_R), divided by the share of
+    train in the parts that are compared. 0 without a leak, 1 for a copy whatever the sizes, negative for tables far
+    from everybody. The interval is a bootstrap over both sets of distances.
     """
     alpha = context.options.dcr_percentile / 100
     table = context.whole("table")
@@ -125,9 +164,10 @@ def dcr_score(context: Context) -> Measure:
         for train, control in _pairs(context)
     ]
     results = [_score(mine, other, alpha) for mine, other in pairs]
-    value, tau, rows, people = np.mean(results, axis=0)
+    kept = context.kept("train", ("train", "control"))
+    value, tau, rows, people = np.mean(results, axis=0) / (kept, 1, 1, 1)
     rng = context.random("dcr_score")
-    draws = np.array([_resampled(pairs, alpha, rng) for _ in range(BOOTSTRAPS)])
+    draws = np.array([_resampled(pairs, alpha, rng) for _ in range(BOOTSTRAPS)]) / kept
     tail = (1 - context.options.confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     details: dict[str, object] = {
@@ -139,7 +179,8 @@ def dcr_score(context: Context) -> Measure:
     if context.options.paper:
         ratio = len(context.table) / len(context.train)
         details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in pairs]))}
-    return Measure(float(value), float(min(low, value)), float(max(high, value)), 0.0, len(pairs[0][0]), details)
+    low, high = float(min(low, value)), float(max(high, value))
+    return Measure(float(value), low, high, 0.0, len(pairs[0][0]), details).above(0.0)
 
 
 def _score(mine: Array, other: Array, alpha: float) -> tuple[float, float, float, float]:

@@ -30,17 +30,47 @@ def _share(context: Context, keys: Keys) -> Measure:
         for pair in context.parts(("train", "control"))
     ]
     in_train, in_control = (float(np.mean([pair[i].mean() for pair in pairs])) for i in range(2))
-    excess = in_train - in_control
-    error = quantile(confidence) * float(np.mean([clustered_error(mine - other, table) for mine, other in pairs]))
+    kept = context.kept("train", ("train", "control"))
+    bounds = [_excess_bounds(mine, other, table, confidence) for mine, other in pairs]
+    excess = (in_train - in_control) / kept
+    least, most = (float(np.mean(ends)) / kept for ends in zip(*bounds, strict=True))
     details |= {
         "excess": excess,
-        "excess_interval": [excess - error, excess + error],
+        "excess_interval": [least, most],
         "control_share": in_control,
         "train_share_at_control_size": in_train,
         "train_rows_in_control": float(np.isin(train, keys["control"]).mean()),
     }
     reference = in_control if in_train == 0 else value * in_control / in_train
-    return Measure(value, low, high, reference, n, details)
+    return Measure(value, low, high, reference, n, details, (excess, least, most))
+
+
+def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) -> tuple[float, float]:
+    """Bounds of the share found in train minus the share found in control, exact where few contents decide.
+
+    Contents found in both or in neither say nothing. Of the d others, each found in train as likely as in control
+    without a leak, the number found in train is binomial (McNemar's test): Clopper and Pearson's bounds of that
+    probability, times the rows behind them. With none, what d = 1 could still have been. The wider of these bounds
+    and the cluster-robust ones.
+
+    Parameters
+    ----------
+    mine, other : numpy.ndarray, shape (n,)
+        1 for rows found in train, in control; else 0.
+    keys : numpy.ndarray, shape (n,), int
+        Number of each row's content.
+    """
+    from scipy.stats import beta
+
+    gap = mine - other
+    error, mean = quantile(confidence) * clustered_error(gap, keys), float(gap.mean())
+    rows = np.flatnonzero(gap)
+    decided, first = np.unique(keys[rows], return_index=True)
+    d, wins, tail = len(decided), int((gap[rows[first]] > 0).sum()), (1 - confidence) / 2
+    share = max(len(rows), 1) / len(gap)
+    least = float(beta.ppf(tail, wins, d - wins + 1)) if wins else 0.0
+    most = float(beta.ppf(1 - tail, wins + 1, d - wins)) if wins < d else 1.0
+    return min(mean - error, share * (2 * least - 1)), max(mean + error, share * (2 * most - 1))
 
 
 def _independent(found: Array, keys: Array) -> float:
@@ -89,7 +119,8 @@ def copied_identifiers(context: Context) -> Outcome:
     value, reference, n = found[worst]
     low, high = share_interval(value, n, context.options.confidence)
     details = {"columns": {name: share for name, (share, _, _) in found.items()}, "worst_column": worst}
-    return Measure(value, low, high, reference, n, details)
+    excess = None if reference is None else (value - reference, low - reference, high - reference)
+    return Measure(value, low, high, reference, n, details, excess)
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:

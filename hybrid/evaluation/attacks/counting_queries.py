@@ -158,7 +158,7 @@ def _measured(attacks: Array, shadow: Trained, test: Trained, columns: list[str]
         "highest": float(values.max()),
         "lowest": float(values.min()),
     }
-    return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(test.counts), details)
+    return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(test.counts), details).above(0.5)
 
 
 METRICS = (

@@ -11,7 +11,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks import inference
 from hybrid.evaluation.attacks.membership import scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
-from hybrid.evaluation.attacks.vulnerability import OUTLIERS, groups, most_vulnerable, vulnerability
+from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Group, crossed, groups, most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc, auc_interval, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -54,7 +54,7 @@ def membership_exposed(context: Context) -> Outcome:
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
         details["paper"] = {"AUC": auc(mine, others)}
-    return Measure(value, low, high, 0.5, len(mine), details)
+    return Measure(value, low, high, 0.5, len(mine), details).above(0.5)
 
 
 class Exposed(NamedTuple):
@@ -71,23 +71,24 @@ class Exposed(NamedTuple):
 def membership_subgroups(context: Context) -> Outcome:
     """The ``membership`` AUC of the subgroup with the highest lower bound; bounds hold for all at once (Sidak).
 
-    Subgroups: categories, quarters of numbers and dates, people rare on their quasi-identifiers; only those with at
-    least ``min_cell`` members and non-members.
+    Subgroups: categories, quarters of numbers and dates, people rare on their quasi-identifiers, and two of these
+    together; only those with at least ``min_cell`` members and non-members.
     """
     sets, members, others = scores(context)
     least = context.options.min_cell
     asked, unseen = context.asked(sets.members).rows, context.asked(sets.others).rows
-    made = {
-        (group.column, group.label): (members[group.train[asked]], others[group.control[unseen]])
-        for group in groups(context)
-    }
-    made = {name: sides for name, sides in made.items() if min(map(len, sides)) >= least}
+    made = [
+        (group, members[group.train[asked]], others[group.control[unseen]], at)
+        for at, kind in enumerate(_kinds_of_groups(context))
+        for group in kind
+    ]
+    made = [row for row in made if min(len(row[1]), len(row[2])) >= least]
     if not made:
         return NotComputable(f"no subgroup has {least} members and {least} people never seen", "too_few")
-    level = simultaneous(context.options.confidence, len(made))
+    levels = _levels(context, [row[3] for row in made])
     rows = [
-        Exposed(column, label, len(mine), *auc_interval(mine, its, level))
-        for (column, label), (mine, its) in made.items()
+        Exposed(group.column, group.label, len(mine), *auc_interval(mine, its, levels[at]))
+        for group, mine, its, at in made
     ]
     rows.sort(key=lambda row: (-row.low, row.column, row.group))
     details = {
@@ -96,7 +97,18 @@ def membership_subgroups(context: Context) -> Outcome:
         "interval": f"simultaneous over {len(rows)}",
     }
     top = rows[0]
-    return Measure(top.value, top.low, top.high, 0.5, top.members, details)
+    return Measure(top.value, top.low, top.high, 0.5, top.members, details).above(0.5)
+
+
+def _kinds_of_groups(context: Context) -> tuple[list[Group], list[Group]]:
+    """Subgroups by one column, and by two."""
+    return context.once("subgroups", lambda: (groups(context), crossed(context, context.options.min_cell)))
+
+
+def _levels(context: Context, kinds: list[int]) -> tuple[float, float]:
+    """The level of each subgroup's interval, by one column and by two: each kind has half of the total error."""
+    half = (1 + context.options.confidence) / 2
+    return simultaneous(half, kinds.count(0)), simultaneous(half, kinds.count(1))
 
 
 def _told(context: Context) -> dict[str, tuple[Array, Array]]:
@@ -135,21 +147,25 @@ def inference_subgroups(context: Context) -> Outcome:
     """
     least = context.options.min_cell
     asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
-    chosen = [group._replace(train=group.train[asked], control=group.control[unseen]) for group in groups(context)]
+    chosen = [
+        (group._replace(train=group.train[asked], control=group.control[unseen]), at)
+        for at, kind in enumerate(_kinds_of_groups(context))
+        for group in kind
+    ]
     attacks = {
-        (secret, group.column, group.label): _attack(context, train[group.train], control[group.control])
+        (secret, group.column, group.label, at): _attack(context, train[group.train], control[group.control])
         for secret, (train, control) in _told(context).items()
-        for group in chosen
+        for group, at in chosen
         if min(group.train.sum(), group.control.sum()) >= least
-        if secret in context.declared_secrets and group.column != secret
+        if secret in context.declared_secrets and secret not in group.columns
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not context.declared_secrets:
         return NotComputable("no secret column is declared")
     if not made:
         return NotComputable(f"no subgroup has {least} training and {least} control records", "too_few")
-    level = simultaneous(context.options.confidence, len(made))
-    rows = {name: replace(attack, confidence=level).measure() for name, attack in made.items()}
+    levels = _levels(context, [name[3] for name in made])
+    rows = {name: replace(attack, confidence=levels[name[3]]).measure() for name, attack in made.items()}
     ordered = sorted(rows, key=lambda name: (-_low(rows[name]), name))
     listed = [
         {"secret": name[0], "column": name[1], "group": name[2], "members": made[name].n_train}
@@ -158,7 +174,7 @@ def inference_subgroups(context: Context) -> Outcome:
     ]
     top, value = rows[ordered[0]], made[ordered[0]].measure().value
     details = {"groups": len(rows), "most_exposed": listed, "interval": f"simultaneous over {len(rows)}"}
-    return Measure(value, top.low, top.high, 0.0, top.n, details)
+    return Measure(value, top.low, top.high, 0.0, top.n, details).above(0.0)
 
 
 def _low(measure: Measure) -> float:

@@ -28,19 +28,23 @@ def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
     return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute, True)
 
 
-def guesses(context: Context) -> dict[str, tuple[Guesses, Guesses, int]]:
-    """For every secret: guesses about train and control, and its place in them. One pass over the pairs of records."""
+Guessed = dict[str, tuple[Guesses, Guesses, int]]
+"""For every secret: guesses about train and control, and its place in them."""
+
+
+def guesses(context: Context, known: tuple[str, ...] | None = None) -> Guessed:
+    """Guesses of every secret from the known columns (all others, if not given), in one pass over pairs of records."""
     people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
-    return context.once("inference", lambda: _guesses(context, people[0], people[1]))
+    return context.once(("inference", known), lambda: _guesses(context, people[0], people[1], known))
 
 
-def _guesses(context: Context, train: Encoded, control: Encoded) -> dict[str, tuple[Guesses, Guesses, int]]:
+def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[str, ...] | None) -> Guessed:
     encoding = context.encoding
-    space = gower(encoding)
+    space = gower(encoding, None if known is None else encoding.positions(known))
     names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
     columns = np.array([encoding.names.index(name) for name in names], dtype=np.int64)
     place = {int(column): i for i, column in enumerate(space.columns)}
-    skip = np.array([place[int(column)] for column in columns], dtype=np.int64)
+    skip = np.array([place.get(int(column), -1) for column in columns], dtype=np.int64)
     table = context.encoded("table")
     references, guess = space.place(table), secrets_of(context, table, columns)
 
@@ -72,9 +76,9 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
     }
 
 
-def attack(context: Context, secret: str) -> Attack | NotComputable:
-    """The attack on one secret, over all training and all control records asked about."""
-    found = guesses(context)
+def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) -> Attack | NotComputable:
+    """The attack on one secret by who knows these columns, over all training and control records asked about."""
+    found = guesses(context, known)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column")
     train, control, s = found[secret]
@@ -110,6 +114,15 @@ def inference(context: Context, column: str) -> Outcome:
     return made.measure(**details)
 
 
+def inference_quasi(context: Context, column: str) -> Outcome:
+    """As :func:`inference`, by an attacker who knows the declared quasi-identifiers and nothing else."""
+    known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
+    if not set(known) - {column}:
+        return NotComputable("no quasi-identifier varies")
+    made = attack(context, column, known)
+    return made if isinstance(made, NotComputable) else made.measure(known=list(known))
+
+
 def inference_worst(context: Context) -> Outcome:
     """The largest inference risk over all secrets, with an interval that holds for all of them at once (Sidak)."""
     if not context.secrets:
@@ -130,6 +143,19 @@ METRICS = (
         copy=1.0,
         compute=inference,
         needs=("control",),
+        per="secret",
+    ),
+    Metric(
+        name="inference_quasi",
+        family="privacy",
+        direction="lower",
+        sentence="The same for an attacker who knows only the quasi-identifiers of a person.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=inference_quasi,
+        needs=("control", "quasi_identifiers"),
         per="secret",
     ),
     Metric(

@@ -63,7 +63,7 @@ def membership(context: Context) -> Measure:
     _, members, others = scores(context)
     value, low, high = auc_interval(members, others, context.options.confidence)
     details = {"advantage": 2 * value - 1, "non_members": len(others)}
-    return Measure(value, low, high, 0.5, len(members), details)
+    return Measure(value, low, high, 0.5, len(members), details).above(0.5)
 
 
 def membership_density(context: Context) -> Measure:
@@ -92,7 +92,7 @@ def membership_density(context: Context) -> Measure:
         least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
         printed = [log_density(x, table) - np.logaddexp(log_density(x, reference), least) for x in people]
         details["paper"] = {"AUC": auc(*printed)}
-    return Measure(value, low, high, 0.5, len(scores[0]), details)
+    return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
 
 
 def _ordinal(table: Encoded, continuous: Array) -> Array:

@@ -12,12 +12,15 @@ import numpy as np
 from hybrid.evaluation.engine.intervals import failure_ratio, risk, simultaneous, wilson
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
+LEAST_HEADROOM = 0.01
+"""Least difference between the success on a copy and on control where only a part of train is attacked."""
+
 
 @dataclass(frozen=True)
 class Attack:
     """Successes and attempts on train and on control.
 
-    ``successes`` may be fractional: an expectation over ties or an average over subsamples.
+    ``successes`` may be fractional: an expectation over ties or random parts.
     """
 
     train: float
@@ -25,12 +28,17 @@ class Attack:
     n_train: int
     n_control: int
     confidence: float
+    reach: float = 1.0
+    """Success rate on train if the table were a copy of it; below 1 where a part of train is attacked."""
+    independent: tuple[float, float] | None = None
+    """Independent attempts that those on train and on control are worth, where attempts depend on each other."""
 
     def measure(self, **details: Any) -> Measure:
-        """The risk R = (r_T - r_C)/(1 - r_C), raw and signed; rates and counts in details.
+        """The risk R = (r_T - r_C)/(reach - r_C), raw and signed; rates and counts in details.
 
-        The interval is the wider of the propagated one (Giomi et al. 2023), which is symmetric and too narrow for few
-        attacks, and of :func:`failure_ratio`'s.
+        With a reach of 1 this is Giomi et al.'s eq. 4; below 1 it is 1 for a copy of train all the same. The interval
+        is the wider of the propagated one (Giomi et al. 2023), which is symmetric and too narrow for few attacks, and
+        of :func:`failure_ratio`'s.
         """
         mine = wilson(self.train, self.n_train, self.confidence)
         other = wilson(self.control, self.n_control, self.confidence)
@@ -47,9 +55,21 @@ class Attack:
             "control_rate": other.value,
             "control_interval": [other.value - other.error, other.value + other.error],
         }
-        least, most = failure_ratio((self.train, self.n_train), (self.control, self.n_control), self.confidence)
-        low, high = min(excess.low, 1 - most), max(excess.high, 1 - least)
-        return Measure(excess.value, low, high, 0.0, self.n_train, shown | details)
+        copied = 1.0 if self.reach == 1 else wilson(self.reach * self.n_train, self.n_train, self.confidence).value
+        scale = (1 - other.value) / (copied - other.value)
+        bounds = [self._bounds(self.n_train, self.n_control)]
+        if self.independent is not None:
+            bounds.append(self._bounds(*self.independent))
+        value, low, high = scale * excess.value, scale * min(b[0] for b in bounds), scale * max(b[1] for b in bounds)
+        return Measure(value, low, high, 0.0, self.n_train, shown | details, (value, low, high))
+
+    def _bounds(self, n_train: float, n_control: float) -> tuple[float, float]:
+        """The interval of (r_T - r_C)/(1 - r_C) if these rates came from so many independent attempts."""
+        mine = self.train / self.n_train * n_train, n_train
+        other = self.control / self.n_control * n_control, n_control
+        spread = risk(wilson(*mine, self.confidence), wilson(*other, self.confidence))
+        least, most = failure_ratio(mine, other, self.confidence)
+        return (1 - most, 1 - least) if spread is None else (min(spread.low, 1 - most), max(spread.high, 1 - least))
 
     def printed(self) -> dict[str, object]:
         """The risk as the papers print it, cut to 0..1, with the propagated interval of this one attack."""
@@ -58,11 +78,22 @@ class Attack:
         return {"risk": min(max(value, 0.0), 1.0), "interval": [low, high], "successes": self.train}
 
 
-def attacked(train: float, control: float, n_train: int, n_control: int, confidence: float) -> Attack | NotComputable:
-    """The attack, if the control leaves headroom for a risk."""
-    if wilson(control, n_control, confidence).value > 1 - 1e-9 or control >= n_control:
+def attacked(
+    train: float,
+    control: float,
+    n_train: int,
+    n_control: int,
+    confidence: float,
+    reach: float = 1.0,
+    independent: tuple[float, float] | None = None,
+) -> Attack | NotComputable:
+    """The attack, if the control leaves headroom for a risk; ``reach``, ``independent`` as in :class:`Attack`."""
+    rate = wilson(control, n_control, confidence).value
+    if rate > 1 - 1e-9 or control >= n_control:
         return NotComputable("no headroom: the attack always succeeds on people never seen")
-    return Attack(float(train), float(control), n_train, n_control, confidence)
+    if reach < 1 and reach - rate < LEAST_HEADROOM:
+        return NotComputable("the control set is too small beside the training table for this attack", "too_few")
+    return Attack(float(train), float(control), n_train, n_control, confidence, reach, independent)
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
@@ -91,7 +122,9 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     }
     if paper:
         details["paper"] = made[top].printed()
-    return Measure(single[top].value, wide[top].low, wide[top].high, 0.0, wide[top].n, details)
+    value, low, high = single[top].value, wide[top].low, wide[top].high
+    assert low is not None and high is not None
+    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high))
 
 
 def _rates(measure: Measure) -> dict[str, Any]:

@@ -13,12 +13,13 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import clustered_error
 from hybrid.evaluation.engine.predicates import Index, Predicates
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
-SUBSAMPLES = 20
-"""Random subsamples over which success is averaged where train and control differ in size."""
+MOST = 120
+"""Records that fulfil a predicate are counted up to this: of more, hardly ever exactly one is drawn."""
 BATCH = 20_000
 PATIENCE = 3
 """Batches without a new predicate before giving up: there may be fewer than were asked for."""
@@ -28,49 +29,74 @@ MIN_PREDICATES = 10
 
 
 class Tables(NamedTuple):
-    """What predicates are counted on: the table, and equal numbers of training and control records."""
+    """What predicates are counted on."""
 
     table: Index
-    train: list[Index]
-    control: list[Index]
-    whole: tuple[Index, Index]
-    """Train and control as they are."""
+    train: Index
+    control: Index
+    size: int
+    """Records that both sides are cut to: those of the smaller one."""
 
 
 def _tables(context: Context) -> Tables:
-    return context.once("singling out", lambda: _index(context))
+    def index() -> Tables:
+        sides = [context.encoded(role) for role in ("table", "train", "control")]
+        table, train, control = (Index(side, context.encoding.cardinality) for side in sides)
+        return Tables(table, train, control, min(len(sides[1]), len(sides[2])))
+
+    return context.once("singling out", index)
 
 
-def _index(context: Context) -> Tables:
-    cardinality = context.encoding.cardinality
-    train, control = context.encoded("train"), context.encoded("control")
-    size = min(len(train), len(control))
-    rng = context.random("singling out subsamples")
-    samples = []
-    for side in (train, control):
-        if len(side) == size:
-            samples.append([Index(side, cardinality)])
-        else:
-            rows = [side.order[rng.permutation(len(side))[:size]] for _ in range(SUBSAMPLES)]
-            samples.append([Index(side.take(r), cardinality) for r in rows])
-    whole = Index(train, cardinality), Index(control, cardinality)
-    return Tables(Index(context.encoded("table"), cardinality), samples[0], samples[1], whole)
+def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Array]:
+    """Probability that each predicate fits exactly one of ``size`` random records, and a record that it fits.
+
+    Of n records, of which N fulfil the predicate, exactly one of them is drawn with the hypergeometric probability
+    N C(n - N, size - 1)/C(n, size): 1 or 0 where all records are taken.
+
+    Returns
+    -------
+    probability : numpy.ndarray, shape (m,), 0..1
+    record : numpy.ndarray, shape (m,), int64, -1 for none
+    """
+    from scipy.stats import hypergeom
+
+    n = index.ranks.shape[1]
+    counts, record = index.find(predicates, 2 if n == size else MOST)
+    return (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, counts.astype(np.int64), size), record
 
 
 def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
-    """Share of the predicates that fit exactly one record, in train and in control, averaged over the subsamples."""
+    """Share of the predicates that fit exactly one record, in train and in control, both cut to one size."""
     if len(predicates) < MIN_PREDICATES:
         return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
-    train, control = (
-        float(np.mean([(index.count(predicates) == 1).sum() for index in side]))
-        for side in (tables.train, tables.control)
+    about, n = tables.table.find(predicates)[1], len(predicates)
+    (mine, of_train), (other, of_control) = (
+        _singled(index, tables.size, predicates) for index in (tables.train, tables.control)
     )
-    return attacked(train, control, len(predicates), len(predicates), confidence)
+    worth = _independent(mine, about, of_train), _independent(other, about, of_control)
+    reach = tables.size / tables.train.ranks.shape[1]
+    return attacked(float(mine.sum()), float(other.sum()), n, n, confidence, reach, worth)
+
+
+def _independent(singled: Array, about: Array, found: Array) -> float:
+    """Independent predicates that these are worth: those about one row, or one person, succeed or fail together.
+
+    Parameters
+    ----------
+    singled : numpy.ndarray, shape (m,)
+        Probability that each predicate fits exactly one record, 0..1.
+    about, found : numpy.ndarray, shape (m,), int
+        The table's row that each predicate is about, and a record that it fits (-1: none).
+    """
+    alone = np.where(found < 0, found.max(initial=0) + 1 + np.arange(len(found)), found)
+    rate, error = float(singled.mean()), clustered_error(singled, about, alone)
+    rows = float(len(np.unique(about)))
+    return min(max(rate * (1 - rate) / error**2, 1.0), len(singled)) if error > 0 else rows
 
 
 def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, object] | None:
     """As Giomi et al. print it: on all of train and all of control, however their sizes differ."""
-    train, control = (float((index.count(predicates) == 1).sum()) for index in tables.whole)
+    train, control = (float((index.count(predicates) == 1).sum()) for index in (tables.train, tables.control))
     made = attacked(train, control, len(predicates), len(predicates), confidence)
     return None if isinstance(made, NotComputable) else made.printed()
 

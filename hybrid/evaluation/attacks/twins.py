@@ -15,6 +15,8 @@ from hybrid.evaluation.metric import Metric
 
 Scored = tuple[Array, float]
 """Scores of the records of a part, and the standard error of their mean."""
+COPIED = 0.5
+"""The adversarial accuracy's difference for a copy."""
 ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
@@ -27,38 +29,45 @@ def farther(mine: Array, other: Array) -> Array:
 def nnaa(context: Context) -> Measure:
     """Nearest-neighbour adversarial accuracy of control minus that of train (Yale et al. 2020), -1..1.
 
-    AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2 in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. The
-    difference is 0 without a leak and 0.5 for a copy.
+    AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2 in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. Each
+    term's difference is divided by the chance that a twin is in the part searched, and cut at that of a copy: 0
+    without a leak and 0.5 for a copy, whatever the sizes.
     """
-    train_scores, differences, errors = [], [], []
+    in_table, in_train = context.kept("table", ROLES), context.kept("train", ROLES)
+    train_scores: list[float] = []
+    control_scores: list[float] = []
+    differences, errors = [], []
     for train, control, table in context.parts(ROLES):
         outward = [farther(*_across_and_within(context, part, table)).astype(float) for part in (train, control)]
         inward = [farther(*_across_and_within(context, table, part)).astype(float) for part in (train, control)]
-        of_train, of_control = ((o.mean() + i.mean()) / 2 for o, i in zip(outward, inward, strict=True))
-        train_scores.append(float(of_train))
-        differences.append(float(of_control - of_train))
+        for scored, at in ((train_scores, 0), (control_scores, 1)):
+            scored.append(float((outward[at].mean() + inward[at].mean()) / 2))
+        gaps = [float(side[1].mean() - side[0].mean()) for side in (outward, inward)]
+        differences.append((gaps[0] / in_table + gaps[1] / in_train) / 2)
         parts = [
-            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context, part))
+            clustered_error(score, context.neighbours(part, table)[:, 0], chains(context, part)) / in_table
             for score, part in zip(outward, (train, control), strict=True)
         ]
         gap = inward[1] - inward[0]
         near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
         kin = clustered_error(gap, chains(context, table))
-        parts.append(math.sqrt(max(kin**2 + clustered_error(gap, *near) ** 2 - gap.var() / len(gap), kin**2)))
+        inwards = math.sqrt(max(kin**2 + clustered_error(gap, *near) ** 2 - gap.var() / len(gap), kin**2))
+        parts.append(inwards / in_train)
         errors.append(math.hypot(*parts) / 2)
     people = {part.key: context.asked(part) for part, *_ in context.parts(ROLES)}
     asked = sum(len(part.rows) for part in people.values())
-    value = float(np.mean(differences))
+    scaled = float(np.mean(differences))
     error = quantile(context.options.confidence) * float(np.mean(errors))
+    value, low, high = (min(max(end, -COPIED), COPIED) for end in (scaled, scaled - error, scaled + error))
     accuracy_train = float(np.mean(train_scores))
     details: dict[str, object] = {
         "accuracy_train": accuracy_train,
-        "accuracy_control": accuracy_train + value,
+        "accuracy_control": float(np.mean(control_scores)),
         "parts": len(differences),
     }
     if context.options.paper:  # PrivEval leaves out the half.
         details["paper"] = {"NNAA'": 1 - 2 * accuracy_train}
-    return Measure(value, value - error, value + error, 0.0, asked, details)
+    return Measure(value, low, high, 0.0, asked, details).above(0.0)
 
 
 def chains(context: Context, part: Part) -> Array:
@@ -101,16 +110,26 @@ def authenticity(context: Context) -> Outcome:
 
 
 def _compared(context: Context, train: list[Scored], control: list[Scored]) -> Measure:
-    """Share on train beside share on control, averaged over equal parts; the risk in excess of control in details."""
+    """Share on train beside share on control, averaged over equal parts, and the risk in excess of control.
+
+    A training record's twin is in the part of the table in a share of the cases only: what lies above control is
+    divided by that share, so that a copy scores 1 whatever the sizes.
+    """
+    kept = context.kept("table", ROLES)
     z = quantile(context.options.confidence)
     mine, other = (
         Rate(float(np.mean([x.mean() for x, _ in side])), z * float(np.mean([error for _, error in side])))
         for side in (train, control)
     )
     excess = risk(mine, other)
-    details = {} if excess is None else {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
-    low, high = max(mine.value - mine.error, 0.0), min(mine.value + mine.error, 1.0)
-    return Measure(mine.value, low, high, other.value, sum(len(x) for x, _ in train), details)
+    found = None
+    if excess is not None:
+        value, low, high = (min(end / kept, 1.0) for end in excess)
+        found = (value, low, high)
+    details: dict[str, object] = {} if found is None else {"risk": found[0], "risk_interval": list(found[1:])}
+    ends = (mine.value, mine.value - mine.error, mine.value + mine.error)
+    value, low, high = (min(max(other.value + (end - other.value) / kept, 0.0), 1.0) for end in ends)
+    return Measure(value, low, high, other.value, sum(len(x) for x, _ in train), details, found)
 
 
 def _entropies(context: Context) -> Array:

@@ -72,14 +72,14 @@ def risk(train: Rate, control: Rate) -> Risk | None:
     return Risk(value, value - error, value + error)
 
 
-def failure_ratio(train: tuple[float, int], control: tuple[float, int], confidence: float) -> tuple[float, float]:
+def failure_ratio(train: tuple[float, float], control: tuple[float, float], confidence: float) -> tuple[float, float]:
     """Bounds of (1 - r_T)/(1 - r_C), which is 1 - R, that hold for few attacks and far out in the tails.
 
     Donner and Zou's method (2012, eq. 9) from the Wilson bounds of both rates of failure, which are not symmetric.
 
     Parameters
     ----------
-    train, control : tuple of float and int
+    train, control : tuple of float and float
         Successes and attacks; control has failures.
     """
     (a, a_low, a_high), (b, b_low, b_high) = (_failures(*side, confidence) for side in (train, control))
@@ -90,7 +90,7 @@ def failure_ratio(train: tuple[float, int], control: tuple[float, int], confiden
     return down / below if below > 0 else 0.0, high
 
 
-def _failures(successes: float, attempts: int, confidence: float) -> tuple[float, float, float]:
+def _failures(successes: float, attempts: float, confidence: float) -> tuple[float, float, float]:
     """Observed rate of failure, 0..1, with Wilson bounds."""
     return 1 - successes / attempts, *share_interval(1 - successes / attempts, attempts, confidence)
 

@@ -201,9 +201,12 @@ def infer(
                 for b in range(size):
                     total[b] += mine[b]
             for s in range(m):
-                known = part[skip[s]]
                 for b in range(size):
-                    rest[b] = total[b] - known[b]
+                    rest[b] = total[b]
+                if skip[s] >= 0:
+                    known = part[skip[s]]
+                    for b in range(size):
+                        rest[b] -= known[b]
                 if within(rest[:size], np.float32(limits[s])) == 0:
                     continue
                 for b in range(size):
@@ -249,9 +252,19 @@ def match(
 
 @compiled
 def occurrences(
-    low: Array, high: Array, columns: Array, order: Array, starts: Array, ranks: Array, begin: int, end: int, out: Array
+    low: Array,
+    high: Array,
+    columns: Array,
+    order: Array,
+    starts: Array,
+    ranks: Array,
+    begin: int,
+    end: int,
+    most: int,
+    out: Array,
+    first: Array,
 ) -> None:
-    """How many rows fulfil each predicate, counted up to 2 (``out``, shape (m,), int8).
+    """Count the rows that fulfil each predicate, up to ``most`` (``out``, shape (m,), int8), and name the first.
 
     Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i, c]`` for all c; a column of -1 asks nothing.
     ``order[column]`` lists the rows by rank, ``starts[column][rank + 1]`` where a rank begins in it. Only rows that
@@ -278,5 +291,7 @@ def occurrences(
                     break
             if holds:
                 out[i] += 1
-                if out[i] == 2:
+                if out[i] == 1:
+                    first[i] = row
+                if out[i] == most:
                     break

@@ -216,9 +216,10 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
     Parameters
     ----------
     queries, references : Columns
-        In Gower's space over all columns, the secrets among them.
+        In Gower's space over the columns that the attacker knows; a secret may be among them.
     secrets : numpy.ndarray, shape (m,)
-        Positions of the secrets in the space's columns; each is left out of the distance when it is guessed.
+        Positions of the secrets in the space's columns, -1 for one that is not there; each is left out of the
+        distance when it is guessed.
     truth, guess : Secrets
         The secrets of the queries and of the references.
     """

@@ -69,9 +69,20 @@ class Index:
 
     def count(self, predicates: Predicates) -> Array:
         """Rows that fulfil each predicate, counted up to 2: shape (m,), int8."""
+        return self.find(predicates)[0]
+
+    def find(self, predicates: Predicates, most: int = 2) -> tuple[Array, Array]:
+        """Rows that fulfil each predicate, counted up to ``most`` (127 or less), and one of them (-1: none).
+
+        Returns
+        -------
+        counts : numpy.ndarray, shape (m,), int8
+        rows : numpy.ndarray, shape (m,), int64
+        """
         from hybrid.evaluation.engine import kernels
 
         out = np.zeros(len(predicates), dtype=np.int8)
+        first = np.full(len(predicates), -1, dtype=np.int64)
 
         def work(start: int, stop: int) -> None:
             kernels.occurrences(
@@ -83,8 +94,10 @@ class Index:
                 self.ranks,
                 start,
                 stop,
+                most,
                 out,
+                first,
             )
 
         in_chunks(work, len(predicates))
-        return out
+        return out, first
