@@ -29,7 +29,15 @@ logger = logging.getLogger(__name__)
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
-COLORS = {"pass": "green", "review": "yellow", "block": "red", "ok": "green", "note": "cyan", "error": "red"}
+COLORS = {
+    "pass": "green",
+    "review": "yellow",
+    "block": "red",
+    "not judged": "magenta",
+    "ok": "green",
+    "note": "cyan",
+    "error": "red",
+}
 
 
 def shows_values() -> bool:
@@ -68,10 +76,11 @@ def line(status: str, text: str, hint: str = "") -> None:
 def print_verdict(verdict: Verdict) -> None:
     """The gate's word and every check behind it."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
-    for check in verdict.checks:
-        out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.rule)}: {escape(check.message)}")
-        if check.hint and check.status != "pass":
-            out.print(f"         try: {escape(check.hint)}")
+    for check in (*verdict.open_checks, *(check for check in verdict.checks if check.decision == "pass")):
+        color = COLORS[check.status] if check.applies else "white"
+        out.print(f"  [{color}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")
+        if check.hint and check.decision != "pass":
+            out.print(f"             try: {escape(check.hint)}")
 
 
 @contextmanager

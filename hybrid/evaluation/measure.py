@@ -9,6 +9,10 @@ from typing import Any, Literal
 Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
 Subject = Literal["original", "anonymized", "synthetic", "baseline"]
+Lacking = Literal[
+    "control", "quasi_identifiers", "retraining", "target", "secret", "sensitive", "identifiers", "signal"
+]
+"""What a metric may lack: control records, declared columns, a column that names single records, a signal."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,12 @@ class Measure:
 
 @dataclass(frozen=True)
 class NotComputable:
-    """Why there is no number. A gate that needs the number counts this as not passed."""
+    """Why there is no number. A gate that needs the number does not pass without it."""
 
     reason: str
     state: Literal["not_applicable", "too_few", "failed", "timed_out"] = "not_applicable"
+    lacks: Lacking | None = None
+    """What the configuration or the table does not have, where that alone is the reason."""
 
 
 Outcome = Measure | NotComputable

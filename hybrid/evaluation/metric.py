@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
-from hybrid.evaluation.measure import Direction, Family, Measure, MetricResult, NotComputable, Outcome
+from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 
 Need = Literal["control", "quasi_identifiers", "retraining"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
@@ -87,15 +87,17 @@ class Metric:
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
         if "control" in self.needs and context.control is None:
-            return NotComputable("needs a control set: records that the generator has not seen")
+            return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
-            return NotComputable("needs columns with role: quasi_identifier")
+            return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "retraining" in self.needs and context.options.retrain is None:
-            return NotComputable("trains the generator again and again: asked for by evaluate.retrain")
+            reason = "trains the generator again and again: asked for by evaluate.retrain"
+            return NotComputable(reason, lacks="retraining")
         if "retraining" in self.needs and context.fit_and_sample is None:
             return NotComputable("nothing is known about how this table was made")
         if self.per is not None and column is None:
-            return NotComputable(f"no {self.per.removeprefix('declared_')} column is declared")
+            kind: Lacking = "secret" if self.per == "declared_secret" else self.per
+            return NotComputable(f"no {kind} column is declared", lacks=kind)
         tables = {"training table": context.train, "control set": context.control, "table": context.table}
         for what, table in tables.items():
             if table is not None and len(table) < MIN_ROWS and (what != "control set" or "control" in self.needs):

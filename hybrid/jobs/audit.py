@@ -21,7 +21,7 @@ from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
-from hybrid.publication.verdict import SEVERITY, Check, Verdict
+from hybrid.publication.verdict import Check, Verdict
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
@@ -270,8 +270,7 @@ def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
         "They are no samples of one population: what attacks find on one and not on the other may be that difference"
     )
     check = Check("train and control alike", "review", message, "split one table by chance before training")
-    worst = max(verdict.status, check.status, key=SEVERITY.__getitem__)
-    return Verdict(worst, verdict.policy, (check, *verdict.checks))
+    return Verdict.of(verdict.policy, (check, *verdict.checks))
 
 
 def rules_for_tables(policy: Policy) -> Policy:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
+from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.composition import Exposure
 from hybrid.publication.policy import Policy
+from hybrid.publication.rules.metric import about
 from hybrid.publication.rules.rule import Facts
-from hybrid.publication.verdict import SEVERITY, Verdict
+from hybrid.publication.verdict import Verdict
 
 
 def judge(
@@ -16,6 +18,7 @@ def judge(
     evaluation: Evaluation,
     anonymization: AnonymizationResult | None,
     exposure: Exposure | str | None = None,
+    draws: int = 1,
 ) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
@@ -30,6 +33,8 @@ def judge(
     exposure : Exposure, str or None
         What the release gives away together with earlier ones; why that is not known; None before publishing,
         when the rules about it are not applied.
+    draws : int
+        How often this data was drawn under this policy, this run included; 1 or more.
 
     Returns
     -------
@@ -41,7 +46,7 @@ def judge(
     ConfigError
         A rule's direction is not that of its metric: it would let the bad and hold back the good.
     """
-    facts = Facts(evaluation, anonymization, exposure)
+    facts = Facts(evaluation, anonymization, exposure, interval_factor(policy, evaluation, draws))
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)
         for kind, rule in policy.by_kind()
@@ -49,6 +54,23 @@ def judge(
     ]
     if problems:
         raise ConfigError(problems)
-    checks = [check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts)]
-    worst = max((check.status for check in checks), key=SEVERITY.__getitem__)
-    return Verdict(worst, f"{policy.name} {policy.version}", tuple(checks))
+    checks = tuple(check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts))
+    return Verdict.of(f"{policy.name} {policy.version}", checks)
+
+
+def interval_factor(policy: Policy, evaluation: Evaluation, draws: int = 1) -> float:
+    """Factor by which intervals of excesses are widened, so that all of them hold together.
+
+    The policy's numbers that are compared by their excess share one error: Sidak's level for that many. The n-th
+    draw of the same data and policy is judged at confidence 1 - .05/(n (n + 1)): over any number of draws the errors
+    add up to .05 at most, so that trying again is no way to a pass. Half widths are taken as proportional to the
+    standard normal quantile.
+    """
+    numbers = sum(
+        isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
+        for rule in policy.rules
+        if rule.compare == "excess"
+        for metric in about(rule, evaluation)
+    )
+    level = simultaneous(1 - 0.05 / (draws * (draws + 1)), numbers)
+    return quantile(level) / quantile(0.95)

@@ -37,7 +37,7 @@ from hybrid.publication.key import data_tag, release_key, release_tag
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
-from hybrid.publication.verdict import Check, Verdict
+from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
 logger = logging.getLogger(__name__)
@@ -149,16 +149,12 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
 def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_dir: Path) -> None:
     if verdict.status == "block":
         forget_membership(private_dir, run)
-        ledger.note(run.data_set, "refused", f"blocked by {', '.join(check.rule for check in _failed(verdict))}")
+        ledger.note(run.data_set, "refused", f"blocked by {', '.join(check.rule for check in verdict.open_checks)}")
         raise GateRefused(_problems(verdict))
 
 
-def _failed(verdict: Verdict) -> list[Check]:
-    return [check for check in verdict.checks if check.status != "pass"]
-
-
 def _problems(verdict: Verdict) -> list[Problem]:
-    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.hint) for check in _failed(verdict)]
+    return [Problem(f"{check.status}: {check.rule}: {check.message}", check.hint) for check in verdict.open_checks]
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Acceptance | None) -> tuple[Acceptance, ...]:

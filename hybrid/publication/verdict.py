@@ -1,12 +1,15 @@
-"""What the gate says."""
+"""Verdicts of the gate: one check per rule and number, the worst decides."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Status = Literal["pass", "review", "block"]
-SEVERITY: dict[Status, int] = {"pass": 0, "review": 1, "block": 2}
+Decision = Literal["pass", "review", "block"]
+"""Verdict on a run: release, let people decide, or refuse."""
+Status = Literal["pass", "review", "block", "not judged"]
+"""Result of one check; not judged: there is no number to judge."""
+SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,36 @@ class Check:
     status: Status
     message: str
     hint: str = ""
+    applies: bool = True
+    """Whether the rule is about this run; False only where the policy names the condition under which it is not."""
+
+    @property
+    def decision(self) -> Decision:
+        """The verdict that this check alone leads to: a rule that applies and was not judged is a review."""
+        if self.status == "not judged":
+            return "review" if self.applies else "pass"
+        return self.status
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The worst status of all checks, and the checks."""
+    """The worst decision of all checks, and the checks."""
 
-    status: Status
+    status: Decision
     policy: str
     checks: tuple[Check, ...]
+
+    @classmethod
+    def of(cls, policy: str, checks: tuple[Check, ...]) -> Verdict:
+        """The verdict of some checks; without any it is a review, since nothing was judged."""
+        decisions = [check.decision for check in checks] or ["review"]
+        return cls(max(decisions, key=SEVERITY.__getitem__), policy, checks)
+
+    @property
+    def open_checks(self) -> tuple[Check, ...]:
+        """Checks that do not pass, the worst first."""
+        failed = [check for check in self.checks if check.decision != "pass"]
+        return tuple(sorted(failed, key=lambda check: -SEVERITY[check.decision]))
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""

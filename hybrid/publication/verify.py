@@ -12,7 +12,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
 from hybrid.publication.folder import CERTIFICATE
-from hybrid.publication.verdict import SEVERITY
+from hybrid.publication.verdict import Check, Verdict
 
 _FETCH = "fetch the release again from its publisher"
 
@@ -52,7 +52,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
     if checksum(certificate) != certificate["checksum"]:
         yield Problem(f"{CERTIFICATE} was changed: its checksum differs", _FETCH)
     verdict = certificate["verdict"]
-    worst = max((check["status"] for check in verdict["checks"]), key=SEVERITY.__getitem__)
+    worst = Verdict.of(verdict["policy"], tuple(Check(**check) for check in verdict["checks"])).status
     if worst != verdict["status"]:
         yield Problem(f"{CERTIFICATE}: the verdict is {verdict['status']}, the worst check {worst}", _FETCH)
     names = {found["by"].casefold() for found in certificate["acceptances"] if found["by"] and found["reason"]}

@@ -114,7 +114,7 @@ def copied_identifiers(context: Context) -> Outcome:
     names = [name for name, reason in context.encoding.excluded.items() if reason.startswith("identifier")]
     found = {name: _values_found(context, name) for name in names if context.table.frame[name].notna().any()}
     if not found:
-        return NotComputable("no column names single records")
+        return NotComputable("no column names single records", lacks="identifiers")
     worst = max(found, key=lambda name: found[name][0])
     value, reference, n = found[worst]
     low, high = share_interval(value, n, context.options.confidence)

@@ -161,7 +161,7 @@ def inference_subgroups(context: Context) -> Outcome:
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not context.declared_secrets:
-        return NotComputable("no secret column is declared")
+        return NotComputable("no secret column is declared", lacks="secret")
     if not made:
         return NotComputable(f"no subgroup has {least} training and {least} control records", "too_few")
     levels = _levels(context, [name[3] for name in made])

@@ -80,7 +80,7 @@ def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) 
     """The attack on one secret by who knows these columns, over all training and control records asked about."""
     found = guesses(context, known)
     if secret not in found or len(context.encoding.names) < 2:
-        return NotComputable("the secret is constant, names single records, or is the only column")
+        return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
     train, control, s = found[secret]
     return attacked(
         expected(train)[:, s].sum(),
@@ -118,7 +118,7 @@ def inference_quasi(context: Context, column: str) -> Outcome:
     """As :func:`inference`, by an attacker who knows the declared quasi-identifiers and nothing else."""
     known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
     if not set(known) - {column}:
-        return NotComputable("no quasi-identifier varies")
+        return NotComputable("no quasi-identifier varies", lacks="quasi_identifiers")
     made = attack(context, column, known)
     return made if isinstance(made, NotComputable) else made.measure(known=list(known))
 
@@ -126,7 +126,7 @@ def inference_quasi(context: Context, column: str) -> Outcome:
 def inference_worst(context: Context) -> Outcome:
     """The largest inference risk over all secrets, with an interval that holds for all of them at once (Sidak)."""
     if not context.secrets:
-        return NotComputable("no secret column is declared")
+        return NotComputable("no secret column is declared", lacks="secret")
     attacks = {secret: attack(context, secret) for secret in context.secrets}
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 

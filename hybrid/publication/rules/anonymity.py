@@ -8,7 +8,7 @@ from typing import Literal
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
-from hybrid.publication.verdict import Check, Status
+from hybrid.publication.verdict import Check
 
 _QUANTITIES = {
     "k": "smallest equivalence class of the intermediate table",
@@ -23,8 +23,6 @@ class AnonymityRule(Rule):
     quantity: Literal["k", "l", "suppressed_share"]
     """k: size of the smallest equivalence class; l: smallest l of the l-diversity models in force;
     suppressed_share: suppressed records / all records, 0..1."""
-    if_not_computable: Status = "review"
-    """What follows where nothing was anonymized, or (l) no l-diversity model was in force."""
 
     @property
     def better(self) -> Direction:
@@ -47,14 +45,14 @@ class AnonymityRules(RuleKind[AnonymityRule]):
 def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Check:
     subject = _QUANTITIES[rule.quantity]
     if anonymization is None:
-        return missing(rule, f"{subject}: nothing was anonymized")
+        return missing(rule, f"{subject}: nothing was anonymized", "anonymization")
     match rule.quantity:
         case "k":
             return limited(rule, Found(anonymization.min_class_size, f"{subject}: {anonymization.min_class_size}"))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]
             if not found:
-                return missing(rule, f"{subject}: no l-diversity was demanded")
+                return missing(rule, f"{subject}: no l-diversity was demanded", "l_diversity")
             return limited(rule, Found(min(found), f"{subject}: {text_of(min(found))}"))
         case "suppressed_share":
             if not anonymization.records:

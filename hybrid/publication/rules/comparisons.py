@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,8 +18,8 @@ class Compared:
     words: str
     """The subject and its value, interval and reference."""
     outcome: Measure
-    allowance: float | None
-    """Values up to this pass whatever the reference is."""
+    interval_factor: float
+    """Factor by which an excess's interval is widened, so that all intervals hold together."""
     stage: Subject | None
     """The second stage, where the comparison needs one."""
     other: MetricResult | None
@@ -32,8 +31,6 @@ class Comparison:
     """A way to compare a metric; ``number`` is the number to limit, or the sentence why there is none."""
 
     number: Callable[[Compared], Found | str]
-    is_ratio: bool = False
-    """Whether the limits are multiples of the reference."""
     needs_other: bool = False
     """Whether the rule names a second stage."""
 
@@ -61,27 +58,19 @@ def _difference(about: Compared) -> Found | str:
     return Found(difference, f"{about.words}; {text_of(difference)} from the reference")
 
 
-def _value_ratio(about: Compared) -> Found | str:
-    return _ratio(about, about.outcome.value, about.words)
-
-
-def _low_ratio(about: Compared) -> Found | str:
-    if about.outcome.low is None:
-        return f"{about.subject} has no interval"
-    return _ratio(about, about.outcome.low, f"{about.words}; judged by its low end")
-
-
-def _ratio(about: Compared, number: float, words: str) -> Found | str:
-    outcome, allowance = about.outcome, about.allowance
-    if outcome.reference is None or outcome.reference < 0:
-        return f"{about.subject} has no reference that it could be a multiple of"
-    if allowance is not None and outcome.value <= allowance:
-        return Found(outcome.value, f"{words}; up to {text_of(allowance)} passes", " times", allowed=True)
-    if outcome.reference == 0:
-        ratio = 1.0 if number == 0 else math.inf
-        return Found(ratio, f"{words}; {'as' if ratio == 1 else 'and nothing'} in the reference", " times")
-    ratio = number / outcome.reference
-    return Found(ratio, f"{words}; {text_of(ratio)} times the reference", " times")
+def _excess(about: Compared) -> Found | str:
+    """The end of the widened interval that says most: above 0 a leak, below 0 rows that keep away from people."""
+    if about.outcome.excess is None:
+        return f"{about.subject} has no excess over people never seen"
+    value, low, high = about.outcome.excess
+    low, high = value - about.interval_factor * (value - low), value + about.interval_factor * (high - value)
+    words = (
+        f"{about.words}; {text_of(value)} in excess of people never seen ({text_of(low)} to {text_of(high)}, an "
+        "interval that holds for all rules of this kind together)"
+    )
+    if -high > low:
+        return Found(-high, f"{words}; the rows keep away from training persons", review_at_most=True)
+    return Found(low, words)
 
 
 def _stage_difference(about: Compared) -> Found | str:
@@ -106,8 +95,7 @@ COMPARISONS: dict[str, Comparison] = {
     "low": Comparison(_low),
     "high": Comparison(_high),
     "difference_to_reference": Comparison(_difference),
-    "ratio_to_reference": Comparison(_value_ratio, is_ratio=True),
-    "low_ratio_to_reference": Comparison(_low_ratio, is_ratio=True),
+    "excess": Comparison(_excess),
     "difference_to_stage": Comparison(_stage_difference, needs_other=True),
 }
 """Every comparison by the name that ``compare`` gives it."""

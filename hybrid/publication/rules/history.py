@@ -8,7 +8,7 @@ from typing import Literal
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.composition import Exposure
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
-from hybrid.publication.verdict import Check, Status
+from hybrid.publication.verdict import Check
 
 
 class HistoryRule(Rule):
@@ -17,8 +17,6 @@ class HistoryRule(Rule):
     quantity: Literal["exposed_share", "smallest_joint_class"]
     """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.publication.composition`) has fewer
     than k records; smallest_joint_class: records in the smallest."""
-    if_not_computable: Status = "review"
-    """What follows where an earlier release is not known record by record, or nothing was anonymized."""
 
     @property
     def better(self) -> Direction:
@@ -37,12 +35,12 @@ class HistoryRules(RuleKind[HistoryRule]):
     def judge(self, rule: HistoryRule, facts: Facts) -> Iterator[Check]:
         """Compare one quantity of the joint exposure with the limits; nothing before publishing."""
         if facts.exposure is not None:
-            yield _check(rule, facts.exposure)
+            yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 
 
-def _check(rule: HistoryRule, exposure: Exposure | str) -> Check:
+def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:
     if isinstance(exposure, str):
-        return missing(rule, f"this and all earlier releases together: {exposure}")
+        return missing(rule, f"this and all earlier releases together: {exposure}", lacks)
     together = f"this and the {exposure.releases - 1} earlier releases together" if exposure.releases > 1 else "alone"
     match rule.quantity:
         case "exposed_share":

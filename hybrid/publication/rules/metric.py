@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from hybrid.base.errors import Problem
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
@@ -31,25 +31,23 @@ class MetricRule(Rule):
     direction: Direction
     """Whether lower or higher values of the metric are better; must be the metric's own."""
     compare: Compare = "value"
-    """What the limits are about: the value; the low or high end of its interval; value - reference;
-    value / reference; low end / reference; value - the same metric's value at the stage ``other``."""
+    """What the limits are about: the value; the low or high end of its interval; value - reference; value - the same
+    metric's value at the stage ``other``; or, for privacy, the excess over people never seen. An excess is judged on
+    both sides: by the low end of its interval against both limits, and by the high end against review, since rows
+    that keep away from training persons give them away, too."""
     other: Subject | None = None
     """For difference_to_stage."""
-    allowance: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Values up to this pass whatever the reference is: a ratio of tiny numbers says little."""
 
     @property
     def better(self) -> Direction:
-        """Whether lower or higher numbers are better."""
-        return self.direction
+        """Whether lower or higher numbers are better: of an excess lower, whatever the metric's direction."""
+        return "lower" if self.compare == "excess" else self.direction
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         comparison = COMPARISONS[self.compare]
         if comparison.needs_other != (self.other is not None):
             raise ValueError("other names the second stage of compare: difference_to_stage, and only of it")
-        if self.allowance is not None and (not comparison.is_ratio or self.direction != "lower"):
-            raise ValueError("allowance goes with a compare that is a ratio, and direction: lower")
         return self
 
 
@@ -63,18 +61,18 @@ class MetricRules(RuleKind[MetricRule]):
 
     def judge(self, rule: MetricRule, facts: Facts) -> Iterator[Check]:
         """Compare every metric that the rule is about with the limits."""
-        metrics = _about(rule, facts.evaluation)
+        metrics = about(rule, facts.evaluation)
         if not metrics:
             of = f" of {rule.column}" if rule.column else ""
             yield missing(rule, f"{rule.metric}{of} at stage {rule.stage}: not among the metrics of this run")
         for metric in metrics:
-            found = _compared(rule, metric, facts.evaluation)
-            broken = isinstance(metric.outcome, NotComputable) and metric.outcome.state in ("failed", "timed_out")
-            yield missing(rule, found, broken=broken) if isinstance(found, str) else limited(rule, found)
+            found = _compared(rule, metric, facts)
+            lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
+            yield missing(rule, found, lacks) if isinstance(found, str) else limited(rule, found)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics whose direction is not the rule's: the rule would let the bad pass."""
-        for metric in _about(rule, facts.evaluation):
+        for metric in about(rule, facts.evaluation):
             if metric.direction != rule.direction:
                 yield Problem(
                     f"rule {rule.name!r}: of {metric.name}, {metric.direction} is better, "
@@ -83,7 +81,8 @@ class MetricRules(RuleKind[MetricRule]):
                 )
 
 
-def _about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
+def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
+    """The metrics of an evaluation that a rule limits."""
     return [
         metric
         for metric in evaluation.metrics
@@ -91,13 +90,13 @@ def _about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     ]
 
 
-def _compared(rule: MetricRule, metric: MetricResult, evaluation: Evaluation) -> Found | str:
+def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | str:
     """The number to compare, or the sentence why there is none."""
     subject = f"{metric.name} of {metric.column}" if metric.column else metric.name
     subject += f" at stage {metric.stage}"
     if isinstance(metric.outcome, NotComputable):
         return f"{subject} could not be computed: {metric.outcome.reason}"
-    other = evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
+    other = facts.evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
     words = f"{subject}: {measure_text(metric.outcome)}"
-    compared = Compared(subject, words, metric.outcome, rule.allowance, rule.other, other)
+    compared = Compared(subject, words, metric.outcome, facts.interval_factor, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

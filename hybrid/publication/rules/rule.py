@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,9 @@ from hybrid.base.options import Options
 from hybrid.evaluation.measure import Direction, Evaluation
 from hybrid.publication.composition import Exposure
 from hybrid.publication.verdict import Check, Status
+
+Condition = Literal["target", "secret", "sensitive", "quasi_identifiers", "identifiers", "anonymization", "l_diversity"]
+"""A part of a configuration without which a rule may have nothing to judge. Control records are none of them."""
 
 
 class Rule(Options):
@@ -26,9 +29,11 @@ class Rule(Options):
     """Beyond this a person decides. A number that equals a limit is within it."""
     block: float | None = Field(default=None, allow_inf_nan=False)
     """Beyond this nothing is released."""
-    if_not_computable: Status = "block"
-    """What follows where the number does not exist: pass (the rule does not apply then), review or block. A metric
-    that failed or timed out is never passed: review at least."""
+    if_not_computable: Literal["review", "block"] = "review"
+    """What follows where the number does not exist: the check is not judged, which is a review, or it blocks."""
+    applies_if: tuple[Condition, ...] = ()
+    """What there must be for the rule to apply: where the number is missing for want of this alone, the check is
+    shown as not judged and the verdict does not depend on it. Not given: the rule always applies."""
     reason: str = Field(min_length=1)
     """Why the rule exists, in one sentence."""
     hint: str = ""
@@ -64,6 +69,8 @@ class Facts:
     """How the intermediate table was made; None if nothing was anonymized."""
     exposure: Exposure | str | None = None
     """Joint exposure of this and earlier releases; why it is not known; None before publishing."""
+    interval_factor: float = 1.0
+    """Factor by which intervals of excesses are widened; see :func:`hybrid.publication.gate.interval_factor`."""
 
 
 class RuleKind(ABC, Generic[AnyRule]):
@@ -109,17 +116,17 @@ class Found:
     number: float
     words: str
     unit: str = ""
-    allowed: bool = False
-    """Whether the rule passes whatever its limits say."""
+    review_at_most: bool = False
+    """Whether only the limit for review is about this number."""
 
 
 def limited(rule: Rule, found: Found) -> Check:
     """The check of a number against both limits of its rule."""
     status: Status = "pass"
     limit = rule.block if rule.review is None else rule.review
-    if not found.allowed and _beyond(rule, found.number, rule.block):
+    if not found.review_at_most and _beyond(rule, found.number, rule.block):
         status, limit = "block", rule.block
-    elif not found.allowed and _beyond(rule, found.number, rule.review):
+    elif _beyond(rule, found.number, rule.review):
         status = "review"
     assert limit is not None
     bound = "at most" if rule.better == "lower" else "at least"
@@ -133,12 +140,12 @@ def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
     return number > limit if rule.better == "lower" else number < limit
 
 
-def missing(rule: Rule, message: str, *, broken: bool = False) -> Check:
-    """The check of a number that does not exist; ``broken``: computing it failed, so the rule never passes."""
-    status = rule.if_not_computable
-    if status == "pass" and not broken:
-        return _said(rule, status, f"{message}; the rule does not apply then")
-    return _said(rule, "review" if status == "pass" else status, f"{message}; what is not known counts as not met")
+def missing(rule: Rule, message: str, lacks: str | None = None) -> Check:
+    """The check of a number that does not exist; ``lacks``: the one thing for want of which it does not."""
+    if lacks in rule.applies_if:
+        return Check(rule.name, "not judged", f"{message}; the policy does not ask for it then", applies=False)
+    status: Status = "block" if rule.if_not_computable == "block" else "not judged"
+    return _said(rule, status, f"{message}; what is not known is not a pass")
 
 
 def _said(rule: Rule, status: Status, message: str) -> Check:

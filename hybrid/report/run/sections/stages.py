@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from hybrid.evaluation.improvement import improvements
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Subject
-from hybrid.publication.verdict import SEVERITY, Status, Verdict
+from hybrid.publication.verdict import SEVERITY, Decision, Verdict
 from hybrid.report.charts.figures import STAGES, stage_chart
 from hybrid.report.run.inputs import MetricText, ReportInputs, title_of
 from hybrid.report.run.metrics import BETTER, STATES, domain_of, interval_text, number
@@ -119,12 +119,12 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
 
 def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
     """Every rule with its worst status at each stage, the rules on which the stages differ first."""
-    worst: dict[str, dict[Subject, Status]] = {}
+    worst: dict[str, dict[Subject, Decision]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:
             known = worst.setdefault(check.rule, {})
-            if stage not in known or SEVERITY[check.status] > SEVERITY[known[stage]]:
-                known[stage] = check.status
+            if stage not in known or SEVERITY[check.decision] > SEVERITY[known[stage]]:
+                known[stage] = check.decision
     rows = [(rule, [found.get(stage, "–") for stage in verdicts]) for rule, found in worst.items()]
     return sorted(rows, key=lambda row: len(set(row[1])) == 1)
 

@@ -23,13 +23,19 @@ TEMPLATE = """\
 </dl>
 {% endif %}
 {% if run.verdict and run.verdict.checks %}
+{% macro rows(checks) %}
 <div class="scroll"><table class="stack">
 <thead><tr><th>Status</th><th>Rule</th><th>Found</th><th>What to try</th></tr></thead>
 <tbody>
-{% for check in run.verdict.checks %}
-<tr class="{{ check.status }}"><td class="mark-status">{{ {"pass": "✓ pass", "review": "! review", "block": "✕ block"}[check.status] }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}</td><td>{{ check.hint if check.status != "pass" else "" }}</td></tr>
+{% for check in checks %}
+<tr class="{{ check.status|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.status] }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}</td><td>{{ check.hint if check.decision != "pass" else "" }}</td></tr>
 {% endfor %}
 </tbody></table></div>
+{% endmacro %}
+{% if run.verdict.open_checks %}{{ rows(run.verdict.open_checks) }}{% endif %}
+{% if met %}
+<details><summary>{{ met|length }} rules are met or do not apply</summary>{{ rows(met) }}</details>
+{% endif %}
 {% endif %}
 <div class="sign-off" aria-hidden="true"><span>Data steward</span><span>Date</span><span>Signature</span></div>
 """
@@ -40,7 +46,9 @@ VERDICTS = {
     "review": ("!", "Review", "A person must decide: at least one rule asks for it, none blocks."),
     "block": ("✕", "Block", "At least one rule of the policy is broken; this table must not leave."),
 }
-"""Sign, word and meaning of each status."""
+"""Sign, word and meaning of each verdict."""
+CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not judged": "? not judged"}
+"""Sign and word of each check's status."""
 
 
 def _headline(inputs: ReportInputs) -> list[tuple[str, str]]:
@@ -58,7 +66,13 @@ def _headline(inputs: ReportInputs) -> list[tuple[str, str]]:
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
-    return {"verdict": VERDICTS[inputs.verdict.status] if inputs.verdict else None, "figures": _headline(inputs)}
+    checks = inputs.verdict.checks if inputs.verdict else ()
+    return {
+        "verdict": VERDICTS[inputs.verdict.status] if inputs.verdict else None,
+        "figures": _headline(inputs),
+        "signs": CHECKS,
+        "met": [check for check in checks if check.decision == "pass"],
+    }
 
 
 SECTION = Section(
