@@ -260,7 +260,7 @@ def write_audit(
 
 
 def summary(walk: Pipeline) -> str:
-    """The verdict and its checks as Markdown, for orchestrators."""
+    """Verdict and checks as Markdown, for orchestrators."""
     verdict = walk.verdict
     lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
     lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
@@ -284,13 +284,13 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _results(walk: Pipeline) -> dict[str, Any]:
-    """The metrics, what the transition gives away, and the verdict."""
+    """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
     return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
 
 
 def _write_labels(walk: Pipeline, folder: Path) -> None:
-    """The labels of the kept records, in an order that says nothing about the source's."""
+    """Write the labels of the kept records, in random order."""
     if walk.anonymized is None:
         return
     labels = walk.anonymized.labels.to_table()
