@@ -1,4 +1,4 @@
-"""Verdicts on each stage's table, as if that table were to be released."""
+"""Hypothetical verdicts on the tables of other stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid.publication.verdict import Verdict
 
 
 def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:
-    """The verdict of the policy's rules about metrics on each stage's table, as if that were to be released.
+    """Judge the table of each stage by the policy's metric rules, as if it were released.
 
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
     Rules that name another stage than the released one keep it.
@@ -24,7 +24,7 @@ def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, V
 
 
 def _as_released(evaluation: Evaluation, stage: Subject) -> Evaluation:
-    """The evaluation with this stage's metrics in the place of the synthetic table's."""
+    """Evaluation in which this stage's metrics replace those of the synthetic table."""
     others = [metric for metric in evaluation.metrics if metric.stage != "synthetic"]
     mine = [replace(metric, stage="synthetic") for metric in evaluation.metrics if metric.stage == stage]
     return Evaluation((*mine, *others))
