@@ -22,9 +22,13 @@ LISTED = 20
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
-def _share(n_train: int, n_control: int, least: int) -> float:
-    """Share of records attacked: the same on both sides, and large enough for ``least`` records on each."""
-    return max(OUTLIERS, least / max(min(n_train, n_control), 1))
+def _shares(n_train: int, n_control: int, least: int) -> list[float]:
+    """Shares of records attacked: the same on both sides, each large enough for ``least`` records on each.
+
+    The most exposed 5 % and 1 %; one share where these are too few, none where there are not ``least`` records.
+    """
+    enough = least / max(min(n_train, n_control), 1)
+    return sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
 
 
 def _too_few(least: int) -> NotComputable:
@@ -38,19 +42,24 @@ def _vulnerabilities(context: Context) -> dict[str, Any]:
 
 
 def membership_exposed(context: Context) -> Outcome:
-    """As ``membership``, on the 5 % of members and of non-members that are least like any training record.
+    """As ``membership``, on the 5 % or 1 % of members and of non-members that are least like any training record.
 
     Both are chosen by the same rule, the vulnerability of Meeus et al. 2023 (see
-    :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share.
+    :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share. The share with the higher
+    lower bound is given; bounds hold for both at once (Sidak).
     """
     sets, members, others = scores(context)
     least = context.options.min_cell
-    share = _share(len(members), len(others), least)
-    if share > 1:
+    shares = _shares(len(members), len(others), least)
+    if not shares:
         return _too_few(least)
-    mine = members[most_vulnerable(context, share, sets.members)]
-    its = others[most_vulnerable(context, share, sets.others)]
-    value, low, high = auc_interval(mine, its, context.options.confidence)
+    level = simultaneous(context.options.confidence, len(shares))
+    found = []
+    for share in shares:
+        mine = members[most_vulnerable(context, share, sets.members)]
+        its = others[most_vulnerable(context, share, sets.others)]
+        found.append((auc_interval(mine, its, level), share, mine, its))
+    (value, low, high), share, mine, its = max(found, key=lambda one: one[0][1])
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
         details["paper"] = {"AUC": auc(mine, others)}
@@ -124,18 +133,21 @@ def _attack(context: Context, mine: Array, its: Array) -> Attack | NotComputable
 
 
 def inference_exposed(context: Context) -> Outcome:
-    """The largest ``inference`` risk over all secrets, of the 5 % of people who are least like any training record.
+    """The largest ``inference`` risk over all secrets, of the 5 % or 1 % of people least like any training record.
 
-    Chosen as for :func:`membership_exposed`; the interval holds for all secrets at once (Sidak).
+    Chosen as for :func:`membership_exposed`; the interval holds for all secrets and both shares at once (Sidak).
     """
     least = context.options.min_cell
     people = context.whole("train"), context.whole("control")
-    share = _share(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
+    shares = _shares(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
     told = _told(context)
-    if share > 1 or not told:
+    if not shares or not told:
         return _too_few(least) if told else NotComputable("no secret varies")
-    mine, its = (most_vulnerable(context, share, part) for part in people)
-    attacks = {secret: _attack(context, train[mine], control[its]) for secret, (train, control) in told.items()}
+    attacks = {}
+    for share in shares:
+        mine, its = (most_vulnerable(context, share, part) for part in people)
+        for secret, (train, control) in told.items():
+            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, train[mine], control[its])
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 

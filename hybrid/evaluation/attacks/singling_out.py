@@ -25,7 +25,7 @@ PATIENCE = 3
 """Batches without a new predicate before giving up: there may be fewer than were asked for."""
 MAX_TRIES = 2_000_000
 """Predicates tried before giving up finding enough that fit one row of the table."""
-MIN_PREDICATES = 10
+MIN_PREDICATES = 1
 
 
 class Tables(NamedTuple):
