@@ -9,6 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
+from hybrid.hierarchy.spec import ValueRule
 from hybrid.table import DTYPES, Kind
 
 ROOT = "*"
@@ -72,6 +73,9 @@ class Hierarchy:
         ``leaves[missing_leaf]`` is a placeholder.
     intervals : bool
         Whether nodes above level 0 are intervals that also hold values which are no leaves.
+    rule : MaskSpec, GroupsSpec, IntervalsSpec, DatesSpec or None
+        The rule by which leaves were made from the values of a table; None where a file lists every leaf, so that
+        the leaves reveal nothing about the table. See :func:`hybrid.hierarchy.build.hierarchy_of_values`.
     """
 
     column: str
@@ -84,6 +88,7 @@ class Hierarchy:
     high: Array
     missing_leaf: int | None = None
     intervals: bool = False
+    rule: ValueRule | None = None
 
     @property
     def n_leaves(self) -> int:

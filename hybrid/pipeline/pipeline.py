@@ -308,7 +308,8 @@ class Pipeline:
         assert self.sampled is not None and self.config.transition is not None
         options = self.config.transition
         strategy = transition.REGISTRY[options.method]
-        return strategy.fit(self.sampled.anonymized, options, rng_for(self.seed, "transition", "fit"))
+        learning = rng_for(self.seed, "transition", "fit")
+        return transition.fit_transition(strategy, self.sampled.anonymized, options, learning)
 
     def _sample(self) -> Sampled:
         assert self.anonymized is not None

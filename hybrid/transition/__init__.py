@@ -1,5 +1,6 @@
 """From generalized labels back to specific values, one file per strategy."""
 
+from hybrid.transition.known_values import fit_transition
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
 from hybrid.transition.strategies.blend import Blend
 from hybrid.transition.strategies.chow_liu import ChowLiu
@@ -15,4 +16,4 @@ _STRATEGIES = (Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu()
 REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRATEGIES}
 """Every strategy by the name that ``transition.method`` gives it."""
 
-__all__ = ["REGISTRY", "FittedTransition", "Restored", "Transition"]
+__all__ = ["REGISTRY", "FittedTransition", "Restored", "Transition", "fit_transition"]
