@@ -277,7 +277,9 @@ class Pipeline:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """What every mechanism of this configuration promises."""
-        return promises(self.config, self.table.schema.without_identifiers(), self.domains)
+        schema = self.table.schema.without_identifiers()
+        derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
+        return promises(self.config, schema, self.domains, derived)
 
     @cached_property
     def give_away(self) -> GiveAway | None:

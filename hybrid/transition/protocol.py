@@ -55,7 +55,10 @@ class Transition(Protocol):
     Options: type[Options]
 
     def reads_originals(self, options: Any) -> bool:
-        """Whether the original values, not only the labels, decide what is restored."""
+        """Whether original values decide what is restored, beyond the labels and the hierarchies' leaves and bounds.
+
+        The privacy statements of explanations and certificates rest on this answer.
+        """
 
     def fit(self, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator) -> FittedTransition:
         """Learn what restoring needs from the (sampled) anonymized table."""

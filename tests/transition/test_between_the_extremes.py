@@ -15,9 +15,9 @@ from hybrid.transition.drawing.bins import mutual_information
 from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
 from hybrid.transition.strategies import noisy
 from hybrid.transition.strategies.chow_liu import spanning_tree
-from tests.transition.test_every_strategy import restore, shuffled_combinations
-from tests.transition.test_single_uniform_conditional import JOBS, assert_frequencies, drawn, one_column, thesis_table
+from tests.transition.choices import assert_frequencies, drawn, restore, shuffled_combinations
 from tests.transition.transition_tables import (
+    JOBS,
     QI,
     anonymized_table,
     category_hierarchy,
@@ -25,6 +25,8 @@ from tests.transition.transition_tables import (
     decimal_hierarchy,
     integer_hierarchy,
     mixed_table,
+    one_column,
+    thesis_table,
 )
 
 
