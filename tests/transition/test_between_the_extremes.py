@@ -222,6 +222,17 @@ def test_noisy_with_a_tiny_epsilon_knows_nothing():
     assert set(frame["age"].unique()) <= set(range(20, 40))
 
 
+@pytest.mark.parametrize("tables", ["marginal", "class"])
+@pytest.mark.parametrize("mechanism", ["geometric", "laplace"])
+def test_noisy_counts_the_first_value_in_full(tables, mechanism):
+    """One Doctor and one Nurse, almost no noise: each half of the draws, whichever is first in the hierarchy."""
+    anonymized = one_column(["Doctor", "Nurse"], Kind.CATEGORICAL, category_hierarchy("x", JOBS), 1)
+    many = anonymized.labels.take(np.zeros(4000, dtype=np.int64))
+    options = {"epsilon": 1e5, "tables": tables, "mechanism": mechanism}
+    got = restore(anonymized, "noisy", options, labels=many).table.frame["x"]
+    assert_frequencies(got, {"Doctor": 0.5, "Nurse": 0.5})
+
+
 def test_noisy_interval_tables_restore_values_inside_and_single_values_exactly():
     values = np.round(np.random.default_rng(0).uniform(0, 40, 900), 1)
     hierarchy = decimal_hierarchy("x", [*values, 55.5], 20)
