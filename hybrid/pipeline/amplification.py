@@ -230,7 +230,7 @@ def explain(
         "the levels of generalization are fixed beforehand, not chosen by looking at the records": levels_fixed,
         "all classes with fewer than k records are left out, by no other rule": small_classes_left_out,
         "every released column is a generalized quasi-identifier": labels_only,
-        "the transition reads no original value": not values_read,
+        "the transition reads no original value beyond the domain of its column": not values_read,
         f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
             not from_records
         ),

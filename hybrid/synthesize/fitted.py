@@ -1,4 +1,4 @@
-"""Fit any generator to a table, and draw tables from what it learned."""
+"""Fitting of any generator to a table, and drawing of tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORE = ("hybrid-release", "numpy", "scikit-learn")
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a model was trained on and with: equal records (but for ``seconds``) mean equal models on a CPU.
+    """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those of
     :data:`CORE` and of what the generator requires, or those of the managed environment it was trained in.
@@ -46,7 +46,7 @@ class TrainingRecord:
 
 @dataclass(frozen=True)
 class LossPoint:
-    """What training told at one moment: ``done`` of ``total`` steps or epochs, and its losses by name."""
+    """Losses by name after ``done`` of ``total`` steps or epochs."""
 
     done: int
     total: int | None

@@ -1,4 +1,4 @@
-"""Which generators there are, and which of them can run here."""
+"""Registry of generators, and their availability."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OptionDescription:
 
 @dataclass(frozen=True)
 class Availability:
-    """What a generator is and whether it can run here."""
+    """Description of a generator and its availability."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What a transition gives away: how often restored values are the original ones. Aggregates only."""
+"""Disclosure of a transition: shares of restored values that equal the originals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybrid.transition.known_values import with_known_values
 
 @dataclass(frozen=True)
 class Hits:
-    """How often restoring hit the original.
+    """Share of restored values that equal the original, beside chance.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class GiveAway:
-    """How much of the originals a restored table repeats.
+    """Counts of original values and records that a restored table repeats.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Hierarchies of the values that a transition may draw: listed in a file, or held by a record it learns from."""
+"""Hierarchies restricted to the values that a transition may draw."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
 
 @dataclass(frozen=True)
 class _KnownValues:
-    """A fitted strategy and the way from the labels of the whole table's hierarchies to those it knows."""
+    """Fitted strategy with a map from the whole table's nodes to its own."""
 
     fitted: FittedTransition
     hierarchies: Mapping[str, Hierarchy]

@@ -1,4 +1,4 @@
-"""What the neural networks of sdv have in common: their training, told epoch by epoch, and its cost."""
+"""Base of the neural networks of sdv: training, progress and cost."""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
