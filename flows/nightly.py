@@ -18,7 +18,8 @@ from flows.progress import ShownProgress
 from flows.shown import shown
 from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
 from hybrid.base.errors import HybridError, UnreachableError
-from hybrid.jobs.nightly import Decision, Listener, Night, Places
+from hybrid.jobs.nightly import Decision, Listener, Night
+from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 

@@ -1,4 +1,4 @@
-"""Commands about generators: what there is, and the managed environments some of them run in."""
+"""Commands about generators and their managed environments: generators, generators install, generators remove."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid.cli import console
+from hybrid.cli.group import Group
+from hybrid.cli.options import AsJson
 
 if TYPE_CHECKING:
     from hybrid.synthesize.isolation.environments import Environment
@@ -19,18 +21,8 @@ _SHOWN = ("dpmm", "sdv", "ctgan", "synthcity", "realtabformer", "transformers", 
 """Distributions of an environment whose versions are worth a line."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    _APP.callback(invoke_without_command=True)(generators)
-    for command in (install, remove):
-        _APP.command()(command)
-    app.add_typer(_APP, name="generators")
-
-
-def generators(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
-    """Generators: what each is, whether it can be used here, and its options; their managed environments."""
+def generators(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the generators: what each is, whether it can be used here, its options; their managed environments."""
     if context.invoked_subcommand is not None:
         return
     from hybrid.synthesize import availability
@@ -88,3 +80,9 @@ def _show(environment: Environment) -> None:
     console.line(
         status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), hints.get(environment.state, "")
     )
+
+
+_APP.callback(invoke_without_command=True)(generators)
+for _command in (install, remove):
+    _APP.command()(_command)
+GROUP = Group("Look", families={"generators": _APP})

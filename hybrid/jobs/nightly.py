@@ -17,36 +17,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.run import check_writable, keep_private_details, new_folder, write_candidate
+from hybrid.jobs.release import Places, keep_source_statistics, write_candidate
+from hybrid.jobs.run import keep_private_details
 from hybrid.operations.deliver import deliver
-from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
+from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.folder import Release, releases_in
-from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
+from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
-from hybrid.publication.publish import publish
 from hybrid.publication.redact import public_config
 from hybrid.publication.verify import verify
-from hybrid.store import Store
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit"]
-
-
-@dataclass(frozen=True)
-class Places:
-    """The three zones: private, operator, public."""
-
-    work: Path = Path("work")
-    runs: Path = Path("runs")
-    releases: Path = Path("releases")
-
-    @property
-    def store(self) -> Store:
-        """Where stage results are kept."""
-        return Store(self.work / "store")
 
 
 @dataclass(frozen=True)
@@ -144,8 +129,7 @@ class Night:
         HybridError
             The source cannot be read, or the configuration cannot be run.
         """
-        check_writable(self.places.runs, resumable=True)
-        check_writable(self.places.releases, resumable=True)
+        self.places.check_writable()
         self.walk.check()
         key = release_key(self.places.work)
         latest = self._latest()
@@ -154,7 +138,7 @@ class Night:
         baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
         if self._same_source_and_method(key, latest):
             if baseline is None:
-                remember(self.walk, self.places.work)
+                keep_source_statistics(self.walk, self.places.work)
             reason = "data, method and policy are those of the latest release"
             return Decision("skip", reason, release=latest.path.name)
         if baseline is None:
@@ -186,11 +170,10 @@ class Night:
             release = self.places.releases / decision.release
             self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
         else:
-            self.run_folder = new_folder(self.name, self.places.runs)
-            write_candidate(self.walk, self.run_folder, self.places.work)
-            remember(self.walk, self.places.work)
+            candidate = write_candidate(self.walk, self.places)
+            self.run_folder = candidate.folder
             before = self._latest()
-            release = publish(self.run_folder, self.places.releases, self.places.work)
+            release = candidate.publish()
             outcome = "kept" if before is not None and before.path.name == release.name else "released"
         deliver(release, options.deliver, self.walk.config.data, self.walk.config.folder, self.places.work)
         self.places.store.clean(timedelta(days=options.keep_days))
@@ -262,14 +245,6 @@ class Night:
         if self.listener is not None:
             self.listener(notice)
         return notice
-
-
-def remember(walk: Pipeline, private_dir: Path) -> None:
-    """Keep what a later night compares with, should this run be released."""
-    key = release_key(private_dir)
-    tag = data_tag(key, {"data_fingerprint": walk.data_fingerprint})
-    seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
-    keep_baseline(private_dir, walk.config.name, tag, Baseline(describe(walk.table, record_secret(key)), seconds))
 
 
 def _first(error: HybridError) -> str:
