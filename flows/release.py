@@ -1,4 +1,4 @@
-"""One release: every stage a task, then the gate, then (if asked) publishing.
+"""Release flow: every stage a task, then the gate, then (if asked) publishing.
 
 python flows/release.py configs/quickstart.yaml
 """

@@ -60,7 +60,7 @@ def hierarchy_extend(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    """The hierarchy file of a column, what the column is, and its values."""
+    """Find the hierarchy file of a column, its schema and its values."""
     from hybrid.base.errors import ConfigError
     from hybrid.pipeline.config import load_config
 

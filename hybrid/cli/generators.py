@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
 _APP = typer.Typer(help="Generators: what each is, whether it can be used here, its options; their environments.")
 _SHOWN = ("dpmm", "sdv", "ctgan", "synthcity", "realtabformer", "transformers", "torch", "numpy", "pandas")
-"""Distributions of an environment whose versions are worth a line."""
+"""Distributions of an environment whose versions are printed."""
 
 
 def generators(context: typer.Context, as_json: AsJson = False) -> None:
@@ -67,7 +67,7 @@ def remove(name: Name) -> None:
 
 
 def _show(environment: Environment) -> None:
-    """State, size and main versions in one line."""
+    """Print state, size and main versions in one line."""
     status = "ok" if environment.state == "ready" else "note"
     versions = environment.versions
     shown = ["Python", *(name for name in _SHOWN if name in versions)] if versions else []

@@ -27,7 +27,7 @@ def nightly(
         bool, typer.Option("--accept-drift", help="Go on although the data changed beyond the limits.")
     ] = False,
 ) -> None:
-    """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
+    """Run one night now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
     from hybrid.jobs.nightly import Night
     from hybrid.jobs.release import Places
     from hybrid.pipeline.config import load_config

@@ -21,7 +21,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
-from hybrid.pipeline.config import RunConfig, configured, load_config
+from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
 from hybrid.publication.ledger import Entry
@@ -29,7 +29,6 @@ from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace, make_private
 from hybrid.table import Table
-from hybrid.table.read_frame import DATA_FRAME
 from hybrid.table.write import write_table, write_text
 
 LABELS = "anonymized.parquet"
@@ -113,7 +112,7 @@ def configuration(
         return config if data is None else config.with_frame(data)
     changes = dict(overrides or {})
     if data is not None:
-        changes |= {"data.path": DATA_FRAME, "data.sql": None}
+        changes |= {f"data.{key}": value for key, value in IN_MEMORY.items()}
     if isinstance(config, Mapping):
         loaded = configured(config, changes, Path("config"))
     else:
@@ -260,7 +259,7 @@ def write_audit(
 
 
 def summary(walk: Pipeline) -> str:
-    """The verdict and its checks as Markdown, for orchestrators."""
+    """Verdict and checks as Markdown, for orchestrators."""
     verdict = walk.verdict
     lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
     lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
@@ -284,13 +283,13 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _results(walk: Pipeline) -> dict[str, Any]:
-    """The metrics, what the transition gives away, and the verdict."""
+    """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
     return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
 
 
 def _write_labels(walk: Pipeline, folder: Path) -> None:
-    """The labels of the kept records, in an order that says nothing about the source's."""
+    """Write the labels of the kept records, in random order."""
     if walk.anonymized is None:
         return
     labels = walk.anonymized.labels.to_table()

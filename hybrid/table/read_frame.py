@@ -6,8 +6,8 @@ import pandas as pd
 import pyarrow as pa
 
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.read_options import ReadOptions
 from hybrid.table.read_file import column_problems, typed_table
+from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 
 DATA_FRAME = "<DataFrame>"
