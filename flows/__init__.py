@@ -6,6 +6,12 @@ that of ``prefect.toml``: nothing about a run leaves this machine, and a cold st
 
 import os
 import warnings
+from importlib.util import find_spec
+
+from hybrid.base.errors import MissingExtraError
+
+if find_spec("prefect") is None:
+    raise MissingExtraError("the flows need Prefect", hint="pip install 'hybrid-release[flows]'")
 
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")

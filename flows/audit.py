@@ -1,4 +1,4 @@
-"""Audit any synthetic table.
+"""Audit flow for any synthetic table.
 
 python flows/audit.py --train train.csv --control control.csv --synthetic synthetic.csv
 """
@@ -12,7 +12,7 @@ from hybrid.jobs.audit import audit_config, audit_files
 
 @stage_task("evaluate")
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
-    """Evaluate the files; gives the report's path."""
+    """Evaluate the files; return the path of the report."""
     loaded = audit_config(None if config is None else Path(config), Path(train))
     control_path = None if control is None else Path(control)
     verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out))

@@ -1,4 +1,4 @@
-"""Compare strategies: one flow for a whole plan.
+"""Comparison flow: one flow for a whole plan.
 
 python flows/compare.py configs/compare.yaml
 """
@@ -13,7 +13,7 @@ from hybrid.comparison import load_plan, write_comparison
 
 @stage_task("run")
 def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None) -> str:
-    """Run every trial of the plan; gives the report's path. Trials are too many and too small to be tasks."""
+    """Run every trial of the plan; return the path of the report. Trials are too many and too small to be tasks."""
     loaded = load_plan(Path(plan), scale)
     table = run_plan(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
     report = write_comparison(loaded, Path(plan).parent, table, Path(out))

@@ -1,4 +1,4 @@
-"""One night: data, drift, decision, the stages of the walk, gate, release, delivery, notices.
+"""Nightly flow: data, drift, decision, stages, gate, release, delivery, notices.
 
 python flows/nightly.py configs/nightly.yaml
 """
@@ -18,7 +18,8 @@ from flows.progress import ShownProgress
 from flows.shown import shown
 from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
 from hybrid.base.errors import HybridError, UnreachableError
-from hybrid.jobs.nightly import Decision, Listener, Night, Places
+from hybrid.jobs.nightly import Decision, Listener, Night
+from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 
@@ -26,7 +27,7 @@ logger = logging.getLogger("hybrid.flows")
 
 
 def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
-    """Whether a source was not reached, which time may heal."""
+    """Whether the source was unreachable, so that a retry may succeed."""
     try:
         state.result()
     except UnreachableError:
@@ -38,7 +39,7 @@ def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decisio
 
 @stage_task("read, compare, decide", retries=3, retry_delay_seconds=[60, 300, 900], retry_condition_fn=_may_come_back)
 def look(night: Night, accept_drift: bool) -> Decision:
-    """Read the source, compare it with the latest release's, say what to do."""
+    """Read the source, compare it with that of the latest release, decide."""
     decision = night.decide(accept_drift)
     lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
     lines += [f"| {finding.status} | {finding.message} |" for finding in decision.findings]
@@ -49,7 +50,7 @@ def look(night: Night, accept_drift: bool) -> Decision:
 
 @stage_task("gate, release, deliver")
 def close(night: Night, decision: Decision) -> Notice:
-    """Do what was decided."""
+    """Carry out the decision."""
     try:
         return night.close(decision)
     finally:
@@ -68,7 +69,7 @@ def nightly(
     credentials: dict[str, str] | None = None,
     notify: str | None = None,
 ) -> str:
-    """One night of a data set; gives the name of the release that is out.
+    """Run one night of a data set; return the name of the published release.
 
     ``credentials``: Secret blocks by the environment variable they fill; ``notify``: a notification block, TYPE/NAME.
     """

@@ -1,4 +1,4 @@
-"""Nights by a schedule on this machine: what ``hybrid serve`` becomes.
+"""Nights by a schedule on this machine, started by ``hybrid serve``.
 
 python -m flows.serve configs/nightly.yaml --cron "0 2 * * *" --timezone Europe/Berlin
 """
@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 120
 
 @contextmanager
 def server(home: Path, port: int) -> Iterator[None]:
-    """A Prefect server on loopback: the one ``PREFECT_API_URL`` names, one that runs there, or one of our own."""
+    """Provide a Prefect server on loopback: that of ``PREFECT_API_URL``, a running one, or a new one."""
     if os.environ.get("PREFECT_API_URL"):
         yield
         return

@@ -1,11 +1,11 @@
 """Anonymize, then synthesize: release tables about people with the evidence beside them.
 
-Example
--------
+Examples
+--------
 >>> import hybrid
->>> config = hybrid.load_config(Path("config.yaml"))  # doctest: +SKIP
->>> walk = hybrid.run_pipeline(config)  # doctest: +SKIP
->>> walk.verdict.status, walk.synthetic.frame.shape  # doctest: +SKIP
+>>> result = hybrid.run("config.yaml", data=frame)  # doctest: +SKIP
+>>> result.verdict.status, result.synthetic.frame.shape  # doctest: +SKIP
+>>> hybrid.release("config.yaml", data=frame).folder  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -18,42 +18,52 @@ if TYPE_CHECKING:
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
-    from hybrid.jobs.run import write_run
+    from hybrid.jobs.release import release
+    from hybrid.jobs.run import run
     from hybrid.pipeline.config import RunConfig, load_config
-    from hybrid.pipeline.pipeline import Pipeline, run_pipeline
+    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.publication.certificate import Acceptance
     from hybrid.table import Schema, Table
 
 _HOME = {
+    "run": "hybrid.jobs.run",
+    "release": "hybrid.jobs.release",
     "audit_files": "hybrid.jobs.audit",
     "compare": "hybrid.comparison",
-    "RunConfig": "hybrid.pipeline.config",
-    "load_config": "hybrid.pipeline.config",
     "evaluate": "hybrid.evaluation",
-    "Hierarchy": "hybrid.hierarchy",
+    "load_config": "hybrid.pipeline.config",
+    "RunConfig": "hybrid.pipeline.config",
     "Pipeline": "hybrid.pipeline.pipeline",
-    "run_pipeline": "hybrid.pipeline.pipeline",
-    "write_run": "hybrid.jobs.run",
+    "Acceptance": "hybrid.publication.certificate",
+    "Hierarchy": "hybrid.hierarchy",
     "Schema": "hybrid.table",
     "Table": "hybrid.table",
 }
+"""Module of every public name."""
 
 __all__ = [
-    "Hierarchy",
-    "RunConfig",
-    "Schema",
-    "Table",
-    "Pipeline",
+    "run",
+    "release",
     "audit_files",
     "compare",
     "evaluate",
     "load_config",
-    "run_pipeline",
-    "write_run",
+    "RunConfig",
+    "Pipeline",
+    "Acceptance",
+    "Hierarchy",
+    "Schema",
+    "Table",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``import hybrid`` costs nothing."""
+    """Import a public name when it is first used, so that ``import hybrid`` stays cheap."""
     if name not in _HOME:
         raise AttributeError(f"module 'hybrid' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,6 @@
-"""``python -m hybrid`` is the ``hybrid`` command."""
+"""Run the ``hybrid`` command as ``python -m hybrid``."""
 
 from hybrid.cli import command
 
-command()
+if __name__ == "__main__":
+    command()

@@ -1,4 +1,4 @@
-"""The ``hybrid`` command: exit codes and error messages; the commands themselves are in the modules beside."""
+"""The ``hybrid`` command: groups of commands, exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ import atexit
 import os
 import sys
 import traceback
+from importlib import import_module
 from typing import Any, Literal
 
 import typer
 
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.cli import compare, generators, govern, inspect, operate, prepare, run
 from hybrid.cli.console import err, print_error
+from hybrid.cli.group import Group
+
+MODULES = (
+    "data",
+    "run",
+    "releases",
+    "policies",
+    "nights",
+    "compare",
+    "look",
+    "generators",
+)
+"""Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 
 INTERRUPTED = 130
-"""What Typer makes of Ctrl-C."""
+"""Exit code that Typer gives Ctrl-C."""
 
 ClickError: Any = typer.BadParameter.__mro__[2]
 """Click's base of usage errors, which newer versions of Typer carry under a name of their own."""
@@ -30,13 +43,9 @@ app = typer.Typer(
     help="Anonymize, then synthesize: release tables about people with the evidence beside them.\n\n"
     "Exit codes: 0 done; 1 failed; 2 the input or the config is wrong; 3 the gate refused the release.",
 )
-prepare.register(app)
-run.register(app)
-compare.register(app)
-inspect.register(app)
-generators.register(app)
-govern.register(app)
-operate.register(app)
+for _module in MODULES:
+    _group: Group = import_module(f"hybrid.cli.{_module}").GROUP
+    _group.register(app)
 
 
 @app.callback()
@@ -51,19 +60,19 @@ def _options(
         help="json: errors, warnings and steps as lines for programs.",
     ),
 ) -> None:
-    """Options of every command."""
+    """Set the options of every command."""
     if log_format == "json":
         write_json_lines()
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit with the code that says how it went."""
+    """Run the command line and exit with its code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     sys.exit(_run(arguments))
 
 
 def command() -> None:
-    """The program itself: as :func:`main`, with the contract's exit code also after Ctrl-C.
+    """Run the program; as :func:`main`, with the documented exit code also after Ctrl-C.
 
     CPython ends a process by the signal if an interrupt once passed through generated code (``exec``, as in
     ``namedtuple``), although it was handled; so a failed program ends itself after its exit functions.

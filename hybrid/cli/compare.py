@@ -1,28 +1,23 @@
-"""The command compare, and those about the store it shares."""
+"""Commands that compare configurations, and about the store they share: compare, store."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.comparison.forecast import Forecast
+from hybrid.cli.group import Group
+
+if TYPE_CHECKING:
+    from hybrid.comparison.forecast import Forecast
 
 StoreAt = Annotated[str, typer.Argument(metavar="DIR", help="The store: a folder or an address (s3://...).")]
 store_app = typer.Typer(no_args_is_help=True, help="Kept stage results (private).")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(compare)
-    for name, command in (("list", store_list), ("clean", store_clean), ("key", store_key)):
-        store_app.command(name=name)(command)
-    app.add_typer(store_app, name="store")
 
 
 def compare(
@@ -43,7 +38,7 @@ def compare(
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
 ) -> None:
-    """Run a plan of configurations side by side. Interrupted, the same command goes on where it was."""
+    """Run a plan of configurations side by side. After an interruption, the same command continues it."""
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan, write_comparison
     from hybrid.comparison.write import RECOMMENDED
@@ -103,7 +98,7 @@ def _duration(seconds: float) -> str:
 
 
 def store_list(place: StoreAt) -> None:
-    """What a store keeps."""
+    """List the kept stage results."""
     from hybrid.store import StorePlace
 
     grid = Grid("stage", "fingerprint", "created", "seconds", "MB")
@@ -126,7 +121,12 @@ def store_clean(
 
 
 def store_key() -> None:
-    """A fresh key for an encrypted store: put it into HYBRID_STORE_KEY, and keep it where you keep passwords."""
+    """Print a fresh key for an encrypted store: set HYBRID_STORE_KEY to it, and keep it where you keep passwords."""
     from hybrid.store.cipher import new_key
 
     console.out.print(new_key(), markup=False, highlight=False)
+
+
+for _name, _action in (("list", store_list), ("clean", store_clean), ("key", store_key)):
+    store_app.command(name=_name)(_action)
+GROUP = Group("Compare", (compare,), {"store": store_app})

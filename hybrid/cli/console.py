@@ -1,4 +1,4 @@
-"""What the command line shows: errors, progress, verdicts. The only room that prints."""
+"""Terminal output: errors, progress, verdicts."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ COLORS = {"pass": "green", "review": "yellow", "block": "red", "ok": "green", "n
 
 
 def shows_values() -> bool:
-    """Whether a person sits at the terminal: only then are cell values printed.
+    """Whether cell values may be printed: only on a terminal.
 
-    ``HYBRID_SHOW_VALUES=1`` or ``0`` decides it by hand.
+    ``HYBRID_SHOW_VALUES=1`` or ``0`` overrides it.
     """
     forced = os.environ.get("HYBRID_SHOW_VALUES")
     return sys.stderr.isatty() if forced is None else forced == "1"
 
 
 def print_error(error: HybridError) -> None:
-    """Every problem with its hint, and on a terminal the values that help; or as lines for programs."""
+    """Print every problem with its hint, and on a terminal the values; or JSON lines."""
     if writes_json_lines():
         for problem in error.problems:
             logger.error("%s", problem)
@@ -60,13 +60,13 @@ def print_error(error: HybridError) -> None:
 
 
 def line(status: str, text: str, hint: str = "") -> None:
-    """One aligned finding: a word, a sentence, and what to do."""
+    """Print one aligned finding: status, sentence, hint."""
     tail = f"   hint: {hint}" if hint else ""
     out.print(f"[{COLORS.get(status, 'white')}]{status:<8}[/]{escape(text)}{escape(tail)}")
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """The gate's word and every check behind it."""
+    """Print the verdict and every check behind it."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     for check in verdict.checks:
         out.print(f"  [{COLORS[check.status]}]{check.status:<7}[/]{escape(check.rule)}: {escape(check.message)}")
@@ -76,7 +76,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Live bars on a terminal; elsewhere lines, of long steps one every half minute; JSON where that is wanted."""
+    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

@@ -1,4 +1,4 @@
-"""Commands about generators: what there is, and the managed environments some of them run in."""
+"""Commands about generators and their managed environments: generators, generators install, generators remove."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid.cli import console
+from hybrid.cli.group import Group
+from hybrid.cli.options import AsJson
 
 if TYPE_CHECKING:
     from hybrid.synthesize.isolation.environments import Environment
@@ -17,18 +19,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a 
 _APP = typer.Typer(help="Generators: what each is, whether it can be used here, its options; their environments.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    _APP.callback(invoke_without_command=True)(generators)
-    for command in (install, remove):
-        _APP.command()(command)
-    app.add_typer(_APP, name="generators")
-
-
-def generators(
-    context: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
-    """Generators: what each is, whether it can be used here, and its options; their managed environments."""
+def generators(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the generators: what each is, whether it can be used here, its options; their managed environments."""
     if context.invoked_subcommand is not None:
         return
     from hybrid.synthesize import availability
@@ -73,7 +65,7 @@ def remove(name: Name) -> None:
 
 
 def _show(environment: Environment) -> None:
-    """State, size and main versions in one line."""
+    """Print state, size and main versions in one line."""
     from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
 
     status = "ok" if environment.state == "ready" else "note"
@@ -90,3 +82,9 @@ def _show(environment: Environment) -> None:
     console.line(
         status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), hints.get(environment.state, "")
     )
+
+
+_APP.callback(invoke_without_command=True)(generators)
+for _command in (install, remove):
+    _APP.command()(_command)
+GROUP = Group("Look", families={"generators": _APP})

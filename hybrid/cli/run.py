@@ -1,74 +1,32 @@
-"""Commands that run the pipeline: run, anonymize, audit, release."""
+"""Commands that run the pipeline, or part of it: run, anonymize, audit."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 
-from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-
-ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeat the draws of this seed.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),
-]
-StorePath = Annotated[
-    str | None,
-    typer.Option("--store", metavar="PLACE", help="Keep stage results in this folder or at this address."),
-]
+from hybrid.cli.group import Group
+from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, overrides
 
 Names = list[str] | None
 """Values of an option that may be given more than once."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (run, anonymize, audit, release):
-        app.command()(command)
-
-
-def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """``--set`` arguments as a mapping; values are read as YAML.
-
-    Raises
-    ------
-    ConfigError
-        An argument has no ``=`` or its value is no YAML.
-    """
-    result: dict[str, Any] = {}
-    for setting in settings or []:
-        key, separator, value = setting.partition("=")
-        if not separator or not key:
-            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
-        try:
-            result[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigError(f"--set {setting}: the value is not valid YAML", hint="quote it") from None
-    return result
-
-
 def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
-    from hybrid.jobs.run import check_writable, new_folder, write_run
+    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.run import run as run_pipeline
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
-    from hybrid.store import Store, StorePlace
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(loaded.name)
-    check_writable(folder)
-    kept = Store(None) if store is None else StorePlace(store).open()
     with console.progress() as progress:
-        walk = Pipeline(loaded, seed, kept, progress)
-        write_run(walk, folder)
-    console.print_verdict(walk.verdict)
-    console.out.print(f"\nsynthetic table  {folder / walk.synthetic_name}  ({len(walk.synthetic):,} rows)")
+        pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, progress=progress)
+    console.print_verdict(pipeline.verdict)
+    console.out.print(f"\nsynthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
     console.out.print(f"report           {folder / 'report.html'}")
 
 
@@ -135,40 +93,4 @@ def audit(
     console.out.print(f"\nreport  {folder / 'report.html'}")
 
 
-def release(
-    config: ConfigPath,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of all releases.")] = Path("releases"),
-    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the run behind it.")] = Path("runs"),
-    seed: Seed = None,
-    set_: Settings = None,
-    work: Annotated[
-        Path, typer.Option("--work", metavar="DIR", help="The private zone: kept stage results and the release key.")
-    ] = Path("work"),
-    accept_review: Annotated[
-        bool, typer.Option("--accept-review", help="Publish although the policy asks for a review.")
-    ] = False,
-    by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
-) -> None:
-    """Run, pass the gate, publish. Exit code 3: refused."""
-    from hybrid.jobs.nightly import remember
-    from hybrid.jobs.run import check_writable, new_folder, write_candidate
-    from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
-    from hybrid.publication.publish import publish
-    from hybrid.store import Store
-
-    if accept_review and not (by and reason):
-        raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
-    loaded = load_config(config, overrides(set_))
-    folder = new_folder(loaded.name, runs)
-    check_writable(folder)
-    check_writable(out, resumable=True)
-    with console.progress() as progress:
-        walk = Pipeline(loaded, seed, Store(work / "store"), progress)
-        write_candidate(walk, folder, work)
-        remember(walk, work)
-    console.print_verdict(walk.verdict)
-    console.out.print(f"\nreport   {folder / 'report.html'}")
-    published = publish(folder, out, work, accept_review=accept_review, by=by, reason=reason)
-    console.out.print(f"release  {published}")
+GROUP = Group("Run", (run, anonymize, audit))

@@ -1,1 +1,1 @@
-"""What a user starts: one module per job."""
+"""Jobs: one module per thing a user starts."""

@@ -1,4 +1,4 @@
-"""`hybrid anonymize` of Parquet files of any size: the first stage alone, streamed."""
+"""Streamed anonymization of Parquet files larger than memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from hybrid.table.read_batches import is_parquet, open_parquet
 from hybrid.table.split import control_mask
 
 _SHARE = 0.75
-"""Of the free memory, where no limit is set."""
+"""Share of the free memory that is used where no limit is set."""
 
 
 def why_not_streamed(config: RunConfig) -> str | None:
-    """Why a table is anonymized in memory; None if it is streamed."""
+    """Reason to anonymize a table in memory; None if it is streamed."""
     file, options = config.data_file, config.anonymize
     if file is None or options is None or not is_parquet(file):
         return "only Parquet files are streamed"
@@ -46,13 +46,13 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     Parameters
     ----------
     config : RunConfig
-        One that :func:`why_not_streamed` says nothing against.
+        One for which :func:`why_not_streamed` is None.
     folder : Path
         For the labels, ``anonymization.json`` and the manifest.
     seed : int or None
-        Of the split and of the records' order; None: the config's, or a fresh one nobody can guess.
+        Seed of the split and of the records' order; None: the config's, or a fresh random one.
     progress : Progress
-        Told how far each pass is.
+        Called as each pass advances.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
 
 
 def memory_limit(options: AnonymizeOptions) -> float:
-    """Bytes that streaming may take: the options' limit, or three quarters of what is free."""
+    """Memory limit of streaming in bytes: the options', or three quarters of the free memory."""
     return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 

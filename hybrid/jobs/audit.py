@@ -1,4 +1,4 @@
-"""Audit any synthetic table, ours or not: three files in, an evaluation out."""
+"""Audit of any synthetic table: three files in, an evaluation out."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from hybrid.table.read_options import ColumnOptions
 
 File = Literal["train", "synthetic", "control"]
 READING = frozenset({"separator", "encoding", "decimal", "missing"})
-"""Options that say how a file is written."""
+"""Options about the format of a file."""
 OVERLAP_NOTED, OVERLAP_REFUSED = 0.05, 0.5
 """Share of control records found in train, beyond what duplicates within train explain."""
 ONE_POPULATION = 0.55
 """Lower bound of the AUC with which train and control can be told apart, above which they are not alike."""
 FEW_ROWS = 200
-"""Below this an attack must succeed often before anybody could tell it from chance."""
+"""Rows below which only frequent success of an attack can be distinguished from chance."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
 
 
 def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
-    """How to read one file; identifiers are demanded of train only."""
+    """Reading options of one file; only train must have the identifiers."""
     columns = options.columns
     if name != "train":
         columns = {column: wanted for column, wanted in columns.items() if wanted.role is not Role.IDENTIFIER}
@@ -125,12 +125,12 @@ def _lacking(paths: Mapping[File, Path], tables: Mapping[File, Table], wanted: l
 
 
 def _kinds(tables: Mapping[File, Table], name: str) -> set[Kind]:
-    """The kinds as which a column was read, where it holds any value."""
+    """Kinds as which a column was read, in the files where it has values."""
     return {table.schema[name].kind for table in tables.values() if table.frame[name].notna().any()}
 
 
 def _common_kinds(tables: Mapping[File, Table], names: list[str]) -> dict[str, Kind]:
-    """The kind in which every column can be compared."""
+    """Common kind of every column."""
     common = {}
     for name in names:
         kinds = _kinds(tables, name) or {tables["train"].schema[name].kind}
@@ -175,7 +175,7 @@ def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
 
 
 def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterator[str]:
-    """Whether control is what it must be: records that are not in train."""
+    """Check that the control records are not those of train."""
     mine, its = row_keys(ranks_of([train, control], train.schema.names))
     twice = np.bincount(mine)[mine] > 1
     overlap = float(np.isin(its, mine).mean() - twice.mean())
@@ -199,7 +199,7 @@ def audit_config(
     secrets: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),
 ) -> RunConfig:
-    """The configuration of an audit: the one at ``config`` (or one without roles), with the roles given here added."""
+    """Configuration of an audit: that of ``config`` (or one without roles), with the given roles added."""
     loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
     columns = dict(loaded.data.columns)
 
@@ -235,7 +235,7 @@ def audit_files(
     seed : int, optional
         Repeats every draw; a fresh one by default.
     progress : Progress
-        Told about every metric.
+        Called after every metric.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def audit_tables(
 
 
 def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
-    """The verdict, and for review where train and control can be told apart: no attack can then be trusted."""
+    """Add a review where train and control can be distinguished: attacks cannot be trusted then."""
     found = evaluation.find("discriminator", "original")
     if found is None or not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
         return verdict
@@ -275,7 +275,7 @@ def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
 
 
 def rules_for_tables(policy: Policy) -> Policy:
-    """The policy without its rules about what an audit cannot see: the intermediate table and earlier releases.
+    """Policy without the rules on the intermediate table and earlier releases.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the report says of earlier releases of the same data set, from the ledger."""
+"""Earlier releases of the data set, from the ledger, for the report."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import Change, Night, Track, title_of
 
 MOST_NIGHTS = 60
-"""As many of the newest releases are drawn."""
+"""Number of newest releases that are drawn."""
 
 
 def changes_since(earlier: Sequence[Entry], verdict: Verdict) -> tuple[Change, ...] | None:
-    """What differs from the last release; None if there is none."""
+    """Differences from the last release; None if there is none."""
     if not earlier:
         return None
     last = earlier[-1]

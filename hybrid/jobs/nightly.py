@@ -1,9 +1,9 @@
-"""One night: look at the data, decide, walk, publish, deliver, tell.
+"""Nightly job: compare the data, decide, compute, publish, deliver, notify.
 
-What is done is decided by rule and said: a night **skips** where data, method and policy are those of the latest
-release; it **reuses** that release where the rule allows it and the data changed little; it **refits** otherwise. To
-reuse means to leave the latest release out: a second draw from the same model would tell users nothing new about the
-data, and would give more of the same people away.
+The decision follows a rule and is logged: a night **skips** where data, method and policy equal those of the latest
+release; it **reuses** that release where the rule allows it and the data changed little; it **refits** otherwise.
+Reusing keeps the latest release published and draws nothing: a second draw from the same model would add no
+information about the data, and would disclose more about the same people.
 """
 
 from __future__ import annotations
@@ -17,51 +17,36 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.run import check_writable, keep_private_details, new_folder, write_candidate
+from hybrid.jobs.release import Places, keep_source_statistics, write_candidate
+from hybrid.jobs.run import keep_private_details
 from hybrid.operations.deliver import deliver
-from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
+from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.folder import Release, releases_in
-from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
+from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
-from hybrid.publication.publish import publish
 from hybrid.publication.redact import public_config
 from hybrid.publication.verify import verify
-from hybrid.store import Store
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit"]
 
 
 @dataclass(frozen=True)
-class Places:
-    """The three zones: private, operator, public."""
-
-    work: Path = Path("work")
-    runs: Path = Path("runs")
-    releases: Path = Path("releases")
-
-    @property
-    def store(self) -> Store:
-        """Where stage results are kept."""
-        return Store(self.work / "store")
-
-
-@dataclass(frozen=True)
 class Decision:
-    """What a night does, and why."""
+    """Decision of a night, and its reason."""
 
     action: Action
     reason: str
     findings: tuple[DriftFinding, ...] = ()
     release: str | None = None
-    """Name of the latest release, where it stays."""
+    """Name of the latest release, if it is kept."""
 
     @property
     def walks(self) -> bool:
-        """Whether the stages are to be computed."""
+        """Whether the stages must be computed."""
         return self.release is None
 
     def __str__(self) -> str:
@@ -81,7 +66,7 @@ class Night:
     places : Places
         Where everything is kept.
     listener : callable
-        Told how the night went, beside the log, the ledger and the webhook.
+        Receives the outcome of the night, as the log, the ledger and the webhook do.
     """
 
     def __init__(self, walk: Pipeline, places: Places, listener: Listener | None = None) -> None:
@@ -90,16 +75,16 @@ class Night:
         self.listener = listener
         self.name = walk.config.name
         self.run_folder: Path | None = None
-        """Where the run behind a new release is, once it was written."""
+        """Folder of the run behind a new release, once it is written."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
-        """The night from beginning to end.
+        """Run the night from start to end.
 
         Parameters
         ----------
         accept_drift : bool
-            Go on although the data changed beyond the limits: a person has looked at it.
+            Continue although the data changed beyond the limits: a person has checked it.
 
         Returns
         -------
@@ -116,10 +101,9 @@ class Night:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """One night of a data set at a time; an error is written down and told before it goes on its way.
+        """Lock the data set for one night; record and report an error before it is raised again.
 
-        So is, before anything else, that the night before never came to its end: killed, down with the machine, or
-        stopped by hand.
+        A night before that was interrupted (killed, machine down, stopped by hand) is recorded and reported first.
         """
         with one_night(self.places.work, self.name) as mark:
             if mark.cut_off is not None:
@@ -135,17 +119,16 @@ class Night:
             mark.remove()
 
     def decide(self, accept_drift: bool = False) -> Decision:
-        """Read the table, compare it with the one behind the latest release, and say what to do.
+        """Read the table, compare it with the one behind the latest release, and decide.
 
         Raises
         ------
         DriftError
-            The table changed beyond the limits, and nobody accepted that.
+            The table changed beyond the limits, and the change was not accepted.
         HybridError
             The source cannot be read, or the configuration cannot be run.
         """
-        check_writable(self.places.runs, resumable=True)
-        check_writable(self.places.releases, resumable=True)
+        self.places.check_writable()
         self.walk.check()
         key = release_key(self.places.work)
         latest = self._latest()
@@ -154,7 +137,7 @@ class Night:
         baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
         if self._same_source_and_method(key, latest):
             if baseline is None:
-                remember(self.walk, self.places.work)
+                keep_source_statistics(self.walk, self.places.work)
             reason = "data, method and policy are those of the latest release"
             return Decision("skip", reason, release=latest.path.name)
         if baseline is None:
@@ -170,7 +153,7 @@ class Night:
         return self._by_rule(latest, findings)
 
     def close(self, decision: Decision) -> Notice:
-        """Do what was decided: publish a new release or keep the latest, deliver it, clear up.
+        """Carry out the decision: publish a new release or keep the latest, deliver it, clean the store.
 
         Raises
         ------
@@ -186,27 +169,26 @@ class Night:
             release = self.places.releases / decision.release
             self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
         else:
-            self.run_folder = new_folder(self.name, self.places.runs)
-            write_candidate(self.walk, self.run_folder, self.places.work)
-            remember(self.walk, self.places.work)
+            candidate = write_candidate(self.walk, self.places)
+            self.run_folder = candidate.folder
             before = self._latest()
-            release = publish(self.run_folder, self.places.releases, self.places.work)
+            release = candidate.publish()
             outcome = "kept" if before is not None and before.path.name == release.name else "released"
         deliver(release, options.deliver, self.walk.config.data, self.walk.config.folder, self.places.work)
         self.places.store.clean(timedelta(days=options.keep_days))
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
 
     def seconds_before(self) -> Mapping[str, float]:
-        """What each stage took for the latest release; empty if nobody knows."""
+        """Seconds of each stage for the latest release; empty if unknown."""
         latest = self._latest()
         tag = "" if latest is None else latest.certificate["source"]["tag"]
         baseline = find_baseline(self.places.work, self.name, tag) if tag else None
         return {} if baseline is None else baseline.seconds
 
     def _latest(self) -> Release | None:
-        """The newest release of this data set, if it is as it was published.
+        """Newest release of this data set; None if there is none or it was changed.
 
-        The folder's ``latest`` may be of another data set. Newest is what the ledger, and not the clock, says.
+        The folder's ``latest`` may belong to another data set. The ledger, not the clock, gives the order.
         """
         order = {entry.release: at for at, entry in enumerate(self.ledger.entries(self.name))}
         own = [found for found in releases_in(self.places.releases) if found.certificate.get("name") == self.name]
@@ -262,14 +244,6 @@ class Night:
         if self.listener is not None:
             self.listener(notice)
         return notice
-
-
-def remember(walk: Pipeline, private_dir: Path) -> None:
-    """Keep what a later night compares with, should this run be released."""
-    key = release_key(private_dir)
-    tag = data_tag(key, {"data_fingerprint": walk.data_fingerprint})
-    seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
-    keep_baseline(private_dir, walk.config.name, tag, Baseline(describe(walk.table, record_secret(key)), seconds))
 
 
 def _first(error: HybridError) -> str:

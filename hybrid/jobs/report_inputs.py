@@ -1,4 +1,4 @@
-"""What the report of a run shows, collected from its stages."""
+"""Inputs of the report, collected from the stages of a run."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _steps(walk: Pipeline) -> Iterator[WalkStep]:
 
 
 def _losses(walk: Pipeline) -> dict[str, list[tuple[int, float]]]:
-    """The curve of every loss that the generator told: step or epoch, value."""
+    """Curve of every loss that the generator reported: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for point in walk.generated.losses:
         for name, value in point.losses.items():
@@ -137,7 +137,7 @@ def _trade_off(walk: Pipeline) -> Iterator[TradeOff]:
 
 
 def _group_shares(walk: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
-    """The declared groups' shares before and after sampling; none that stands for few records."""
+    """Shares of the declared groups before and after sampling, without groups of few records."""
     if walk.sampled is None:
         return
     for share in walk.sampled.shares:
@@ -159,7 +159,7 @@ def _licences(generator: str) -> dict[str, str]:
 
 
 def _public_yaml(walk: Pipeline) -> str:
-    """The method as YAML: no seed, and no path of the source."""
+    """Method as YAML, without the seed and the path of the source."""
     text: str = yaml.safe_dump(
         public_config(walk.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
     )

@@ -1,4 +1,4 @@
-"""The folder of a run: every file the contract names, all of them or none."""
+"""Run a configuration; write the folder of a run as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,34 +6,122 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
+from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
-from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.ledger import Entry, Ledger
-from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
+from hybrid.publication.ledger import Entry
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.store import make_private
+from hybrid.store import Store, StorePlace, make_private
 from hybrid.table import Table
 from hybrid.table.write import write_table, write_text
 
 LABELS = "anonymized.parquet"
 
 
+def run(
+    config: RunConfig | Mapping[str, Any] | Path | str,
+    data: pd.DataFrame | None = None,
+    *,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    store: Path | str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Pipeline:
+    """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge.
+
+    Parameters
+    ----------
+    config : RunConfig, mapping, Path or str
+        The configuration, or the path of its YAML file. Relative paths in a mapping start at the working directory.
+    data : pandas.DataFrame, optional
+        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
+        of a table that is read; the index is ignored.
+    out : Path or str, optional
+        Folder for tables, evaluation, report and manifest; by default nothing is written.
+    seed : int, optional
+        Repeats every draw; by default the configuration's, or a fresh one.
+    store : Path or str, optional
+        Folder or address where stage results are kept; by default nowhere.
+    overrides : mapping of str to value, optional
+        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig``.
+    progress : Progress
+        Called as the work advances.
+
+    Returns
+    -------
+    Pipeline
+        Every stage computed: ``pipeline.synthetic.frame`` is the synthetic table as a DataFrame,
+        ``pipeline.evaluation`` its metrics, ``pipeline.verdict`` what the policy says.
+
+    Raises
+    ------
+    ConfigError, DataError, HierarchyError
+        The configuration, the table or a hierarchy is wrong; all problems at once.
+    InfeasibleError
+        No generalization meets the privacy models.
+    HybridError
+        Of any stage; then nothing is written.
+
+    Examples
+    --------
+    >>> hybrid.run("config.yaml", data=frame).verdict.status  # doctest: +SKIP
+    'pass'
+    """
+    loaded = configuration(config, data, overrides)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_writable(folder)
+    kept = Store(None) if store is None else StorePlace(str(store)).open()
+    pipeline = Pipeline(loaded, seed, kept, progress)
+    if folder is None:
+        pipeline.check()
+        _ = pipeline.verdict
+    else:
+        write_run(pipeline, folder)
+    return pipeline
+
+
+def configuration(
+    config: RunConfig | Mapping[str, Any] | Path | str,
+    data: pd.DataFrame | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> RunConfig:
+    """Read a configuration in any form, with a DataFrame as its table; arguments and errors as for :func:`run`."""
+    if isinstance(config, RunConfig):
+        if overrides:
+            raise ConfigError(
+                "overrides were given beside a RunConfig", hint="give the path of the file or a mapping instead"
+            )
+        return config if data is None else config.with_frame(data)
+    changes = dict(overrides or {})
+    if data is not None:
+        changes |= {f"data.{key}": value for key, value in IN_MEMORY.items()}
+    if isinstance(config, Mapping):
+        loaded = configured(config, changes, Path("config"))
+    else:
+        loaded = load_config(Path(config), changes)
+    return loaded if data is None else loaded.with_frame(data)
+
+
 def new_folder(name: str, runs: Path = Path("runs")) -> Path:
-    """The folder of a run that starts now; not made yet."""
+    """Name the folder of a run that starts now; it is not made yet."""
     return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
@@ -107,7 +195,7 @@ def _lives(process: int) -> bool:
 
 
 def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
-    """Walk to the end and write the run's folder: tables, evaluation, report, policy, manifest.
+    """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
@@ -135,22 +223,6 @@ def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> No
         write_text(temporary / REPORT, render_report(inputs))
         write_json(temporary / POLICY, walk.policy.model_dump(mode="json"))
         _write_manifest(walk, temporary, created)
-
-
-def write_candidate(walk: Pipeline, folder: Path, private_dir: Path) -> None:
-    """As :func:`write_run`, with the history of the data set in the report, and what publishing asks for kept aside.
-
-    Parameters
-    ----------
-    walk, folder
-        As for :func:`write_run`.
-    private_dir : Path
-        The private zone, with the ledger.
-    """
-    write_run(walk, folder, Ledger(private_dir).entries(walk.config.name))
-    if walk.anonymized is not None:
-        found = walk.membership(record_secret(release_key(private_dir)))
-        keep_membership(private_dir, read_run(folder).id, found)
 
 
 def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
@@ -187,7 +259,7 @@ def write_audit(
 
 
 def summary(walk: Pipeline) -> str:
-    """The verdict and its checks as Markdown, for orchestrators."""
+    """Verdict and checks as Markdown, for orchestrators."""
     verdict = walk.verdict
     lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
     lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
@@ -211,13 +283,13 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _results(walk: Pipeline) -> dict[str, Any]:
-    """The metrics, what the transition gives away, and the verdict."""
+    """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
     return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
 
 
 def _write_labels(walk: Pipeline, folder: Path) -> None:
-    """The labels of the kept records, in an order that says nothing about the source's."""
+    """Write the labels of the kept records, in random order."""
     if walk.anonymized is None:
         return
     labels = walk.anonymized.labels.to_table()

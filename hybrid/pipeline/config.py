@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
+import pandas as pd
 import yaml
 from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator
 
@@ -22,6 +23,7 @@ from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
+from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
@@ -29,9 +31,13 @@ from hybrid.table.files import File
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_frame import DATA_FRAME, read_frame
+from hybrid.table.sources import SOURCES
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.protocol import Transition
 
+IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
+"""Keys of the section ``data`` where the table is a DataFrame."""
 Order = Literal["pre", "post"]
 StageName = Literal["anonymize", "sample", "transition", "synthesize"]
 DEFAULT_TRANSITION = "tree"
@@ -129,7 +135,8 @@ class RunConfig(Options):
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
     policy: str | None = None
-    """Path of the policy file, relative to the config file; null: the policy that comes with the package."""
+    """Name of a packaged policy (`hybrid policies` lists them), or the path of a policy file, relative to the config
+    file. A path has a folder or a suffix: policies/own.yaml. null: the packaged policy `default`."""
     output: OutputOptions = OutputOptions()
     """The synthetic table's file."""
     nightly: NightlyOptions = NightlyOptions()
@@ -138,6 +145,7 @@ class RunConfig(Options):
     """The order of the stages, for those who want to state it; must be the one the other sections describe."""
 
     _folder: Path = PrivateAttr(default=Path())
+    _frame: pd.DataFrame | None = PrivateAttr(default=None)
 
     @field_validator("anonymize", "transition", mode="before")
     @classmethod
@@ -170,12 +178,24 @@ class RunConfig(Options):
 
     @property
     def data_file(self) -> File | None:
-        """The file of the input table; None if its source is not a file."""
-        return self.data.source.file(self.data.place, self._folder)
+        """File of the input table; None if its source is not a file."""
+        return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
+
+    def with_frame(self, frame: pd.DataFrame) -> RunConfig:
+        """Copy of the configuration whose input table is a DataFrame instead of its source."""
+        copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
+        copied._frame = frame
+        return copied
 
     def load_table(self) -> Table:
-        """The input table; errors as :func:`hybrid.table.load.load_table`."""
-        return load_table(self.data, self._folder)
+        """Read the input table.
+
+        Raises
+        ------
+        HybridError
+            As :func:`hybrid.table.load.load_table`, or :func:`hybrid.table.read_frame.read_frame`.
+        """
+        return load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
 
     def load_population(self) -> Table | None:
         """The population table of k-map, with the quasi-identifiers as the data writes them; None where there is none.
@@ -192,9 +212,15 @@ class RunConfig(Options):
         return read_table(self.path(self.anonymize.population), columns)
 
     @property
-    def policy_path(self) -> Path | None:
-        """Where the policy is; None for the one that comes with the package."""
-        return None if self.policy is None else self.path(self.policy)
+    def policy_path(self) -> Path:
+        """File of the policy.
+
+        Raises
+        ------
+        ConfigError
+            There is no packaged policy of this name.
+        """
+        return packaged_policy(self.policy or "default") or self.path(str(self.policy))
 
     @property
     def hierarchy_paths(self) -> dict[str, Path]:

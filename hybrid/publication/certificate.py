@@ -1,4 +1,4 @@
-"""The certificate of a release: what was promised, measured and decided, and the hashes of all files."""
+"""Certificate of a release: guarantees, metrics, decisions, hashes of all files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA_NOTE = "HMAC-SHA256 of the source under a key that only the publisher has"
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Who let a release out that the policy wanted reviewed, and why."""
+    """Acceptance of a review: by whom, and why."""
 
     by: str
     reason: str
@@ -39,7 +39,7 @@ def build_certificate(
     release_tag: str,
     files: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The content of ``certificate.json``.
+    """Build the content of ``certificate.json``.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def build_certificate(
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The numbers of an evaluation, without the details."""
+    """Values of an evaluation, without the details."""
     return [{key: metric.to_json()[key] for key in METRIC_ENTRIES} for metric in evaluation.metrics]
 
 

@@ -1,4 +1,4 @@
-"""What several releases of the same people give away together: the joint equivalence classes.
+"""Composition of releases of the same people: joint equivalence classes.
 
 k-anonymity holds for one table. Who sees the intermediate tables of two nights and knows on which nights a person
 was in the source can intersect that person's two classes (composition: Ganta, Kasiviswanathan and Smith, KDD 2008),
@@ -23,7 +23,7 @@ from hybrid.table.record_hash import each_once, mixed, record_hashes
 
 @dataclass(frozen=True)
 class Membership:
-    """Which record was in which class of one intermediate table. Private.
+    """Class of every record in one intermediate table. Private.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class Membership:
 
 @dataclass(frozen=True)
 class Exposure:
-    """How many records the releases together leave in a crowd of less than k."""
+    """Records whose joint class over all releases has fewer than k records."""
 
     k: int
     releases: int
-    """How many releases count, the new one included."""
+    """Number of releases, the new one included."""
     records: int
-    """Records that any of them was made from."""
+    """Records in any of the releases."""
     exposed: int
     """Those whose joint class has fewer than k records."""
     departed: int
@@ -55,13 +55,13 @@ class Exposure:
 
     @property
     def exposed_share(self) -> float:
-        """Exposed / records: 0 the releases together keep k, 1 nobody keeps a crowd of k."""
+        """Exposed / records: 0 if all joint classes have k records, 1 if none has."""
         return self.exposed / self.records if self.records else 0.0
 
 
 @dataclass(frozen=True)
 class JointClasses:
-    """The joint class of every record that any release was made from. Private.
+    """Joint class of every record of any release. Private.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class JointClasses:
 
     @classmethod
     def empty(cls) -> JointClasses:
-        """Before the first release."""
+        """Empty history, before the first release."""
         return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
 
     def joined(self, new: Membership) -> JointClasses:
-        """With one more release; costs O(n log n), whatever the number of releases."""
+        """Join one more release in O(n log n), whatever the number of releases."""
         records: Array = np.union1d(self.records, new.records)
         signatures = np.full(len(records), self.never_in)
         signatures[np.searchsorted(records, self.records)] = self.signatures
@@ -96,7 +96,7 @@ class JointClasses:
         return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in)
 
     def exposure(self, new: Membership, k: int) -> Exposure:
-        """What the joined releases leave of k; ``new`` is the last of them."""
+        """Exposure of the joined releases; ``new`` is the last of them."""
         _, groups, sizes = np.unique(self.signatures, return_inverse=True, return_counts=True)
         exposed = sizes[groups] < k
         departed = exposed & ~np.isin(self.records, new.records, assume_unique=True)
@@ -110,7 +110,7 @@ class JointClasses:
         )
 
     def to_bytes(self) -> bytes:
-        """As compressed NumPy arrays."""
+        """Serialize as compressed NumPy arrays."""
         content = io.BytesIO()
         np.savez_compressed(
             content,
@@ -123,7 +123,7 @@ class JointClasses:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> JointClasses:
-        """What :meth:`to_bytes` gave.
+        """Deserialize the result of :meth:`to_bytes`.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class JointClasses:
 
 
 def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: str | None) -> Membership:
-    """Which training record is in which class of the intermediate table.
+    """Class of every training record in the intermediate table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A finished run, read back from its folder and checked against its manifest."""
+"""Finished run, read from its folder and checked against its manifest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLICY = "policy.json"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a run left in its folder, as far as a release needs it.
+    """Content of a run's folder that a release needs.
 
     ``payload`` are the files that a release copies as they are, with the SHA-256 the run gave them; ``policy`` is
     the one in force when the run was judged; ``id`` names this very run (SHA-256 of its manifest).
@@ -39,7 +39,7 @@ class FinishedRun:
 
     @property
     def data_set(self) -> str:
-        """The name that all releases of the same data set share."""
+        """Name shared by all releases of the data set."""
         return str(self.manifest["name"])
 
 
@@ -82,7 +82,7 @@ def read_run(folder: Path) -> FinishedRun:
 
 
 def evaluation_from_json(content: Mapping[str, Any]) -> Evaluation:
-    """The evaluation that :meth:`Evaluation.to_json` wrote."""
+    """Parse the evaluation that :meth:`Evaluation.to_json` wrote."""
     return Evaluation(tuple(_metric(entry) for entry in content["metrics"]))
 
 
@@ -98,7 +98,7 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 
 
 def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
-    """One read serves the check and the content, so that nothing changes in between."""
+    """Read once for check and content, so that nothing changes in between."""
     try:
         content = (folder / name).read_bytes()
     except OSError as error:
@@ -109,5 +109,5 @@ def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
 
 
 def changed(path: Path) -> VerificationError:
-    """The error for a file that is not what its run wrote."""
+    """Error for a file that differs from what its run wrote."""
     return VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")

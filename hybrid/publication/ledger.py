@@ -1,4 +1,4 @@
-"""The ledger: all releases of all data sets in one private SQLite file, and what they give away together.
+"""Ledger: all releases of all data sets in one private SQLite file.
 
 A release is entered before its folder appears and confirmed after, so that whatever kills the process in between,
 the next call finds out which of the two it was.
@@ -38,7 +38,7 @@ CREATE TABLE events (data_set TEXT NOT NULL, at TEXT NOT NULL, outcome TEXT NOT 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release, as the ledger remembers it."""
+    """Entry of one release in the ledger."""
 
     release: str
     """Name of its folder."""
@@ -49,19 +49,19 @@ class Entry:
     data_tag: str
     release_tag: str
     status: str
-    """What the gate said: pass or review."""
+    """Verdict of the gate: pass or review."""
     policy: str
     """Name and version."""
     acceptances: tuple[Acceptance, ...]
     metrics: tuple[dict[str, Any], ...]
     """As in the certificate."""
     exposure: Exposure | None
-    """What it gave away together with all earlier ones; None if that is not known."""
+    """Exposure together with all earlier releases; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something an operator should find again: a release, a refusal, a night that was kept or failed."""
+    """Event for operators: a release, a refusal, a night that was kept or failed."""
 
     data_set: str
     at: str
@@ -90,7 +90,7 @@ class Ledger:
         self.path = private_dir / LEDGER
 
     def entries(self, data_set: str | None = None) -> list[Entry]:
-        """All confirmed releases, of one data set if named, in the order in which they came whatever the clock said."""
+        """Confirmed releases, of one data set if named, in the order of their entry."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT * FROM releases WHERE confirmed AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
@@ -99,7 +99,7 @@ class Ledger:
         return [_entry(row) for row in rows]
 
     def joint_classes(self, data_set: str) -> JointClasses | None:
-        """What the confirmed releases of a data set have joined so far; None where one is not known by its records."""
+        """Joint classes of the confirmed releases; None where the records of one are unknown."""
         with self._connected() as database:
             last = database.execute(
                 "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY rowid DESC LIMIT 1",
@@ -111,7 +111,7 @@ class Ledger:
         return None if content is None else JointClasses.from_bytes(content)
 
     def enter(self, entry: Entry, folder: Path, joint: JointClasses | None) -> None:
-        """Write down a release whose folder is about to appear under ``folder``."""
+        """Enter a release before its folder appears under ``folder``."""
         row = {
             **{key: getattr(entry, key) for key in _PLAIN},
             "folder": str(folder.resolve()),
@@ -126,7 +126,7 @@ class Ledger:
             database.execute(f"INSERT INTO releases ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
 
     def settle(self, folder: Path) -> None:
-        """Confirm the entered releases whose folder is there, forget those whose folder never came."""
+        """Confirm entered releases whose folder exists; remove those whose folder does not."""
         with self._connected() as database:
             where = str(folder.resolve())
             entered = database.execute(
@@ -144,7 +144,7 @@ class Ledger:
                 )
 
     def approve(self, run: str, acceptance: Acceptance) -> tuple[Acceptance, ...]:
-        """Add a name to those who accept a run's review; gives all of them, each name once, the first first."""
+        """Add an approver; return all approvers, deduplicated, oldest first."""
         with self._connected() as database:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             database.execute(
@@ -155,13 +155,13 @@ class Ledger:
         return tuple(reversed(by_name.values()))
 
     def note(self, data_set: str, outcome: str, message: str) -> None:
-        """Write down what happened."""
+        """Record an event."""
         with self._connected() as database:
             now = datetime.now(UTC).isoformat(timespec="microseconds")
             database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, message))
 
     def events(self, data_set: str | None = None, last: int = 20) -> list[Event]:
-        """The newest events, oldest of them first."""
+        """Newest events, oldest of them first."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY rowid DESC LIMIT ?",
@@ -171,7 +171,7 @@ class Ledger:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; nothing of it stays if the block fails."""
+        """Open a transaction, rolled back if the block fails."""
         try:
             make_private(self.path.parent)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

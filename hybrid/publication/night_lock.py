@@ -1,4 +1,4 @@
-"""One night of a data set at a time, and the mark by which one is found that never came to its end."""
+"""Per-data-set lock and a marker file that reveals interrupted nights."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
 
 @dataclass(frozen=True)
 class NightMark:
-    """An empty file that lies in the private zone from the beginning of a night until its end was told."""
+    """Marker file in the private zone, from the start of a night until its outcome is recorded."""
 
     path: Path
     cut_off: str | None
-    """When an earlier night began that never came to its end: UTC, ISO 8601 to the minute."""
+    """Start of an earlier, interrupted night: UTC, ISO 8601 to the minute."""
 
     def remove(self) -> None:
-        """The night came to its end, good or bad, and that is written down."""
+        """Remove the marker: the outcome of the night is recorded."""
         self.path.unlink(missing_ok=True)
 
 
 @contextmanager
 def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
-    """Be the only night of a data set for the length of the block; wait for the one that goes on.
+    """Lock a data set for the block; wait for a running night.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
 
 
 def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
-    """When the nights began that neither go on nor came to their end, by data set; of one data set if named."""
+    """Starts of interrupted nights by data set, of one data set if named."""
     found = {}
     for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
         with locked_if_free(mark.with_suffix(_LOCK)) as free:

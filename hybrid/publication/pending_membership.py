@@ -1,4 +1,4 @@
-"""Between a run and its publishing: who was in which class, kept private until the run is let out or refused."""
+"""Private class membership of a run, kept until it is published or refused."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from hybrid.store import keep_private
 
 FOLDER = "memberships"
 KEPT_DAYS = 30
-"""How long a run may wait for its approval; published later, what it gives away with others is not known."""
+"""Longest wait for an approval; published later, the exposure with other releases is unknown."""
 
 
 @dataclass(frozen=True)
 class JoinedHistory:
-    """All releases of a data set together with the one that is about to come."""
+    """Joint history of a data set, the coming release included."""
 
     exposure: Exposure | str
-    """What they give away, or why that is not known."""
+    """Exposure of all of them, or the reason why it is unknown."""
     joint: JointClasses | None
 
 
 def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
-    """Keep a run's membership (mode 0600) for when the run is published."""
+    """Keep the membership of a run (mode 0600) until the run is published."""
     content = io.BytesIO()
     np.savez_compressed(content, records=found.records, classes=found.classes)
     keep_private(_path(private_dir, run_id), content.getvalue(), KEPT_DAYS)
 
 
 def forget_membership(private_dir: Path, run: FinishedRun) -> None:
-    """Remove a run's membership: the ledger has what it needs of it."""
+    """Remove the membership of a run; the ledger has what it needs."""
     _path(private_dir, run.id).unlink(missing_ok=True)
 
 
 def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private_dir: Path) -> JoinedHistory:
-    """What a run would give away together with all earlier releases of its data set."""
+    """Compute the exposure of a run together with all earlier releases of its data set."""
     if run.anonymization is None:
         return JoinedHistory("nothing was anonymized, so there are no classes to intersect", None)
     path = _path(private_dir, run.id)

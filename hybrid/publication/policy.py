@@ -13,10 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import yaml
 from pydantic import Field, create_model, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
@@ -93,13 +93,38 @@ else:
     )
 
 
+def packaged_policies() -> dict[str, Path]:
+    """Files of the policies that come with the package, by name."""
+    folder = Path(str(files("hybrid.publication").joinpath("policies")))
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def packaged_policy(name: str) -> Path | None:
+    """Find a packaged policy by its name; None for a path, which has a folder or a suffix.
+
+    Raises
+    ------
+    ConfigError
+        A name, and no packaged policy has it.
+    """
+    if "/" in name or "\\" in name or Path(name).suffix:
+        return None
+    found = packaged_policies()
+    if name not in found:
+        raise ConfigError(
+            f"policy: {name!r} is not a packaged policy",
+            hint=f"use one of {', '.join(found)}, or write a file of your own as a path, such as policies/own.yaml",
+        )
+    return found[name]
+
+
 def load_policy(path: Path | None = None) -> Policy:
     """Read a policy.
 
     Parameters
     ----------
     path : Path or None
-        A YAML file. None: the default policy that comes with the package.
+        A YAML file. None: the packaged policy ``default``.
 
     Raises
     ------
@@ -107,7 +132,5 @@ def load_policy(path: Path | None = None) -> Policy:
         The file is missing or not YAML, or holds unknown keys or limits that contradict each other; all problems
         at once.
     """
-    if path is None:
-        text = files("hybrid.publication").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
-        return Policy.model_validate(yaml.safe_load(text))
+    path = packaged_policies()["default"] if path is None else path
     return validated(Policy, read_yaml(path), str(path))

@@ -1,4 +1,4 @@
-"""Let a run out: through the gate, into ``releases/<date>-<id>/``, whole or not at all.
+"""Publish a run through the gate into ``releases/<date>-<id>/``, whole or not at all.
 
 A release holds the synthetic table, the report, the evaluation, a redacted manifest and the certificate. Labels of
 real records (``anonymized.parquet``), models, seeds and paths stay behind.
@@ -162,7 +162,7 @@ def _problems(verdict: Verdict) -> list[Problem]:
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Acceptance | None) -> tuple[Acceptance, ...]:
-    """Who accepted the review; nobody for a pass."""
+    """Acceptances of the review; none for a pass."""
     if verdict.status == "pass":
         return ()
     wanted = run.policy.approvals
@@ -183,7 +183,7 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Accep
 
 
 def _published(releases_dir: Path, release_tag: str) -> Release | None:
-    """The newest undamaged release of the same source and method."""
+    """Find the newest undamaged release of the same source and method."""
     same = [release for release in releases_in(releases_dir) if release.certificate.get("release_tag") == release_tag]
     for release in reversed(same):
         if not verify(release.path):
@@ -193,7 +193,7 @@ def _published(releases_dir: Path, release_tag: str) -> Release | None:
 
 
 def _catch_up(releases_dir: Path, existing: Release) -> None:
-    """Point ``latest`` to a release that was killed before that; never back to an older one."""
+    """Point ``latest`` to a release whose process was killed before that, never to an older one."""
     latest = latest_in(releases_dir)
     if latest is None or latest.created < existing.created:
         point_latest(existing.path)

@@ -1,4 +1,4 @@
-"""From the operator's zone to the public one: what a release may say about its run.
+"""Redaction of manifest and evaluation for publication.
 
 What may leave is listed; anything else stays. Withheld are: the seed (with it and a guess of the source, the
 release could be repeated and the guess confirmed), every path and address, and the plain fingerprint of the data
@@ -18,7 +18,7 @@ from hybrid.publication.finished_run import FinishedRun
 
 WITHHELD = "withheld"
 METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output")
-"""Sections of a config that say how, and not on what."""
+"""Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
@@ -26,24 +26,24 @@ _PLACE = re.compile(
     r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://|\.(csv|tsv|txt|data|parquet|pq|ya?ml|json|db)$", re.IGNORECASE
 )
 _LONGEST_COMMON_SEED = 10**8
-"""Smaller seeds are digits that stand anywhere by chance."""
+"""Smallest seed that is searched for; smaller ones occur by chance."""
 
 
 def public_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How the release was made: the method's options and the columns' roles, without seeds and places."""
+    """Public method: options and column roles, without seeds and places."""
     columns = (config.get("data") or {}).get("columns") or {}
     roles = {name: {key: about[key] for key in COLUMN if key in about} for name, about in columns.items()}
     return {key: _withhold(config[key]) for key in METHOD if key in config} | {"columns": roles}
 
 
 def public_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The manifest of a release: no seed, no places, no fingerprint of the data."""
+    """Public manifest, without seed, places and fingerprint of the data."""
     kept = {key: manifest[key] for key in MANIFEST_ENTRIES if key in manifest}
     return kept | {"config": public_config(manifest["config"]), "seed": WITHHELD, "data_fingerprint": WITHHELD}
 
 
 def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    """Every number with its interval and reference, and why a number is missing.
+    """Public evaluation: values, intervals, references, and reasons for missing values.
 
     The other details stay: they may name the groups of people that are most exposed.
     """
@@ -52,7 +52,7 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
-    """Look for the seed, the data's fingerprint and private places in what is to be published.
+    """Search files to be published for the seed, the data's fingerprint and private places.
 
     A last line of defence over all texts but the table itself; :func:`public_manifest` and its like are the first.
 

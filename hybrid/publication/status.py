@@ -1,4 +1,4 @@
-"""How the releases stand: for an operator, and for a monitor that asks every hour."""
+"""State of the releases, for operators and monitors."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _AFTER = "the next night goes on from what it had finished; to have that now: hy
 
 @dataclass(frozen=True)
 class State:
-    """What is out, what happened, and what is wrong."""
+    """Releases, events and problems."""
 
     latest: str | None
     """Name of the release that ``latest`` points to."""
     releases: tuple[Entry, ...]
-    """All of the ledger, oldest first."""
+    """All releases of the ledger, oldest first."""
     events: tuple[Event, ...]
     """The newest twenty, oldest of them first."""
     problems: tuple[Problem, ...]
-    """Why somebody should look; none: all is well."""
+    """Reasons to look; empty if there is no problem."""
 
 
 def releases_state(
     releases_dir: Path, private_dir: Path, data_set: str | None, now: datetime, max_age_hours: float | None = None
 ) -> State:
-    """Look at the folder of releases and the ledger.
+    """Read the state of the releases from their folder and the ledger.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the gate says."""
+"""Verdict of the gate: checks and their worst status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check a release offline: nothing missing, nothing changed, nothing added, a certificate that makes sense."""
+"""Offline verification of a release against its certificate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FETCH = "fetch the release again from its publisher"
 
 
 def verify(release_dir: Path) -> list[Problem]:
-    """Everything that is wrong with a release; an empty list if it is what was published.
+    """List every problem of a release; empty if it is as it was published.
 
     Parameters
     ----------

@@ -16,7 +16,8 @@ import yaml
 
 from hybrid.base.errors import DataError, DriftError, GateRefused, HybridError, OutputError
 from hybrid.demo import write_demo
-from hybrid.jobs.nightly import Decision, Night, Places
+from hybrid.jobs.nightly import Decision, Night
+from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline

@@ -29,7 +29,7 @@ WRITING = (
     ("synthetic table", "hybrid.jobs.run:write_table"),
     ("report", "hybrid.jobs.run:render_report"),
     ("manifest", "hybrid.jobs.run:build_manifest"),
-    ("membership", "hybrid.jobs.run:keep_membership"),
+    ("membership", "hybrid.jobs.release:keep_membership"),
 )
 PUBLISHING = (
     ("ledger entry", "hybrid.publication.ledger:Ledger.enter"),

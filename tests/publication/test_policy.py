@@ -9,7 +9,8 @@ import yaml
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY
-from hybrid.publication.policy import Policy, load_policy
+from hybrid.pipeline.config import load_config
+from hybrid.publication.policy import Policy, load_policy, packaged_policies, packaged_policy
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 2, "reason": "Copies are people."}
 HEAD = {"name": "own", "version": "1", "owner": "data office"}
@@ -21,10 +22,9 @@ def written(tmp_path: Path, content: object) -> Path:
     return path
 
 
-def test_the_default_policy_comes_with_the_package_and_as_a_template() -> None:
+def test_the_default_policy_is_the_packaged_one_of_that_name() -> None:
     default = load_policy()
-    template = Path(__file__).parents[2] / "configs" / "policies" / "default.yaml"
-    assert load_policy(template) == default
+    assert load_policy(packaged_policies()["default"]) == default
     assert {rule.name for rule in default.all_rules} >= {"k-anonymity", "exact copies", "usefulness"}
 
 
@@ -105,10 +105,7 @@ def test_equal_limits_are_fine() -> None:
     assert Policy.model_validate(HEAD | {"rules": [RULE | {"review": 2}]}).rules[0].review == 2
 
 
-TEMPLATES = sorted((Path(__file__).parents[2] / "configs" / "policies").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
 def test_templates_judge_metrics_that_exist_in_their_direction(template: Path) -> None:
     policy = load_policy(template)
     assert [(rule.name, rule.direction) for rule in policy.rules] == [
@@ -117,3 +114,32 @@ def test_templates_judge_metrics_that_exist_in_their_direction(template: Path) -
     assert policy.history, "a policy for many nights says what they may give away together"
     assert all(rule.hint for rule in policy.all_rules)
     assert "nobody" in policy.owner
+
+
+def test_a_name_without_folder_and_suffix_is_a_packaged_policy() -> None:
+    assert list(packaged_policies()) == ["bank", "default", "hospital", "statistics_office"]
+    for name, path in packaged_policies().items():
+        assert packaged_policy(name) == path
+
+
+@pytest.mark.parametrize("path", ["policies/own.yaml", "./own", "own.yaml", "hospital.yml", "policies\\own"])
+def test_everything_else_is_a_path(path: str) -> None:
+    assert packaged_policy(path) is None
+
+
+def test_an_unknown_name_lists_the_packaged_ones() -> None:
+    with pytest.raises(ConfigError) as caught:
+        packaged_policy("hospitl")
+    (problem,) = caught.value.problems
+    assert "'hospitl'" in problem.message
+    assert "bank, default, hospital, statistics_office" in problem.hint
+
+
+def test_a_config_names_a_packaged_policy_or_a_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("data: {path: t.csv}\npolicy: bank\n")
+    assert load_policy(load_config(tmp_path / "config.yaml").policy_path).name == "bank"
+    (tmp_path / "config.yaml").write_text("data: {path: t.csv}\npolicy: policy.yaml\n")
+    written(tmp_path, HEAD | {"rules": [RULE]})
+    assert load_policy(load_config(tmp_path / "config.yaml").policy_path).name == "own"
+    (tmp_path / "config.yaml").write_text("data: {path: t.csv}\n")
+    assert load_policy(load_config(tmp_path / "config.yaml").policy_path) == load_policy()

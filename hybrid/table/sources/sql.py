@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -132,8 +133,7 @@ def replace_sql_table(table: Table, url_env: str, target: str) -> None:
     ConfigError, MissingExtraError, DataError
         As :func:`read_sql`; the target exists with other columns.
     """
-    import sqlalchemy as sa
-
+    sa = _sqlalchemy()
     content = to_arrow(table)
     with _connection(url_env, target, read_only=False) as connection:
         schema, _, name = target.rpartition(".")
@@ -154,8 +154,7 @@ def replace_sql_table(table: Table, url_env: str, target: str) -> None:
 @contextmanager
 def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Connection]:
     """A connection; what the database or its driver says of an error stays inside."""
-    import sqlalchemy as sa
-
+    sa = _sqlalchemy()
     url = os.environ.get(url_env)
     if not url:
         raise ConfigError(
@@ -188,6 +187,22 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
         raise
     except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
         raise _redacted(error, url_env, name) from None
+
+
+def _sqlalchemy() -> Any:
+    """Import SQLAlchemy.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    """
+    try:
+        return import_module("sqlalchemy")
+    except ImportError:
+        raise MissingExtraError(
+            "a table of a database needs SQLAlchemy", hint="pip install 'hybrid-release[sql]'"
+        ) from None
 
 
 def _limits(url: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Commands that come before a run: demo, init, check, hierarchy."""
+"""Commands about data and configuration: demo, init, check, hierarchy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.run import ConfigPath, Settings, overrides
+from hybrid.cli.group import Group
+from hybrid.cli.options import ConfigPath, Settings, overrides
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,17 +21,8 @@ ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with
 hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, extend.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (demo, init, check):
-        app.command()(command)
-    for name, action in (("show", hierarchy_show), ("check", hierarchy_check), ("extend", hierarchy_extend)):
-        hierarchy_app.command(name)(action)
-    app.add_typer(hierarchy_app, name="hierarchy")
-
-
 def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
-    """What each level of a column's hierarchy makes of the data."""
+    """Show what each level of a column's hierarchy makes of the data."""
     from rich.table import Table as Grid
 
     from hybrid.hierarchy.doctor import summarize
@@ -46,7 +38,7 @@ def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
 
 
 def hierarchy_check(config: ConfigPath, column: ColumnName) -> None:
-    """Everything that is wrong, or of no use, in a column's hierarchy."""
+    """List every error and every useless level of a column's hierarchy."""
     from hybrid.hierarchy.doctor import examine
 
     path, described, values = _hierarchy(config, column)
@@ -68,7 +60,7 @@ def hierarchy_extend(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    """The hierarchy file of a column, what the column is, and its values."""
+    """Find the hierarchy file of a column, its schema and its values."""
     from hybrid.base.errors import ConfigError
     from hybrid.pipeline.config import load_config
 
@@ -136,3 +128,8 @@ def check(
     from hybrid.pipeline.check import diagnose
 
     _report(diagnose(loaded))
+
+
+for _name, _action in (("show", hierarchy_show), ("check", hierarchy_check), ("extend", hierarchy_extend)):
+    hierarchy_app.command(name=_name)(_action)
+GROUP = Group("Data", (demo, init, check), {"hierarchy": hierarchy_app})

@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.govern import Releases, Work
-from hybrid.cli.run import ConfigPath
-
-Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (nightly, serve):
-        app.command()(command)
+from hybrid.cli.group import Group
+from hybrid.cli.options import ConfigPath, Releases, Runs, Work
 
 
 def nightly(
@@ -34,8 +27,9 @@ def nightly(
         bool, typer.Option("--accept-drift", help="Go on although the data changed beyond the limits.")
     ] = False,
 ) -> None:
-    """One night, now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
-    from hybrid.jobs.nightly import Night, Places
+    """Run one night now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
+    from hybrid.jobs.nightly import Night
+    from hybrid.jobs.release import Places
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
@@ -61,6 +55,8 @@ def serve(
     port: Annotated[int, typer.Option("--port", help="Of the Prefect server on this machine.")] = 4200,
 ) -> None:
     """Run nights by a schedule until stopped, with Prefect's server and its pages on this machine."""
+    if find_spec("prefect") is None or find_spec("cronsim") is None:
+        raise MissingExtraError("hybrid serve needs Prefect", hint="pip install 'hybrid-release[flows]'")
     from hybrid.pipeline.config import load_config
 
     load_config(config)
@@ -84,3 +80,6 @@ def _check_schedule(cron: str, timezone: str) -> None:
     except (CronSimError, StopIteration):
         raise ConfigError(f"--cron {cron}: this is no schedule", hint='for example --cron "0 2 * * *"') from None
     console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")
+
+
+GROUP = Group("Nights", (nightly, serve))

@@ -1,4 +1,4 @@
-"""Commands for what is out: approve a review, see how the releases stand, remove old ones."""
+"""Commands about releases: release, approve, verify, status, retain, policies."""
 
 from __future__ import annotations
 
@@ -12,22 +12,48 @@ import typer
 from rich.table import Column
 from rich.table import Table as Grid
 
+from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.cli import console
+from hybrid.cli.group import Group
+from hybrid.cli.options import AsJson, ConfigPath, Releases, Runs, Seed, Settings, Work, overrides
 
-Releases = Annotated[Path, typer.Option("--releases", metavar="DIR", help="Folder of all releases.")]
-Work = Annotated[Path, typer.Option("--work", metavar="DIR", help="The private zone, with the ledger.")]
 
+def release(
+    config: ConfigPath,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of all releases.")] = Path("releases"),
+    runs: Runs = Path("runs"),
+    seed: Seed = None,
+    set_: Settings = None,
+    work: Work = Path("work"),
+    accept_review: Annotated[
+        bool, typer.Option("--accept-review", help="Publish although the policy asks for a review.")
+    ] = False,
+    by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+) -> None:
+    """Run, pass the gate, publish. Exit code 3: refused."""
+    from hybrid.jobs.release import Places, write_candidate
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.publication.certificate import Acceptance
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (approve, status, retain):
-        app.command()(command)
+    if accept_review and not (by and reason):
+        raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
+    loaded = load_config(config, overrides(set_))
+    places = Places(work, runs, out)
+    places.check_writable()
+    with console.progress() as progress:
+        candidate = write_candidate(Pipeline(loaded, seed, places.store, progress), places)
+    console.print_verdict(candidate.verdict)
+    console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
+    published = candidate.publish(Acceptance(by, reason) if accept_review else None)
+    console.out.print(f"release  {published}")
 
 
 def approve(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run that waits for a decision.")],
     by: Annotated[str, typer.Option("--by", help="Who decides.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; stands in the certificate.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; the certificate shows it.")],
     releases: Releases = Path("releases"),
     work: Work = Path("work"),
 ) -> None:
@@ -46,9 +72,9 @@ def status(
     max_age: Annotated[
         float | None, typer.Option("--max-age", metavar="HOURS", min=0, help="Fail if the last release is older.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """What is out, what waits, what went wrong. Exit code 1: the last release is damaged, too old or missing."""
+    """Show releases, pending approvals and errors. Exit code 1: the last release is damaged, too old or missing."""
     from hybrid.publication.status import releases_state
 
     state = releases_state(releases, work, name, datetime.now(UTC), max_age)
@@ -80,3 +106,16 @@ def retain(
 
     removed = remove(releases, keep)
     console.line("ok", f"{len(removed)} releases removed{': ' + ', '.join(removed) if removed else ''}")
+
+
+def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
+    """Check a release against its certificate, offline: every file present, unchanged, and nothing added."""
+    from hybrid.publication.verify import verify as check
+
+    problems = check(release)
+    if problems:
+        raise VerificationError(problems)
+    console.line("ok", f"{release}: every file is as it was published")
+
+
+GROUP = Group("Releases", (release, approve, verify, status, retain))

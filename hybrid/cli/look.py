@@ -1,0 +1,37 @@
+"""Commands that describe: explain, metrics."""
+
+from __future__ import annotations
+
+import json
+
+from hybrid.cli import console
+from hybrid.cli.group import Group
+from hybrid.cli.options import AsJson, ConfigPath, Settings, overrides
+
+
+def explain(config: ConfigPath, set_: Settings = None) -> None:
+    """State the guarantee of a configuration: the sampling theorem, its conditions, what remains open."""
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
+
+    explanation = Pipeline(load_config(config, overrides(set_)), seed=0).explanation
+    for condition in explanation.conditions:
+        console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
+    console.out.print(f"\n{explanation.text}", markup=False)
+
+
+def metrics(as_json: AsJson = False) -> None:
+    """List the metrics: what each measures, which direction is good, what it needs."""
+    from hybrid.evaluation import REGISTRY
+
+    if as_json:
+        console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
+        return
+    for metric in REGISTRY.values():
+        needs = f"  (needs {', '.join(metric.needs)})" if metric.needs else ""
+        console.out.print(
+            f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"
+        )
+
+
+GROUP = Group("Look", (explain, metrics))

@@ -1,0 +1,50 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hybrid.base.errors import ConfigError
+
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeat the draws of this seed.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),
+]
+StorePath = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="Keep stage results in this folder or at this address."),
+]
+Releases = Annotated[Path, typer.Option("--releases", metavar="DIR", help="Folder of all releases.")]
+Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
+Work = Annotated[
+    Path, typer.Option("--work", metavar="DIR", help="The private zone: ledger, release key, kept stage results.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def overrides(settings: list[str] | None) -> dict[str, Any]:
+    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML.
+
+    Raises
+    ------
+    ConfigError
+        An argument has no ``=`` or its value is no YAML.
+    """
+    import yaml
+
+    result: dict[str, Any] = {}
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
+        try:
+            result[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ConfigError(f"--set {setting}: the value is not valid YAML", hint="quote it") from None
+    return result

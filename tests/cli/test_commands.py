@@ -1,0 +1,80 @@
+"""Every command is in a group, has a help text, and costs no heavy import to list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+import hybrid.cli
+from hybrid.cli import MODULES, app
+from hybrid.publication.policy import packaged_policies
+from tests.cli.cli_jobs import Run
+
+GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
+SUPPORT = {"console", "group", "options"}
+HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "yaml", "numba", "jinja2", "prefect")
+
+
+def _commands() -> Iterator[tuple[str, Any]]:
+    pending = list(typer.main.get_command(app).commands.items())  # type: ignore[attr-defined]
+    while pending:
+        name, command = pending.pop(0)
+        yield name, command
+        pending += [(f"{name} {sub}", below) for sub, below in getattr(command, "commands", {}).items()]
+
+
+COMMANDS = dict(_commands())
+
+
+def test_every_module_of_commands_is_registered() -> None:
+    found = {module.name for module in iter_modules(hybrid.cli.__path__)}
+    assert found - SUPPORT == set(MODULES)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_has_a_help_text(name: str) -> None:
+    command = COMMANDS[name]
+    assert (command.help or "").strip(), f"{name} has no help"
+    for parameter in command.params:
+        assert parameter.name == "help" or (parameter.help or "").strip(), f"{name}: {parameter.name} has no help"
+
+
+def test_every_command_stands_in_a_panel_of_the_help(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    titles = {name: command.rich_help_panel for name, command in COMMANDS.items() if " " not in name}
+    assert set(titles.values()) == set(GROUPS)
+    modules = [import_module(f"hybrid.cli.{module}").GROUP for module in MODULES]
+    assert sum(len(group.commands) + len(group.families) for group in modules) == len(titles)
+    assert hybrid("--help") == 0
+    shown = capsys.readouterr().out
+    for word in (*GROUPS, *titles):
+        assert word in shown
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, contextlib, io\n"
+        "from hybrid.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])\n"
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == []
+
+
+def test_policies_are_listed_and_printed(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid("policies") == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in packaged_policies())
+    assert hybrid("policies", "show", "hospital") == 0
+    assert yaml.safe_load(capsys.readouterr().out)["name"] == "hospital"
+    assert hybrid("policies", "show", "none") == 2
+    assert "bank, default, hospital, statistics_office" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""``hybrid.run`` and ``hybrid.release``: from files, mappings and DataFrames."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+import hybrid
+from hybrid.base.errors import ConfigError, DataError, GateRefused
+from hybrid.publication.verify import verify
+from tests.jobs.small_job import POLICY, write_small_job
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_small_job(tmp_path_factory.mktemp("job"))
+
+
+@pytest.fixture(scope="module")
+def frame(job: Path) -> pd.DataFrame:
+    return pd.read_csv(job.parent / "admissions.csv", dtype={"postcode": str}, parse_dates=["admission_date"])
+
+
+def _anchored(job: Path) -> dict[str, Any]:
+    """The job's content as a mapping that holds no relative path and no source."""
+    content: dict[str, Any] = yaml.safe_load(job.read_text())
+    del content["data"]["path"]
+    for column in content["data"]["columns"].values():
+        if "hierarchy" in column:
+            column["hierarchy"] = str(job.parent / column["hierarchy"])
+    return content | {"policy": str(job.parent / "policy.yaml")}
+
+
+def _places(folder: Path) -> dict[str, Path]:
+    return {name: folder / name for name in ("work", "runs", "releases")}
+
+
+def test_a_run_without_a_folder_writes_nothing(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pipeline = hybrid.run(str(job))
+    assert pipeline.verdict.status == "pass"
+    assert len(pipeline.synthetic) == len(pipeline.train)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_with_a_folder_is_that_of_the_command_line(job: Path, tmp_path: Path) -> None:
+    from hybrid.cli import main
+
+    hybrid.run(job, out=tmp_path / "python")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(job), "--out", str(tmp_path / "shell")])
+    assert ended.value.code == 0
+    for name in ("synthetic.csv", "anonymized.parquet", "policy.json"):
+        hashes = [hashlib.sha256((tmp_path / way / name).read_bytes()).hexdigest() for way in ("python", "shell")]
+        assert hashes[0] == hashes[1]
+
+
+def test_a_frame_takes_the_place_of_the_file(job: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
+    young = frame[frame["age"] < 60]
+    from_file = hybrid.run(job, young, out=tmp_path / "out")
+    assert len(from_file.table) == len(young)
+    assert (tmp_path / "out" / "synthetic.parquet").is_file()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["config"]["data"]["path"] == "<DataFrame>"
+    from_mapping = hybrid.run(_anchored(job), data=young)
+    from_config = hybrid.run(hybrid.load_config(job), data=young)
+    for other in (from_mapping, from_config):
+        pd.testing.assert_frame_equal(other.synthetic.frame, from_file.synthetic.frame)
+
+
+def test_a_frame_is_not_changed(job: Path, frame: pd.DataFrame) -> None:
+    before = frame.copy()
+    hybrid.run(job, frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_frame_is_checked_as_a_file(job: Path, frame: pd.DataFrame) -> None:
+    with pytest.raises(DataError, match="'sex', which the data does not have"):
+        hybrid.run(job, frame.drop(columns="sex"))
+
+
+def test_overrides_win_over_the_config(job: Path) -> None:
+    assert hybrid.run(job, overrides={"anonymize.k": 9}).config.anonymize.k == 9  # type: ignore[union-attr]
+    with pytest.raises(ConfigError, match="beside a RunConfig"):
+        hybrid.run(hybrid.load_config(job), overrides={"anonymize.k": 9})
+
+
+def test_a_store_keeps_the_stages(job: Path, tmp_path: Path) -> None:
+    first = hybrid.run(job, store=tmp_path / "store")
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*/result.pickle")}
+    assert kept
+    again = hybrid.run(job, store=tmp_path / "store")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "store").glob("*/result.pickle")} == kept
+    pd.testing.assert_frame_equal(again.synthetic.frame, first.synthetic.frame)
+
+
+def test_a_config_that_is_wrong_in_any_form(job: Path) -> None:
+    for config in ("none.yaml", Path("none.yaml")):
+        with pytest.raises(ConfigError, match=r"none\.yaml"):
+            hybrid.run(config)
+    with pytest.raises(ConfigError, match="did you mean 'anonymize'"):
+        hybrid.run({"data": {"path": "x.csv"}, "anonymise": {}})
+
+
+def test_a_release_from_a_frame(job: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
+    published = hybrid.release(job, frame, **_places(tmp_path))
+    assert verify(published.folder) == []
+    assert published.verdict.status == "pass"
+    assert published.folder.parent == tmp_path / "releases"
+    assert (published.run / "report.html").is_file()
+    assert len(list((tmp_path / "work").glob("**/*"))) > 2
+    certificate = json.loads((published.folder / "certificate.json").read_text())
+    assert certificate["name"] == "small"
+    # The same table, method and policy are the same release.
+    assert hybrid.release(job, frame, **_places(tmp_path)).folder == published.folder
+
+
+def test_a_review_needs_an_acceptance(tmp_path: Path) -> None:
+    job = write_small_job(tmp_path / "job")
+    rule = POLICY["anonymity"][0] | {"review": 10**6, "block": 2}
+    (job.parent / "policy.yaml").write_text(yaml.safe_dump(POLICY | {"anonymity": [rule]}))
+    with pytest.raises(GateRefused, match="a person to decide"):
+        hybrid.release(job, **_places(tmp_path))
+    assert not list((tmp_path / "releases").glob("2*"))
+    accepted = hybrid.Acceptance(by="Ada", reason="the classes are large enough")
+    published = hybrid.release(job, accept=accepted, **_places(tmp_path))
+    certificate = json.loads((published.folder / "certificate.json").read_text())
+    assert "Ada" in json.dumps(certificate)
