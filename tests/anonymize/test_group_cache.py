@@ -13,7 +13,7 @@ from hybrid.anonymize.search.group_cache import _LONG
 from hybrid.anonymize.search.problem import prepare
 from hybrid.hierarchy import from_levels
 from hybrid.table import Kind
-from tests.anonymize.test_every_combination import random_problem
+from tests.anonymize.cases import random_problem, wide_table
 
 
 def classes_by_hand(problem, node) -> Counter:
@@ -51,8 +51,6 @@ def suppressed_by_hand(problem, node) -> int:
 
 def test_columns_whose_codes_need_more_than_64_bits(loops: str) -> None:
     """16 columns of 40 values each: 40^16 > 2^64 combinations."""
-    from tests.anonymize.test_branch_and_bound import wide_table
-
     table, _ = wide_table(16, 300)
     rng = np.random.default_rng(5)
     frame = table.frame.copy()

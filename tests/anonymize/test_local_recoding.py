@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.base.errors import InfeasibleError
-from tests.anonymize.conftest import Q8
+from tests.anonymize.adult import Q8, adult, reference
+from tests.anonymize.cases import MODELS
 from tests.anonymize.slow_search import Problem, holds, problems
-from tests.anonymize.test_global_recoding import MODELS
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,9 +60,7 @@ def test_every_class_holds_and_every_label_covers(problem: Problem, k: int, loss
         (Q8[:7], "occupation", 20, 0.1141),
     ],
 )
-def test_loss_on_adult(
-    adult: Callable, quasi_identifiers: list[str], sensitive: str | None, k: int, bound: float
-) -> None:
+def test_loss_on_adult(quasi_identifiers: list[str], sensitive: str | None, k: int, bound: float) -> None:
     models = [{"model": "l_diversity", "l": 2, "attribute": sensitive}] if sensitive else []
     result = anonymize(
         *adult(quasi_identifiers, sensitive), AnonymizeOptions(k=k, recoding="local", models=models)
@@ -72,14 +70,25 @@ def test_loss_on_adult(
     assert result.verified["pycanon"].get("agrees", {"k": True})["k"]
 
 
-def test_local_loses_less_than_global(adult: Callable) -> None:
+@pytest.mark.parametrize(("k", "model"), itertools.product(["5", "20"], ["none", "distinct-2(occupation)"]))
+def test_less_loss_than_the_best_local_recoding_of_arx(k: str, model: str) -> None:
+    rows = [row for row in reference("arx_adult_local_recoding.csv") if row["k"] == k and row["l_model"] == model]
+    assert len(rows) == 6
+    best = min(float(row["loss_geo"]) for row in rows)
+    names, sensitive = (Q8, None) if model == "none" else (Q8[:7], "occupation")
+    models = [{"model": "l_diversity", "l": 2, "attribute": sensitive}] if sensitive else []
+    options = AnonymizeOptions(k=int(k), recoding="local", models=models)
+    assert anonymize(*adult(names, sensitive), options).result.loss["value"] < best
+
+
+def test_local_loses_less_than_global() -> None:
     table, hierarchies = adult(["sex", "age", "race", "education"])
     best = anonymize(table, hierarchies, AnonymizeOptions(k=10, suppression_limit=1)).result.loss["value"]
     local = anonymize(table, hierarchies, AnonymizeOptions(k=10, recoding="local")).result.loss["value"]
     assert local < best
 
 
-def test_same_input_same_output(adult: Callable) -> None:
+def test_same_input_same_output() -> None:
     table, hierarchies = adult(["sex", "age", "education"])
     options = AnonymizeOptions(k=7, recoding="local")
     first, second = anonymize(table, hierarchies, options), anonymize(table, hierarchies, options)
