@@ -16,10 +16,10 @@ import pandas as pd
 from hybrid.anonymize.models.measure import CheckInputs, ModelCheck, check, equivalence_classes, k_reached
 from hybrid.anonymize.options import AlphaK, LDiversity
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.search.keys import first_of_group, mixed_code
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.base.arrays import Array
 from hybrid.base.errors import VerificationError
+from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
 
 _PYCANON_CLASSES = 20_000
@@ -124,11 +124,11 @@ def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) ->
     numpy.ndarray, shape (n_patterns,), int64
     """
     columns = ((people[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
-    person_of, chosen = first_of_group(*mixed_code(columns, len(people)))
+    person_of, chosen = group_rows(*pack_small(columns, len(people)))
     weights, people = np.bincount(person_of), people[chosen]
     levels = np.stack([hierarchy.level_of()[nodes] for hierarchy, nodes in zip(hierarchies, patterns.T, strict=True)])
     columns = ((level, hierarchy.n_levels) for level, hierarchy in zip(levels, hierarchies, strict=True))
-    kind_of, kinds = first_of_group(*mixed_code(columns, len(patterns)))
+    kind_of, kinds = group_rows(*pack_small(columns, len(patterns)))
     order = np.argsort(kind_of, kind="stable")
     counts = np.zeros(len(patterns), dtype=np.int64)
     for kind, members in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of))[:-1]), strict=True):
@@ -137,7 +137,7 @@ def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) ->
         ]
         both = np.concatenate([patterns[members], np.stack(nodes, axis=1)])
         columns = ((both[:, at], hierarchy.n_nodes) for at, hierarchy in enumerate(hierarchies))
-        code, _ = first_of_group(*mixed_code(columns, len(both)))
+        code, _ = group_rows(*pack_small(columns, len(both)))
         counts[members] = np.bincount(code[len(members) :], weights, len(both))[code[: len(members)]]
     return counts
 

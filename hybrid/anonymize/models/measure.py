@@ -17,8 +17,8 @@ from hybrid.anonymize.models import build
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.options import KMap, LDiversity, ModelOptions
 from hybrid.anonymize.search.distinct_rows import value_numbers
-from hybrid.anonymize.search.keys import first_of_group, mixed_code
 from hybrid.base.arrays import Array
+from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 
@@ -56,8 +56,8 @@ def equivalence_classes(table: Table | pd.DataFrame, quasi_identifiers: Sequence
     frame = _frame(table)
     factorized = (pd.factorize(frame[name], use_na_sentinel=False) for name in quasi_identifiers)
     columns = ((np.asarray(codes, dtype=np.int64), len(distinct)) for codes, distinct in factorized)
-    code, size = mixed_code(columns, len(frame))
-    classes, rows = first_of_group(code, size)
+    code, size = pack_small(columns, len(frame))
+    classes, rows = group_rows(code, size)
     return classes, len(rows)
 
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.search.keys import mixed_code, renumber
 from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack_small, ranks
 from hybrid.hierarchy import Hierarchy
 
 
@@ -123,7 +123,7 @@ def collect(
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
     columns = ((everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
-    code, size = mixed_code(columns, len(everyone))
+    code, size = pack_small(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
     return DistinctRows(
         hierarchies=tuple(hierarchies),
@@ -138,7 +138,7 @@ def collect(
 def _distinct(code: Array, size: int) -> tuple[Array, Array, int]:
     """One row of each code in ascending order of codes, the number of each row's code, how many there are."""
     if size > 4 * len(code):
-        code, size = renumber(code)
+        code, size = ranks(code)
     some_row = np.full(size, -1, dtype=np.int64)
     some_row[code[::-1]] = np.arange(len(code))[::-1]
     present = some_row >= 0

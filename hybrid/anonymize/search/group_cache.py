@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
 
 import numpy as np
-import pandas as pd
 
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
+from hybrid.base.keys import by_first_row, fits, group_rows, pack
 
 _GROUPED = 2
 """Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""
 _KEPT = 1 << 22
 """Rows of all kept tables together, counted as distinct rows of the whole table each."""
-_BOUND = 1 << 62
-"""Codes stay below this."""
 _LONG = 1 << 24
 """Reading so many rows takes about as long as loading the compiled loops."""
 _SPARSE = 16
@@ -146,8 +142,8 @@ class GroupCache:
 
     @cached_property
     def _small(self) -> bool:
-        """Whether all columns together have one code below 2^62."""
-        return math.prod(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes))) < _BOUND
+        """Whether the compiled loop can pack all columns into one key."""
+        return fits(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes)))
 
     def leaf_counts(self, base: Grouping, rows: Array) -> Array:
         """Records of some rows of a base per leaf of all columns, one column after the other.
@@ -237,7 +233,7 @@ class GroupCache:
         return made
 
     def _grouped(self, base: Grouping, low: Node) -> Grouping:
-        row_of, first = first_of_group(*self.classes(base, low))
+        row_of, first = group_rows(*self.classes(base, low))
         n = len(first)
         return Grouping(
             leaves=base.leaves[:, first],
@@ -265,24 +261,12 @@ class GroupCache:
         if self.kernels is not None and self._small:
             class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self._tables)
             return class_of, n_classes
-        code = np.zeros(len(base), dtype=np.int64)
-        bound = 1
+        keys, bound = pack(self._columns(base, node), len(base))
+        return (keys, bound) if bound <= max(_SPARSE * len(base), 1024) else by_first_row(keys)
+
+    def _columns(self, base: Grouping, node: Node) -> Iterator[tuple[Array, int]]:
+        """Number of each row's node in every column that has more than one at this node, and how many there are."""
         for column, position in enumerate(node):
             number_of, size = self._number_of(column, position)
-            if size == 1:
-                continue
-            if bound * size > _BOUND:
-                code, bound = _numbered(code)
-            code += (
-                base.column(column, position, number_of) * bound
-                if bound > 1
-                else base.column(column, position, number_of)
-            )
-            bound *= size
-        return (code, bound) if bound <= max(_SPARSE * len(base), 1024) else _numbered(code)
-
-
-def _numbered(code: Array) -> tuple[Array, int]:
-    """Codes as 0..n-1 in the order of their first occurrences, and n."""
-    numbers, distinct = pd.factorize(code)
-    return np.asarray(numbers, dtype=np.int64), len(distinct)
+            if size > 1:
+                yield base.column(column, position, number_of), size

@@ -29,7 +29,7 @@ def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes
         Node number of each leaf, for one column and position after the other.
     starts, sizes : numpy.ndarray, shape (n_qi, n_positions), int64
         Where in ``numbers`` a column and position starts, and how many node numbers it has. The product of the sizes
-        is less than 2^63.
+        fits one key: :func:`hybrid.base.keys.fits`. The keys are those of :func:`hybrid.base.keys.pack`.
 
     Returns
     -------
@@ -38,17 +38,17 @@ def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes
     n_classes : int
         How many there are.
     """
-    codes = np.zeros(leaves.shape[1], np.int64)
+    keys = np.zeros(leaves.shape[1], np.int64)
     bound = 1
     for column in range(len(positions)):
         size = sizes[column, positions[column]]
         if size > 1:
             number_of = numbers[starts[column, positions[column]] :]
             leaf = leaves[column]
-            for row in range(len(codes)):
-                codes[row] += number_of[np.uint64(leaf[row])] * bound
+            for row in range(len(keys)):
+                keys[row] = keys[row] * size + number_of[np.uint64(leaf[row])]
             bound *= size
-    return _numbered(codes, bound)
+    return _numbered(keys, bound)
 
 
 @compiled

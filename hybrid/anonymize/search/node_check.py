@@ -13,9 +13,9 @@ from hybrid.anonymize.models import Model
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
-from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Array
+from hybrid.base.keys import group_rows
 
 _FEW = 32
 """So many different values of a class are compared one with the other."""
@@ -195,7 +195,7 @@ class Checker:
         result = np.zeros(len(rows), dtype=bool)
         if not len(inside):
             return result
-        number, chosen = first_of_group(groups.class_of[inside], len(groups.sizes))
+        number, chosen = group_rows(groups.class_of[inside], len(groups.sizes))
         class_of_row = np.full(len(rows), -1, dtype=np.int64)
         class_of_row[inside] = number
         holds = np.ones(len(chosen), dtype=bool)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
+from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.arrays import Array
+from hybrid.base.keys import RowKeys
 from hybrid.base.progress import Progress
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import MOST_PARTS
@@ -109,7 +110,7 @@ def _combinations_of(
 ) -> tuple[list[Array], Array]:
     """The distinct rows of one batch, as value numbers, and how many records each has."""
     numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
-    code, unpack = pack([codes for codes, _ in numbered], [len(here) for _, here in numbered])
-    distinct, counts = add_up(code if counted is None else code[counted])
-    columns = zip(numbered, unpack(distinct), strict=True)
+    packing = RowKeys([codes for codes, _ in numbered], [len(here) for _, here in numbered])
+    distinct, counts = add_up(packing.keys if counted is None else packing.keys[counted])
+    columns = zip(numbered, packing.decode(distinct), strict=True)
     return [here[column].astype("int32") for (_, here), column in columns], counts

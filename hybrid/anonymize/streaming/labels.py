@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.row_counts import RowIndex, pack
 from hybrid.base.arrays import Array
+from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table
 
@@ -95,8 +95,8 @@ class ByColumn:
         released = recoding.nodes[~recoding.suppressed & (records.counts > 0)]
         classes = [of_node[nodes] + 1 for of_node, nodes in zip(labels.of_node, released.T, strict=True)]
         sizes = [len(texts) + 1 for texts in labels.texts]
-        code, unpack = pack(classes, sizes)
-        self._classes = RowIndex(unpack(np.unique(code)), sizes)
+        packing = RowKeys(classes, sizes)
+        self._classes = RowIndex(packing.decode(np.unique(packing.keys)), sizes)
 
     def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
         """As :meth:`Labelling.label`."""
@@ -121,9 +121,9 @@ class ByRow:
     def __init__(
         self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]
     ) -> None:
-        code, unpack = pack(rows, sizes)
-        distinct, first = np.unique(code, return_index=True)
-        self._rows = RowIndex(unpack(distinct), sizes)
+        packing = RowKeys(rows, sizes)
+        distinct, first = np.unique(packing.keys, return_index=True)
+        self._rows = RowIndex(packing.decode(distinct), sizes)
         at = task.records.row_of[first]
         self._kept = ~recoding.suppressed[at]
         self._of_row = [of_node[nodes] for of_node, nodes in zip(labels.of_node, recoding.nodes[at].T, strict=True)]

@@ -12,10 +12,11 @@ from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.models.measure import ModelCheck
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
+from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.arrays import Array
 from hybrid.base.errors import VerificationError
+from hybrid.base.keys import pack
 
 
 def verify_classes(
@@ -46,7 +47,7 @@ def verify_classes(
     """
     n_qi = len(task.records.names)
     labels = written.columns[:n_qi]
-    code, _ = pack(labels, [int(column.max(initial=0)) + 1 for column in labels])
+    code, _ = pack(((column, int(column.max(initial=0)) + 1) for column in labels), len(written))
     distinct, sizes = add_up(code, written.counts)
     classes = np.searchsorted(distinct, code)
     reached = [_people(task, recoding)] if task.population_k else []
@@ -89,7 +90,8 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Array) -> li
 
 def _codes(task: SearchProblem, recoding: Recoding) -> Array:
     """A code for the labels of each distinct row; shape (n_distinct,), int64."""
-    return pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in task.records.hierarchies])[0]
+    columns = zip(recoding.nodes.T, (hierarchy.n_nodes for hierarchy in task.records.hierarchies), strict=True)
+    return pack(columns, len(recoding.nodes))[0]
 
 
 def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Array:
