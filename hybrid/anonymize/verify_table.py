@@ -1,4 +1,9 @@
-"""Checking a finished table against what was promised, from its labels alone."""
+"""Verification of a finished table against what was promised, from its labels alone.
+
+Independent of the search: classes and counts are made by pandas group-bys of the labels, and every privacy model judges
+them by a formula of its own (:meth:`~hybrid.anonymize.models.protocol.SensitiveModel.verify`), not by the rule that the
+search was steered by.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models.measure import CheckInputs, ModelCheck, check, equivalence_classes, k_reached
-from hybrid.anonymize.options import AlphaK, LDiversity
+from hybrid.anonymize.models.alpha_k import AlphaK
+from hybrid.anonymize.models.k import k_reached
+from hybrid.anonymize.models.l_diversity import LDiversity
+from hybrid.anonymize.models.measure import CheckInputs, check
+from hybrid.anonymize.models.protocol import PopulationModel
+from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.base.arrays import Array
@@ -89,22 +98,26 @@ def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
 
 
 def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> list[ModelCheck]:
-    context = CheckInputs(
-        hierarchies={name: task.hierarchies[name] for name in task.records.sensitive if name in task.hierarchies},
-        reference={name: task.train.frame[name] for name in task.records.sensitive},
-        population=_population(frame, names, task),
+    attributes = task.options.attributes
+    inputs = CheckInputs(
+        hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
+        reference={name: task.train.frame[name] for name in attributes},
     )
-    return [check(frame, names, model, context) for model in task.options.models]
+    return [
+        model.verify(_people(frame, names, task))
+        if isinstance(model, PopulationModel)
+        else check(frame, names, model, inputs)
+        for model in task.options.models
+    ]
 
 
-def _population(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.DataFrame | None:
-    """The population with the labels of the released records whose nodes cover them."""
-    if task.population is None:
-        return None
+def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Series:
+    """People of the population whose values each class's labels cover."""
+    assert task.population is not None
     hierarchies = [task.hierarchies[name] for name in names]
     people = np.stack([hierarchy.encode(task.population.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
     patterns = frame[names].drop_duplicates().to_numpy()
-    return pd.DataFrame(np.repeat(patterns, matches(patterns, people, hierarchies), axis=0), columns=names)
+    return pd.Series(matches(patterns, people, hierarchies))
 
 
 def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) -> Array:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.options import LDiversity
+from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Groups, NodeOutcome

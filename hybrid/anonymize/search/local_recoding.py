@@ -94,7 +94,7 @@ class TopDown:
 
     def __init__(self, task: SearchProblem, loss: CellLoss, hesitation: float) -> None:
         self.records = task.records
-        self.models = task.models
+        self.rules = task.rules
         self.k = task.options.k
         self.population_k = task.population_k
         self.hesitation = hesitation
@@ -150,14 +150,14 @@ class TopDown:
         if self.population_k and self.records.population is not None:
             people = np.bincount(classes, self.records.population[rows], n_classes)
             enough = enough & (people >= self.population_k)
-        if self.models and enough.any():
+        if self.rules and enough.any():
             number = np.where(enough, np.cumsum(enough) - 1, -1)
             class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
             class_of_row[rows] = number[classes]
             good = np.ones(int(enough.sum()), dtype=bool)
-            for model in self.models:
-                good &= model.holds(
-                    self.checker.histogram(model.attribute, self.pairs[model.attribute], class_of_row, len(good))
+            for rule in self.rules:
+                good &= rule.holds(
+                    self.checker.histogram(rule.attribute, self.pairs[rule.attribute], class_of_row, len(good))
                 )
             enough[enough] = good
         result: Array = enough | (size == 0)
@@ -174,7 +174,7 @@ class TopDown:
     @property
     def least_loan(self) -> int:
         """Records that a diverse pool borrows at least."""
-        return max((model.least_distinct - 1 for model in self.models), default=1)
+        return max((rule.least_distinct - 1 for rule in self.rules), default=1)
 
 
 @dataclass(frozen=True)

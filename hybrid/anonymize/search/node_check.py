@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models import Model
 from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
 from hybrid.anonymize.search.lattice import Lattice, Node
@@ -117,7 +117,7 @@ class Checker:
         Least class size.
     population_k : int
         Least number of people of the population in a class (k-map); 0: not asked for.
-    models : sequence of Model
+    rules : sequence of ClassRule
         Models on sensitive columns.
     bases : GroupCache
         The table, and the lattice that nodes are positions in.
@@ -125,7 +125,7 @@ class Checker:
 
     k: int
     population_k: int
-    models: Sequence[Model]
+    rules: Sequence[ClassRule]
     bases: GroupCache
 
     @property
@@ -157,7 +157,7 @@ class Checker:
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
         suppressed = certain
-        if not all(model.record_monotone for model in self.models):
+        if not all(rule.record_monotone for rule in self.rules):
             suppressed = certain | self._violating(groups, ~certain)
         return NodeOutcome(groups, suppressed, certain)
 
@@ -185,8 +185,8 @@ class Checker:
     def _least_distinct(self) -> dict[str, int]:
         """How many different values every class needs, per sensitive column."""
         needed: dict[str, int] = {}
-        for model in self.models:
-            needed[model.attribute] = max(model.least_distinct, needed.get(model.attribute, 1))
+        for rule in self.rules:
+            needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
     def _violating(self, groups: Groups, rows: Array) -> Array:
@@ -199,10 +199,10 @@ class Checker:
         class_of_row = np.full(len(rows), -1, dtype=np.int64)
         class_of_row[inside] = number
         holds = np.ones(len(chosen), dtype=bool)
-        for model in self.models:
-            if not model.record_monotone:
-                pairs = groups.base.sensitive[model.attribute]
-                holds &= model.holds(self.histogram(model.attribute, pairs, class_of_row, len(chosen)))
+        for rule in self.rules:
+            if not rule.record_monotone:
+                pairs = groups.base.sensitive[rule.attribute]
+                holds &= rule.holds(self.histogram(rule.attribute, pairs, class_of_row, len(chosen)))
         result[inside] = ~holds[number]
         return result
 

@@ -21,7 +21,7 @@ from hybrid.anonymize.anonymize_table import recode, summarize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.problem import SearchProblem, build_models, encode, refuse_contradictions
+from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations
@@ -230,8 +230,8 @@ def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
     people = None if task.population is None else encode(task.population, used)
     records = collect(leaves, used, sensitive, people, counts)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
-    models = build_models(task.options, hierarchies, records)
-    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, models, task.population)
+    rules = build_rules(task.options, hierarchies, records)
+    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, rules, task.population)
     value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
     return _Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 
