@@ -25,11 +25,11 @@ Nodes = npt.NDArray[np.signedinteger[Any]]
 Levels = npt.NDArray[np.signedinteger[Any]]
 """Levels of a hierarchy, 0 (values as they are) and up."""
 
-Counts = npt.NDArray[np.signedinteger[Any] | np.floating[Any]]
-"""Numbers of records, people or entries; whole, also where they are kept as floats."""
+Counts = npt.NDArray[np.signedinteger[Any]]
+"""Numbers of records, people or entries."""
 
 Mask = npt.NDArray[np.bool_]
 """True for what is meant."""
 
 Numbers = npt.NDArray[np.float64]
-"""Measurements: shares, losses, distances, weights."""
+"""Measurements: shares, losses, distances, weights; also counts that are kept as floats."""
