@@ -12,8 +12,8 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.infeasible import refuse_impossible
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.verify_table import verify
 from hybrid.base.arrays import Array
 from hybrid.base.keys import group_rows, pack_small

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.outcome import Solution
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.solution import Solution
 from tests.anonymize.cases import LIMITS, LOSSES, MODELS, wide_table
 from tests.anonymize.slow_search import Problem, best_node, problems
 

@@ -21,8 +21,8 @@ from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Groups, NodeOutcome
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.base.arrays import Array
 from hybrid.base.errors import InfeasibleError, MissingExtraError
 

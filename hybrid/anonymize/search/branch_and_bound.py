@@ -18,7 +18,7 @@ import numpy as np
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.solution import Infeasible, Solution
+from hybrid.anonymize.search.outcome import Infeasible, Solution
 from hybrid.base.progress import Progress, silent
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybrid.anonymize.search.outcome import Infeasible
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.errors import InfeasibleError, Problem
 
 

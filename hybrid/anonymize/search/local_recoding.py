@@ -18,9 +18,8 @@ import numpy as np
 
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.losses import CellLoss, Score
+from hybrid.anonymize.search.outcome import Infeasible, Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 

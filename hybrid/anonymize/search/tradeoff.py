@@ -19,8 +19,8 @@ from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
+from hybrid.anonymize.search.outcome import Infeasible, Solution
 from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.search.solution import Infeasible, Solution
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy

@@ -21,8 +21,8 @@ from hybrid.anonymize.anonymize_table import recode, summarize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import collect, value_numbers
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels

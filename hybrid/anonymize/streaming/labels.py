@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.base.arrays import Array
 from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.hierarchy import LabelTable

@@ -14,8 +14,8 @@ import pandas as pd
 
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.arrays import Array, Counts
