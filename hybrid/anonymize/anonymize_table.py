@@ -15,7 +15,7 @@ from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, prepare
 from hybrid.anonymize.verify_table import verify
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Counts
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy, LabelTable
@@ -100,7 +100,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
     )
 
 
-def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seconds: float) -> AnonymizationResult:
     """What was decided, in aggregates.
 
     Parameters

@@ -26,7 +26,7 @@ from hybrid.anonymize.models.protocol import PopulationModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
@@ -90,7 +90,7 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
     return failures
 
 
-def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
+def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
     """Whether each leaf lies below the node beside it; both of shape (n,), int."""
     pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
     leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
@@ -120,7 +120,7 @@ def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Se
     return pd.Series(matches(patterns, people, hierarchies))
 
 
-def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) -> Array:
+def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
     """How many people each pattern of nodes covers: patterns on the same levels are looked up together.
 
     Parameters

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes, Rows
+from hybrid.base.arrays import Codes, Counts, Mask, Numbers, Rows
 
 LIMIT = 1 << 62
 """Keys stay below this: an int64 holds them, and the sum of two."""
@@ -112,6 +113,12 @@ def group_rows(keys: Codes, bound: int) -> tuple[Codes, Rows]:
     return number[chosen], np.flatnonzero(is_chosen)
 
 
+def group_sums(groups: Codes, weights: Numbers | Counts | Mask, n_groups: int) -> Numbers:
+    """Sum of the weights of each group 0..n_groups-1; shape (n_groups,), float64."""
+    sums: Any = np.bincount(groups, weights, n_groups)
+    return np.asarray(sums, dtype=np.float64)
+
+
 class RowKeys:
     """A packing that is learned from some rows, encodes others in the same way, and is reversed.
 
@@ -187,7 +194,7 @@ class RowIndex:
         self._packing = RowKeys(columns, sizes)
         self._at = np.argsort(self._packing.keys)
         self._known = self._packing.keys[self._at]
-        self._table: Array | None = None
+        self._table: Rows | None = None
         if self._packing.bound <= _TABLE:
             self._table = np.full(self._packing.bound, -1, dtype=np.int32)
             self._table[self._known] = self._at

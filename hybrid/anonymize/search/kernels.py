@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.jit import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -16,7 +16,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
-def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes: Array) -> tuple[Array, int]:
+def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, sizes: Counts) -> tuple[Codes, int]:
     """Number the classes of rows that are equal at a node of the lattice, in the order of their first rows.
 
     Parameters
@@ -52,7 +52,7 @@ def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes
 
 
 @compiled
-def _numbered(codes: Array, bound: int) -> tuple[Array, int]:
+def _numbered(codes: Codes, bound: int) -> tuple[Codes, int]:
     """Number codes 0..bound-1 in the order of their first rows, in a hash table with linear probing."""
     bits = 4
     while (1 << bits) < 2 * len(codes):
@@ -75,7 +75,7 @@ def _numbered(codes: Array, bound: int) -> tuple[Array, int]:
 
 
 @compiled
-def leaf_counts(leaves: Array, starts: Array, weights: Array, base_of: Array, chosen: Array) -> Array:
+def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, chosen: Mask) -> Numbers:
     """Records of the chosen rows per leaf, one column's leaves after the other's.
 
     Parameters
@@ -104,7 +104,7 @@ def leaf_counts(leaves: Array, starts: Array, weights: Array, base_of: Array, ch
 
 
 @compiled
-def lacking(class_of: Array, rows: Array, values: Array, n_classes: int, least: int) -> Array:
+def lacking(class_of: Codes, rows: Rows, values: Codes, n_classes: int, least: int) -> Mask:
     """Which classes have fewer than ``least`` different values, given (row, value) pairs; shape (n_classes,), bool."""
     seen = np.empty((n_classes, least), np.int64)
     n_seen = np.zeros(n_classes, np.int64)

@@ -14,8 +14,8 @@ from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.base.arrays import Array
-from hybrid.base.keys import group_rows
+from hybrid.base.arrays import Codes, Mask, Numbers
+from hybrid.base.keys import group_rows, group_sums
 
 _FEW = 32
 """So many different values of a class are compared one with the other."""
@@ -39,8 +39,8 @@ class Groups:
 
     bases: GroupCache
     base: Grouping
-    class_of: Array
-    sizes: Array
+    class_of: Codes
+    sizes: Numbers
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class NodeOutcome:
     """
 
     groups: Groups
-    suppressed: Array
-    certain: Array
+    suppressed: Mask
+    certain: Mask
 
     @cached_property
     def n_suppressed(self) -> int:
@@ -72,19 +72,19 @@ class NodeOutcome:
         return self.n_suppressed if self.certain is self.suppressed else int(self.counts @ self.certain)
 
     @property
-    def counts(self) -> Array:
+    def counts(self) -> Numbers:
         """Records per row of the base; shape (len(groups.base),), float64."""
         return self.groups.base.counts
 
     @cached_property
-    def size_of_row(self) -> Array:
+    def size_of_row(self) -> Numbers:
         """Records in the class of each row; shape (len(groups.base),), float64."""
         return self.groups.sizes[self.groups.class_of]
 
     @cached_property
-    def class_share(self) -> Array:
+    def class_share(self) -> Numbers:
         """Part of its class that each row makes up; sums to the number of classes. Shape (len(groups.base),)."""
-        share: Array = self.counts / np.maximum(self.size_of_row, 1)
+        share: Numbers = self.counts / np.maximum(self.size_of_row, 1)
         return share
 
     @cached_property
@@ -97,13 +97,13 @@ class NodeOutcome:
         """Number of classes that hold."""
         return round(float(self.class_share @ ~self.suppressed))
 
-    def leaf_counts(self, rows: Array) -> Array:
+    def leaf_counts(self, rows: Mask) -> Numbers:
         """Records of some rows of the base per leaf of all columns, one column after the other; float64."""
         return self.groups.bases.leaf_counts(self.groups.base, rows)
 
-    def distinct(self, rows: Array) -> Array:
+    def distinct(self, rows: Mask) -> Mask:
         """Which distinct rows some rows of the base stand for; shape (n_distinct,), bool."""
-        result: Array = rows[self.groups.base.of_distinct]
+        result: Mask = rows[self.groups.base.of_distinct]
         return result
 
 
@@ -146,13 +146,13 @@ class Checker:
         """Group the records at a node, from a base at or below it."""
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
-        return Groups(self.bases, base, class_of, np.bincount(class_of, base.counts, bound))
+        return Groups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
 
     def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
         certain = (groups.sizes < self.k)[groups.class_of]
         if self.population_k and groups.base.population is not None:
-            people = np.bincount(groups.class_of, groups.base.population, len(groups.sizes))
+            people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
             certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
@@ -161,7 +161,7 @@ class Checker:
             suppressed = certain | self._violating(groups, ~certain)
         return NodeOutcome(groups, suppressed, certain)
 
-    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Array) -> Array:
+    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Mask) -> Mask:
         """Those of these rows in classes with fewer than ``least`` different values; shape (len(base),), bool.
 
         A class that holds one row with enough values has enough; only the others are counted.
@@ -169,7 +169,7 @@ class Checker:
         pairs, class_of = groups.base.sensitive[attribute], groups.class_of
         kernels = self.bases.kernels
         if kernels is not None and least <= _FEW:
-            lacking: Array = kernels.lacking(class_of, pairs.rows, pairs.values, len(groups.sizes), least)
+            lacking: Mask = kernels.lacking(class_of, pairs.rows, pairs.values, len(groups.sizes), least)
             return np.asarray(rows & lacking[class_of])
         enough = np.zeros(len(groups.sizes), dtype=bool)
         enough[class_of[groups.base.richness(attribute) >= least]] = True
@@ -177,7 +177,7 @@ class Checker:
         inside = np.flatnonzero(asked[pairs.rows])
         n_values = self.records.sensitive[attribute].n_values
         cells = pd.unique(class_of[pairs.rows[inside]] * n_values + pairs.values[inside])
-        result: Array = asked
+        result: Mask = asked
         result[asked] = np.bincount(cells // n_values, minlength=len(enough))[class_of[asked]] < least
         return result
 
@@ -189,7 +189,7 @@ class Checker:
             needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
-    def _violating(self, groups: Groups, rows: Array) -> Array:
+    def _violating(self, groups: Groups, rows: Mask) -> Mask:
         """Those of these rows in classes that violate a model that is not record-monotone."""
         inside = np.flatnonzero(rows & (groups.base.counts > 0))
         result = np.zeros(len(rows), dtype=bool)
@@ -206,7 +206,7 @@ class Checker:
         result[inside] = ~holds[number]
         return result
 
-    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Array, n_classes: int) -> Histogram:
+    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Codes, n_classes: int) -> Histogram:
         """Sensitive values per class of the rows that have these pairs; rows of class -1 are left out."""
         classes = class_of_row[pairs.rows]
         inside = classes >= 0

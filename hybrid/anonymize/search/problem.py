@@ -14,7 +14,7 @@ from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Leaves
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
@@ -45,7 +45,7 @@ class SearchProblem:
     train: Table
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions
-    leaves: Array
+    leaves: Leaves
     records: DistinctRows
     rules: tuple[ClassRule, ...]
     population: Table | None
@@ -120,7 +120,7 @@ def build_rules(
     return tuple(rules)
 
 
-def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Array:
+def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Leaves:
     """Leaf of each value of some columns; shape (n, n_hierarchies), int32."""
     return np.stack([hierarchy.encode(table.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
 

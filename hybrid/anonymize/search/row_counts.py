@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.base.arrays import Array, Codes
+from hybrid.base.arrays import Codes, Counts
 from hybrid.base.errors import DataError
 from hybrid.base.keys import RowKeys
 
@@ -12,7 +12,7 @@ _MERGE = 1 << 21
 """Rows that wait to be merged, at least."""
 
 
-def add_up(code: Array, counts: Array | None = None) -> tuple[Array, Array]:
+def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
     """The distinct codes, ascending, and the sum of each one's counts (default: 1 each); both int64."""
     if not len(code):
         return code, np.zeros(0, dtype=np.int64)
@@ -43,12 +43,12 @@ class Combinations:
         self.columns: list[Codes] = [np.zeros(0, dtype=np.int32)] * n_columns
         self.counts = np.zeros(0, dtype=np.int64)
         self._most, self._what = most, what
-        self._waiting: list[tuple[list[Array], Array]] = []
+        self._waiting: list[tuple[list[Codes], Counts]] = []
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def add(self, columns: list[Array], counts: Array) -> None:
+    def add(self, columns: list[Codes], counts: Counts) -> None:
         """Add rows with their number of records; each of shape (n,).
 
         Raises

@@ -28,7 +28,7 @@ from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinatio
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
 from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import Relabel
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes, Leaves, Mask
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -104,7 +104,7 @@ class FileTask:
     hierarchies: Mapping[str, Path]
     options: AnonymizeOptions
     memory: float
-    training: Array | None = None
+    training: Mask | None = None
     population: Table | None = None
 
 
@@ -190,8 +190,8 @@ class _Decided:
     schema: Schema
     task: SearchProblem
     recoding: Recoding
-    leaf_of: list[Array]
-    value_of: list[Array]
+    leaf_of: list[Leaves]
+    value_of: list[Codes]
 
 
 def _role(data: DataOptions, name: str) -> Role:
@@ -266,12 +266,12 @@ def _load(task: FileTask, source: _Source, typed: Mapping[str, tuple[Column, pd.
     return loaded
 
 
-def _values(by_number: pd.Series, numbers: Array) -> pd.Series:
+def _values(by_number: pd.Series, numbers: Codes) -> pd.Series:
     """The value of each number."""
     return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
 
 
-def _lookup(numbers: Array | pd.Index, results: Array) -> Array:
+def _lookup(numbers: Codes | pd.Index, results: Array) -> Array:
     """An array that holds the result of each number at its place."""
     lookup = np.full(int(np.max(numbers)) + 1, -1, dtype=results.dtype)
     lookup[numbers] = results

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hybrid.anonymize.search.row_counts import Combinations, add_up
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.keys import RowKeys
 from hybrid.base.progress import Progress
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
@@ -67,7 +67,7 @@ def count_combinations(
     numbers: Sequence[ValueNumbers],
     room: MemoryBudget,
     *,
-    training: Array | None = None,
+    training: Mask | None = None,
     step: str,
     progress: Progress,
 ) -> Combinations:
@@ -106,8 +106,8 @@ def count_combinations(
 
 
 def _combinations_of(
-    batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Array | None
-) -> tuple[list[Array], Array]:
+    batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Mask | None
+) -> tuple[list[Codes], Counts]:
     """The distinct rows of one batch, as value numbers, and how many records each has."""
     numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
     packing = RowKeys([codes for codes, _ in numbered], [len(here) for _, here in numbered])

@@ -1,4 +1,4 @@
-"""What a decision about distinct rows makes of records that come in batches."""
+"""Labels of records that come in batches, from a recoding of the distinct rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pyarrow as pa
 
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table
 
-Codes = Sequence[Array]
+Columns = Sequence[Codes]
 """One array of numbers per quasi-identifier, each of shape (n_rows,)."""
 
 
 class Labelling(Protocol):
     """Gives every quasi-identifying cell of a batch its label, and says which records are left out."""
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """Label a batch.
 
         Parameters
@@ -54,7 +54,7 @@ class Labels:
     """
 
     texts: list[pa.Array]
-    of_node: list[Array]
+    of_node: list[Codes]
 
     @classmethod
     def of(cls, schema: Schema, task: SearchProblem, recoding: Recoding) -> Labels:
@@ -87,7 +87,7 @@ class ByColumn:
         Hierarchy leaf of each value number; anything for numbers that no record has.
     """
 
-    def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Codes) -> None:
+    def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Columns) -> None:
         assert recoding.levels is not None
         records = task.records
         columns = zip(labels.of_node, records.hierarchies, leaf_of, recoding.levels.values(), strict=True)
@@ -98,7 +98,7 @@ class ByColumn:
         packing = RowKeys(classes, sizes)
         self._classes = RowIndex(packing.decode(np.unique(packing.keys)), sizes)
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """As :meth:`Labelling.label`."""
         columns = zip(self._of_value, codes, numbers, strict=True)
         labels = [of_value[number][code] for of_value, code, number in columns]
@@ -119,7 +119,7 @@ class ByRow:
     """
 
     def __init__(
-        self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]
+        self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Columns, sizes: Sequence[int]
     ) -> None:
         packing = RowKeys(rows, sizes)
         distinct, first = np.unique(packing.keys, return_index=True)
@@ -128,7 +128,7 @@ class ByRow:
         self._kept = ~recoding.suppressed[at]
         self._of_row = [of_node[nodes] for of_node, nodes in zip(labels.of_node, recoding.nodes[at].T, strict=True)]
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """As :meth:`Labelling.label`."""
         at = self._rows.find([number[code] for code, number in zip(codes, numbers, strict=True)])
         return self._kept[at] & (at >= 0), [of_row[at] for of_row in self._of_row]

@@ -18,13 +18,13 @@ from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.verify_table import covered
-from hybrid.base.arrays import Array, Counts
+from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError
 
 
 def verify_classes(
-    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Array]
-) -> tuple[Array, dict[str, Any]]:
+    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Codes]
+) -> tuple[Counts, dict[str, Any]]:
     """Measure what written labels reach.
 
     Parameters
@@ -73,7 +73,7 @@ def verify_classes(
     return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
-def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Array) -> list[str]:
+def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> list[str]:
     records, failures = task.records, []
     left_out = records.n_records - int(sizes.sum())
     if left_out != int(records.counts @ recoding.suppressed):
