@@ -1,4 +1,4 @@
-"""The stage: from a table and hierarchies to a verified anonymized table."""
+"""Anonymization of a table in memory, verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user can set for anonymization."""
+"""Options of anonymization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the anonymizer hands on: labels, classes, and a record of how they were reached."""
+"""Results of anonymization: labels, classes, and how they were reached."""
 
 from __future__ import annotations
 

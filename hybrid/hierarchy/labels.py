@@ -1,4 +1,4 @@
-"""A table whose quasi-identifiers are generalized: every cell is a node of its column's hierarchy."""
+"""Label table: quasi-identifiers as nodes of their hierarchies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generalization hierarchy: what each value becomes at each level."""
+"""Generalization hierarchy: the node of each value on each level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each sensitive value occurs in each class, kept sparse."""
+"""Sparse histogram of sensitive values per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every privacy model offers: options, a rule for the search, and a check of finished tables."""
+"""Protocol of privacy models: options, search rule, and check of finished tables."""
 
 from __future__ import annotations
 

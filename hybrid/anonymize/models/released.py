@@ -1,4 +1,4 @@
-"""Counts of a released table by plain pandas group-bys, for checks that are independent of the search."""
+"""Counts of a released table by pandas group-bys, independent of the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search needs of a table: its distinct quasi-identifying rows, their counts, and the sensitive values."""
+"""Distinct quasi-identifying rows of a table, with their counts and sensitive values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are already grouped on some columns, from which coarser nodes are grouped at less cost."""
+"""Cache of groupings, from which coarser nodes are grouped at less cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Grouping:
     Parameters
     ----------
     leaves : numpy.ndarray, shape (n_qi, n), int32
-        Leaves of some record of each row: of each group of records.
+        Leaf ids of one representative record per group.
     counts : numpy.ndarray, shape (n,), float64
         Records per row.
     population : numpy.ndarray, shape (n,), float64, or None

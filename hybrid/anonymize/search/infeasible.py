@@ -1,4 +1,4 @@
-"""Saying why no generalization meets the models, what came nearest, and what to change."""
+"""Errors of infeasible problems: the reason, the nearest generalization, what to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compiled loops over rows: what :mod:`hybrid.anonymize.search.group_cache` does in numpy, in a third of the time.
+"""Compiled loops over rows.
+
+They do what :mod:`hybrid.anonymize.search.group_cache` does in numpy, in a third of the time.
 
 Importing numba and loading the machine code costs about as much as twenty short searches, and 100 MB. So only what is
 long imports this module.

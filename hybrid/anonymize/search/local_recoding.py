@@ -1,12 +1,12 @@
-"""Local recoding: the level of a cell may differ from row to row.
+"""Local recoding: the level of a cell may differ from record to record.
 
 Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and
-with pooling: all records start in one class at the roots. A class is split along one column: records go to the
-children of the column's node, children that violate a model stay behind together at the node, and if what stays
-behind violates a model it borrows records from the largest child, or else a whole child. Every class takes the
-column with the most loss saved per entropy of the split, so that little of the class is used up for it; splits that
-leave something behind are hesitated over. All classes are split at the same time, by array operations over the
-distinct rows. No record is suppressed.
+with pooling: all records start in one class at the roots. A class is split along one column: records move to the
+children of the column's node; the records of children that violate a model stay at the parent as a pool, and a pool
+that violates a model borrows records from the largest child, or else a whole child. Every class takes the column that
+saves most loss per entropy of the split, so that later splits keep large classes to work with; splits that leave
+records at the parent are penalised. All classes are split at the same time, by array operations over the distinct
+rows. No record is suppressed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
 from hybrid.base.keys import group_sums
 from hybrid.base.progress import Progress
 
-_HESITATIONS = (0.3, 0.8)
-"""Tried in turn; added to the entropy of a split, in nats. Small values save entropy, large ones loss."""
+_SPLIT_COSTS = (0.3, 0.8)
+"""Fixed costs of a split in nats, added to its entropy; tried in turn. Small ones save entropy, large ones loss."""
 _LEFT_BEHIND = 0.3
-"""Added too when a split leaves records behind."""
+"""Penalty in nats of a split that leaves records at the parent."""
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
@@ -46,9 +46,9 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     if found.n_suppressed:
         raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
     best: tuple[Score, Nodes] | None = None
-    for at, hesitation in enumerate(_HESITATIONS):
-        progress("recode", at, len(_HESITATIONS))
-        nodes = TopDown(task, loss, hesitation).run()
+    for at, split_cost in enumerate(_SPLIT_COSTS):
+        progress("recode", at, len(_SPLIT_COSTS))
+        nodes = TopDown(task, loss, split_cost).run()
         score = loss.score_nodes(nodes)
         if best is None or score.value < best[0].value:
             best = score, nodes
@@ -88,16 +88,16 @@ class TopDown:
         What to do.
     loss : CellLoss
         What a cell at each node costs.
-    hesitation : float
-        Added to the entropy of a split.
+    split_cost : float
+        Fixed cost of a split in nats, added to its entropy.
     """
 
-    def __init__(self, task: SearchProblem, loss: CellLoss, hesitation: float) -> None:
+    def __init__(self, task: SearchProblem, loss: CellLoss, split_cost: float) -> None:
         self.records = task.records
         self.rules = task.rules
         self.k = task.options.k
         self.population_k = task.population_k
-        self.hesitation = hesitation
+        self.split_cost = split_cost
         self.costs = loss.node_costs
         self.checker = task.checker(task.lattice)
         self.pairs = self.checker.bases.whole.sensitive
@@ -140,7 +140,7 @@ class TopDown:
         stays = groups.left_behind(weights * saved)
         total = group_sums(classes, weights * saved * ~stays, n_classes)
         behind = group_sums(classes, stays, n_classes) > 0
-        merit = total / (self.hesitation + groups.entropy() + _LEFT_BEHIND * behind)
+        merit = total / (self.split_cost + groups.entropy() + _LEFT_BEHIND * behind)
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
     def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:

@@ -1,4 +1,4 @@
-"""What a table becomes at a node of the lattice: its classes, and which of them violate a privacy model."""
+"""Check of one lattice node: its classes, and which of them violate a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class NodeOutcome:
-    """What became of the records at one node.
+    """Classes of one node, and the records that are suppressed there.
 
     Parameters
     ----------

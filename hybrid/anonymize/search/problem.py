@@ -1,4 +1,4 @@
-"""One anonymization to be done: the table as codes, the hierarchies and the models, checked for contradictions."""
+"""Search problem: the encoded table, its hierarchies, and the rules of its models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hybrid.table import Schema, Table
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """One anonymization to be done.
+    """Search problem: one table, its hierarchies and what is asked for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The distinct rows of a table that is seen a batch at a time."""
+"""Records per distinct row of a table that is read in batches."""
 
 from __future__ import annotations
 

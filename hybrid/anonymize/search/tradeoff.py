@@ -1,4 +1,4 @@
-"""The price of privacy: the least loss for many k and suppression limits at little more than the cost of one.
+"""Trade-off curve: the least loss for many k and suppression limits.
 
 All searches share the distinct rows and the tables that they are grouped from. For one k, the limits are taken from the
 largest to the smallest, and a smaller one goes on where the larger one stopped. From one k to the next larger one, the

@@ -1,4 +1,4 @@
-"""One pass over a Parquet file: its distinct combinations of some columns, with their number of records."""
+"""Distinct combinations of columns of a Parquet file, counted in one pass."""
 
 from __future__ import annotations
 

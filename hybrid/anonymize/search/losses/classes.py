@@ -1,4 +1,4 @@
-"""Losses that look at the sizes of the classes only."""
+"""Losses of class sizes: average class size and discernibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every loss offers to a search."""
+"""Protocol of information losses: scores and lower bounds."""
 
 from __future__ import annotations
 
