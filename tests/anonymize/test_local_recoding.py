@@ -109,8 +109,8 @@ def twelve_records() -> tuple[Table, dict[str, Hierarchy]]:
 def test_merit_by_hand() -> None:
     """A cell costs 1 at the root and 1/3 at a leaf, over N - m = 12 - 4: a record that goes down saves 1/12.
 
-    Along a all 12 go down. Along b the one q stays at the root and borrows the least familiar of the p, the 3 with z, as
-    a class needs 3: 8 go down, and the split is penalised for the records that stay.
+    Along a all 12 go down. Along b the one q stays at the root and borrows the least familiar of the p, the 3 with z,
+    as a class needs 3: 8 go down, and the split is penalised for the records that stay.
     """
     task = prepare(*twelve_records(), AnonymizeOptions(k=3, recoding="local"), None)
     run = TopDown(task, task.loss(task.lattice), 0.3)
