@@ -1,4 +1,4 @@
-"""Values of columns as their hierarchy files list them, whatever the table holds: domains that are public knowledge."""
+"""Public domains: values of columns as their hierarchy files list them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a hierarchy's YAML file can say: one model per ``type``."""
+"""Options of hierarchy descriptions (YAML): one model per ``type``."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.sample import SampleOptions
@@ -49,7 +50,7 @@ def guarantee_sentence(
 
 
 def _anonymity(result: AnonymizationResult) -> Iterator[str]:
-    models = "".join(f", {_model(model)}" for model in result.models)
+    models = "".join(f", {describe(model)}" for model in result.models)
     checked = " (checked again on the finished table)" if result.verified else ""
     yield (
         f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
@@ -60,15 +61,6 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns went "
         "on as they are in the source, and the published rows themselves are not k-anonymous."
     )
-
-
-def _model(model: Mapping[str, Any]) -> str:
-    of = f" of {model['attribute']}" if model.get("attribute") else ""
-    if model.get("model") == "l_diversity":
-        factor = f" and c = {model['c']:g}" if model.get("c") else ""
-        return f"{model.get('kind', 'distinct')} l-diversity{of} with l = {model['l']:g}{factor}"
-    rest = ", ".join(f"{key} = {value}" for key, value in model.items() if key not in ("model", "attribute"))
-    return f"{model.get('model', 'model')}{of} ({rest})"
 
 
 def _restored(config: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import by_first_row, pack
 from hybrid.table.schema import Column, Kind, Table
 
 _NAMES_PEOPLE = re.compile(
@@ -92,6 +93,5 @@ def _codes(values: pd.Series) -> Array:
 
 def _numbered(group: Array, codes: Array) -> Array:
     """Numbers 0.. of the pairs that occur."""
-    pairs = group * (int(codes.max()) + 1) + codes
-    numbers: Array = pd.factorize(pairs)[0]
-    return numbers
+    keys, _ = pack(((column, int(column.max()) + 1) for column in (group, codes)), len(group))
+    return by_first_row(keys)[0]
