@@ -154,12 +154,12 @@ def order_of_tests(mutant: Mutant) -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in near]
 
 
-def run_tests(mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[str, float]:
-    """Run tests on a copy of the tree, with one mutant in it or none."""
+def run_tests(tree: Path, mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[str, float]:
+    """Run tests on a copy of the tree, with one mutant in it or none; gives the outcome and the seconds."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hybrid-mutant-") as name:
         folder = Path(name)
-        _copy_tree(folder)
+        shutil.copytree(tree, folder, dirs_exist_ok=True)
         if mutant is not None:
             path = folder / mutant.file
             path.write_bytes(mutant.apply(path.read_bytes()))
@@ -173,8 +173,8 @@ def run_tests(mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[
     return "survived" if done.returncode in (0, 5) else "killed", time.monotonic() - began
 
 
-def _copy_tree(folder: Path) -> None:
-    """Copy every file that git knows or would add."""
+def copy_tree(folder: Path) -> None:
+    """Copy every file that git knows or would add, so that what is edited meanwhile does not count."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -199,23 +199,30 @@ def main() -> int:
     sites = all_mutants(frozenset(filter(None, given.rooms.split(","))))
     drawn = random.Random(given.seed).sample(sites, min(given.n, len(sites)))
     print(f"{len(drawn)} of {len(sites)} sites, seed {given.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="hybrid-tree-") as name:
+        copy_tree(Path(name))
+        return sample(Path(name), drawn, given.jobs, given.least)
+
+
+def sample(tree: Path, drawn: list[Mutant], jobs: int, least: float) -> int:
+    """Judge the drawn mutants; gives the exit status."""
     limits = {}
     for room in sorted({mutant.room for mutant in drawn}):
-        state, took = run_tests(None, [f"tests/{room}"], 1800)
+        state, took = run_tests(tree, None, [f"tests/{room}"], 1800)
         if state != "survived":
             print(f"the tests of {room} do not pass without a mutant ({state})")
             return 1
         limits[room] = 60 + 3 * took
 
     def judge(mutant: Mutant) -> str:
-        state, took = run_tests(mutant, order_of_tests(mutant), limits[mutant.room])
+        state, took = run_tests(tree, mutant, order_of_tests(mutant), limits[mutant.room])
         print(f"{state:12}{took:5.0f} s  {mutant}", flush=True)
         return state
 
-    with ThreadPoolExecutor(given.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         counts = Counter(pool.map(judge, drawn))
     print(", ".join(f"{state} {counts[state]}" for state in STATES))
-    return int(counts["killed"] < given.least * len(drawn))
+    return int(counts["killed"] < least * len(drawn))
 
 
 if __name__ == "__main__":
