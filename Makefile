@@ -50,10 +50,10 @@ test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, l
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "$(FIRST)" --may-lack tabddpm,ctgan,realtabformer --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack tabddpm,ctgan,realtabformer --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
-	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile -m "generators or anjana" $(PYTEST_OPTIONS)
+	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "generators or anjana" $(PYTEST_OPTIONS)
 
 test-engines: $(VENV_ALL)/.ready  ## build the managed environments of mst and synthcity (7 GB, minutes), and use them
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \

@@ -31,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first, so that no worker begins one when the others have finished."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
     """Turn a skip into a failure in CI, where nothing may go unmeasured unnoticed."""
     if not os.environ.get("CI") or not report.skipped or hasattr(report, "wasxfail"):
