@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hybrid.table import Column, Kind, Role
-from hybrid.table.options import ColumnOptions
+from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import ColumnFormat
 from hybrid.table.text import as_text, decimal_text, encode_texts
 from hybrid.table.text_column import convert_texts
