@@ -63,6 +63,16 @@ def test_a_record_is_its_identifier_and_without_one_all_its_values() -> None:
     assert by_age[0] == by_age[2] and len(set(by_age.tolist())) == 4
 
 
+def test_one_identifier_of_several_is_enough() -> None:
+    table = table_of(
+        ("id", Role.IDENTIFIER, Kind.INTEGER, [1, 1, None]),
+        ("card", Role.IDENTIFIER, Kind.INTEGER, [None, None, None]),
+        ("age", Role.QUASI_IDENTIFIER, Kind.INTEGER, [30, 31, 30]),
+    )
+    first, same, nameless = record_hashes(table, SECRET).tolist()
+    assert first == same != nameless
+
+
 def test_hashes_neither_depend_on_the_other_rows_nor_survive_another_secret() -> None:
     turned = np.array([3, 1, 0])
     np.testing.assert_array_equal(record_hashes(PEOPLE.take(turned), SECRET), record_hashes(PEOPLE, SECRET)[turned])
