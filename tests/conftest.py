@@ -82,14 +82,5 @@ def leaky(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shared() -> Path:
-    """The development material beside the project; tests that need it skip where it is absent."""
-    folder = Path(__file__).resolve().parents[2] / "shared"
-    if not folder.is_dir():
-        pytest.skip("the development data beside the project (../shared) is not here")
-    return folder
-
-
-@pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240501)
