@@ -4,12 +4,20 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV_ALL ?= .venv-all
 PYTEST_OPTIONS ?=
+# The branch that `make quick` compares with; how much `make fuzz` and `make mutants` draw, from which seed, on how many processes.
+BASE ?= main
+ROUNDS ?= 3
+MUTANTS ?= 40
+JOBS ?= 1
+SEED ?= $(shell date +%s)
+# What the first environment can run: it lacks the extras of the deep generators. Where CI is set, nothing else may be skipped.
+FIRST = not generators and not engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-generators check lint types layers format clean
+.PHONY: help demo quick test test-all test-engines fuzz mutants format clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # An environment is rebuilt when what it is made from changes.
 $(VENV)/.ready: pyproject.toml constraints.txt
@@ -28,19 +36,36 @@ demo: $(VENV)/.ready  ## simulate hospital admissions, run the pipeline, print v
 	$(VENV)/bin/hybrid demo demo
 	$(VENV)/bin/hybrid run configs/quickstart.yaml --out runs/demo
 
+quick: $(VENV)/.ready  ## under a minute: lint, types, layers, and the tests of the changed rooms
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	@folders=$$($(VENV)/bin/python -m tests.helpers.changed_rooms $(BASE)); \
+	if [ -z "$$folders" ]; then echo "no room differs from $(BASE)"; else \
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -q -m "$(FIRST) and not slow and not prefect" $$folders $(PYTEST_OPTIONS); fi
+
 test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, layers, tests, coverage
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not generators and not environments" --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack tabddpm,ctgan,realtabformer --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
-	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile -m "generators or anjana" $(PYTEST_OPTIONS)
+	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "generators or anjana" $(PYTEST_OPTIONS)
 
-test-generators: $(VENV_ALL)/.ready  ## build the managed environments of mst and synthcity (7 GB, minutes), and use them
+test-engines: $(VENV_ALL)/.ready  ## build the managed environments of mst and synthcity (7 GB, minutes), and use them
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \
-	$(VENV_ALL)/bin/python -m pytest -m environments $(PYTEST_OPTIONS)
+	$(VENV_ALL)/bin/python -m pytest -m engines $(PYTEST_OPTIONS)
+
+fuzz: $(VENV)/.ready  ## the tests of invariants, ROUNDS times, with new examples
+	@for round in $$(seq 1 $(ROUNDS)); do \
+	seed=$$(($(SEED) + $$round)); echo "round $$round of $(ROUNDS): --hypothesis-seed=$$seed"; \
+	$(VENV)/bin/python -m pytest -n auto -q -m "hypothesis and $(FIRST)" --hypothesis-profile=fuzz --hypothesis-seed=$$seed $(PYTEST_OPTIONS) || exit 1; done
+
+mutants: $(VENV)/.ready  ## change MUTANTS expressions, one at a time: do the tests notice? (an hour)
+	$(VENV)/bin/python -m tests.helpers.mutants --n $(MUTANTS) --seed $(SEED) --jobs $(JOBS)
 
 format: $(VENV)/.ready  ## format and sort imports
 	$(VENV)/bin/ruff check --fix .

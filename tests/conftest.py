@@ -1,26 +1,83 @@
-"""Fixtures that every room's tests share."""
+"""Fixtures and rules that every room's tests share."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-# Machines under load are slow, not wrong.
-# What CI draws is the same every time: a new counterexample is found by whoever changes something, not by a release.
-settings.register_profile("project", deadline=None, derandomize="CI" in os.environ)
+from tests.helpers.reference_data import LEAKY, unpack
+
+# Machines under load are slow, not wrong: no deadline.
+# Every machine draws the same examples; `make fuzz` looks for new ones, from a seed that it prints.
+settings.register_profile("project", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, derandomize=False, print_blob=True, max_examples=500)
 settings.load_profile("project")
 
+MISSING_EXTRA = "needs the extra [{}]"
+"""The one reason that a test may be skipped for in CI, if `--may-lack` names the extra."""
 
-@pytest.fixture
-def shared() -> Path:
-    """The development material beside the project; tests that need it skip where it is absent."""
-    folder = Path(__file__).resolve().parents[2] / "shared"
-    if not folder.is_dir():
-        pytest.skip("the development data beside the project (../shared) is not here")
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--may-lack",
+        default="",
+        metavar="EXTRAS",
+        help="extras, separated by commas, without which tests may be skipped even where CI is set",
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first, so that no worker begins one when the others have finished."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    """Turn a skip into a failure in CI, where nothing may go unmeasured unnoticed."""
+    if not os.environ.get("CI") or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    lacking = filter(None, config.getoption("--may-lack").split(","))
+    if not any(MISSING_EXTRA.format(extra) in reason for extra in lacking):
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, where nothing may be skipped: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_skip(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report, collector.config)
+    return report
+
+
+@pytest.fixture(scope="session")
+def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Adult census as a CSV file: 32,561 records x 15 columns."""
+    return unpack("adult_census/adult.csv", tmp_path_factory.mktemp("adult_census"))
+
+
+@pytest.fixture(scope="session")
+def leaky(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of Adult thirds and of synthetic tables that leak a known share of the training rows."""
+    folder = tmp_path_factory.mktemp("leaky")
+    for name in LEAKY:
+        unpack(f"adult_census/leaky/{name}.csv", folder)
     return folder
 
 

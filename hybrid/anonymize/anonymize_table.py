@@ -1,4 +1,4 @@
-"""The stage: from a table and hierarchies to a verified anonymized table."""
+"""Anonymization of a table in memory, verified."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.infeasible import refuse_impossible
-from hybrid.anonymize.search.keys import first_of_group, mixed_code
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.search.recoding import Recoding
 from hybrid.anonymize.verify_table import verify
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Counts
+from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Table
@@ -89,7 +89,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
     used = {name: task.hierarchies[name] for name in names}
     labels = LabelTable(nodes, originals.only([n for n in train.schema.names if n not in names]), train.schema, used)
     columns = ((nodes[:, at], task.hierarchies[name].n_nodes) for at, name in enumerate(names))
-    class_ids, _ = first_of_group(*mixed_code(columns, len(nodes)))
+    class_ids, _ = group_rows(*pack_small(columns, len(nodes)))
     return AnonymizedTable(
         labels=labels,
         originals=originals,
@@ -100,7 +100,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
     )
 
 
-def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Array, seconds: float) -> AnonymizationResult:
+def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seconds: float) -> AnonymizationResult:
     """What was decided, in aggregates.
 
     Parameters

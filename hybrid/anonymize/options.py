@@ -1,4 +1,4 @@
-"""What a user can set for anonymization."""
+"""Options of anonymization."""
 
 from __future__ import annotations
 
@@ -7,86 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from hybrid.anonymize.models import AnyModel
+from hybrid.anonymize.models.l_diversity import LDiversity
+from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.base.options import Options
-
-
-class LDiversity(Options):
-    """Every class has l well-represented sensitive values.
-
-    Machanavajjhala et al. 2007, doi 10.1145/1217299.1217302.
-    """
-
-    model: Literal["l_diversity"]
-    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
-    """distinct: at least l values. entropy: the values' Shannon entropy is at least log(l). recursive: the most
-    frequent value is rarer than c times all but the l - 1 most frequent ones together."""
-    l: float = Field(default=2, ge=1)  # noqa: E741
-    """How many values; a whole number unless kind is entropy."""
-    c: PositiveFloat | None = None
-    """The factor of recursive (c,l)-diversity; larger is weaker."""
-    attribute: str
-    """The sensitive column."""
-
-    @model_validator(mode="after")
-    def _fits(self) -> LDiversity:
-        if self.kind != "entropy" and not float(self.l).is_integer():
-            raise ValueError("l must be a whole number unless kind is entropy")
-        if (self.kind == "recursive") != (self.c is not None):
-            raise ValueError("c is set if and only if kind is recursive")
-        return self
-
-
-class TCloseness(Options):
-    """The distribution of a sensitive column in every class is near its distribution in the whole table.
-
-    Li, Li and Venkatasubramanian 2007, doi 10.1109/ICDE.2007.367856.
-    """
-
-    model: Literal["t_closeness"]
-    t: float = Field(ge=0, le=1)
-    """Largest earth mover's distance, 0..1."""
-    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    """equal: any two values are equally far apart. ordered: by rank. hierarchical: by the height of the lowest
-    common node in the column's hierarchy."""
-    attribute: str
-    """The sensitive column."""
-
-
-class AlphaK(Options):
-    """No sensitive value makes up more than alpha of a class (Wong et al. 2006, doi 10.1145/1150402.1150499)."""
-
-    model: Literal["alpha_k"]
-    alpha: float = Field(gt=0, le=1)
-    """Largest relative frequency of any one value in a class."""
-    attribute: str
-    """The sensitive column."""
-
-
-class BetaLikeness(Options):
-    """No sensitive value is much more frequent in a class than overall.
-
-    Cao and Karras 2012, doi 10.14778/2350229.2350255.
-    """
-
-    model: Literal["beta_likeness"]
-    beta: PositiveFloat
-    """Largest relative gain (q - p) / p of a value with frequency q in the class and p overall."""
-    kind: Literal["basic", "enhanced"] = "enhanced"
-    """enhanced: the gain is also at most -ln(p), so that frequent values are protected too."""
-    attribute: str
-    """The sensitive column."""
-
-
-class KMap(Options):
-    """Every class matches k people of a population table (Sweeney 2001); needs ``population``."""
-
-    model: Literal["k_map"]
-    k: PositiveInt
-    """How many people of the population share the labels of a record."""
-
-
-ModelOptions = Annotated[LDiversity | TCloseness | AlphaK | BetaLikeness | KMap, Field(discriminator="model")]
-"""A privacy model beside k-anonymity."""
 
 
 class LossOptions(Options):
@@ -127,7 +51,7 @@ class AnonymizeOptions(Options):
     loss, but a column then mixes levels."""
     k: PositiveInt = 5
     """Records with equal quasi-identifiers, at least."""
-    models: tuple[ModelOptions, ...] = ()
+    models: tuple[AnyModel, ...] = ()
     """Privacy models beside k; all hold together."""
     suppression_limit: float = Field(default=0.02, ge=0, le=1)
     """Share of records that may be left out, 0..1. Local recoding leaves none out."""
@@ -164,7 +88,12 @@ class AnonymizeOptions(Options):
     @property
     def attributes(self) -> list[str]:
         """The sensitive columns that the models look at, in alphabetical order."""
-        return sorted({model.attribute for model in self.models if not isinstance(model, KMap)})
+        return sorted({model.attribute for model in self.models if isinstance(model, SensitiveModel)})
+
+    @property
+    def population_k(self) -> int:
+        """People of the population that every class matches, at least; 0 if no model asks for any."""
+        return max((model.k for model in self.models if isinstance(model, PopulationModel)), default=0)
 
     def allowed(self, n_records: int) -> int:
         """How many of ``n_records`` may be suppressed."""

@@ -1,4 +1,4 @@
-"""What the anonymizer hands on: labels, classes, and a record of how they were reached."""
+"""Results of anonymization: labels, classes, and how they were reached."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Leaves, Mask, Rows
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Table
 
@@ -62,8 +62,8 @@ class AnonymizedTable:
 
     labels: LabelTable
     originals: Table
-    leaves: Array
-    class_ids: Array
+    leaves: Leaves
+    class_ids: Codes
     suppressed: Table
     result: AnonymizationResult
 
@@ -80,7 +80,7 @@ class AnonymizedTable:
         """The hierarchy of each quasi-identifier."""
         return self.labels.hierarchies
 
-    def take(self, positions: Array) -> AnonymizedTable:
+    def take(self, positions: Rows | Mask) -> AnonymizedTable:
         """A sample of the kept records; class ids keep their numbers."""
         return replace(
             self,

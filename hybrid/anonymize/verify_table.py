@@ -1,4 +1,9 @@
-"""Checking a finished table against what was promised, from its labels alone."""
+"""Verification of a finished table against what was promised, from its labels alone.
+
+Independent of the search: classes and counts are made by pandas group-bys of the labels, and every privacy model judges
+them by a formula of its own (:meth:`~hybrid.anonymize.models.protocol.SensitiveModel.verify`), not by the rule that the
+search was steered by.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +18,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models.measure import CheckInputs, ModelCheck, check, equivalence_classes, k_reached
-from hybrid.anonymize.options import AlphaK, LDiversity
+from hybrid.anonymize.models.alpha_k import AlphaK
+from hybrid.anonymize.models.k import k_reached
+from hybrid.anonymize.models.l_diversity import LDiversity
+from hybrid.anonymize.models.measure import CheckInputs, check
+from hybrid.anonymize.models.protocol import PopulationModel
+from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.search.keys import first_of_group, mixed_code
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
+from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
 
 _PYCANON_CLASSES = 20_000
@@ -81,7 +90,7 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
     return failures
 
 
-def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
+def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
     """Whether each leaf lies below the node beside it; both of shape (n,), int."""
     pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
     leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
@@ -89,25 +98,29 @@ def covered(hierarchy: Hierarchy, leaves: Array, nodes: Array) -> bool:
 
 
 def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> list[ModelCheck]:
-    context = CheckInputs(
-        hierarchies={name: task.hierarchies[name] for name in task.records.sensitive if name in task.hierarchies},
-        reference={name: task.train.frame[name] for name in task.records.sensitive},
-        population=_population(frame, names, task),
+    attributes = task.options.attributes
+    inputs = CheckInputs(
+        hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
+        reference={name: task.train.frame[name] for name in attributes},
     )
-    return [check(frame, names, model, context) for model in task.options.models]
+    return [
+        model.verify(_people(frame, names, task))
+        if isinstance(model, PopulationModel)
+        else check(frame, names, model, inputs)
+        for model in task.options.models
+    ]
 
 
-def _population(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.DataFrame | None:
-    """The population with the labels of the released records whose nodes cover them."""
-    if task.population is None:
-        return None
+def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Series:
+    """People of the population whose values each class's labels cover."""
+    assert task.population is not None
     hierarchies = [task.hierarchies[name] for name in names]
     people = np.stack([hierarchy.encode(task.population.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
     patterns = frame[names].drop_duplicates().to_numpy()
-    return pd.DataFrame(np.repeat(patterns, matches(patterns, people, hierarchies), axis=0), columns=names)
+    return pd.Series(matches(patterns, people, hierarchies))
 
 
-def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) -> Array:
+def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
     """How many people each pattern of nodes covers: patterns on the same levels are looked up together.
 
     Parameters
@@ -124,11 +137,11 @@ def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) ->
     numpy.ndarray, shape (n_patterns,), int64
     """
     columns = ((people[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
-    person_of, chosen = first_of_group(*mixed_code(columns, len(people)))
+    person_of, chosen = group_rows(*pack_small(columns, len(people)))
     weights, people = np.bincount(person_of), people[chosen]
     levels = np.stack([hierarchy.level_of()[nodes] for hierarchy, nodes in zip(hierarchies, patterns.T, strict=True)])
     columns = ((level, hierarchy.n_levels) for level, hierarchy in zip(levels, hierarchies, strict=True))
-    kind_of, kinds = first_of_group(*mixed_code(columns, len(patterns)))
+    kind_of, kinds = group_rows(*pack_small(columns, len(patterns)))
     order = np.argsort(kind_of, kind="stable")
     counts = np.zeros(len(patterns), dtype=np.int64)
     for kind, members in zip(kinds, np.split(order, np.cumsum(np.bincount(kind_of))[:-1]), strict=True):
@@ -137,7 +150,7 @@ def matches(patterns: Array, people: Array, hierarchies: Sequence[Hierarchy]) ->
         ]
         both = np.concatenate([patterns[members], np.stack(nodes, axis=1)])
         columns = ((both[:, at], hierarchy.n_nodes) for at, hierarchy in enumerate(hierarchies))
-        code, _ = first_of_group(*mixed_code(columns, len(both)))
+        code, _ = group_rows(*pack_small(columns, len(both)))
         counts[members] = np.bincount(code[len(members) :], weights, len(both))[code[: len(members)]]
     return counts
 

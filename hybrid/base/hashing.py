@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -127,6 +128,8 @@ def _feed(sink: _Sink, value: Any) -> None:
             _bytes(sink, "bytes", value)
         case datetime() | date():
             _bytes(sink, type(value).__name__, value.isoformat().encode())
+        case Decimal():
+            _bytes(sink, "decimal", str(value).encode())
         case timedelta():
             _bytes(sink, "timedelta", repr(value).encode())
         case _:

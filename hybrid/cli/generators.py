@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
 _APP = typer.Typer(help="Generators: what each is, whether it can be used here, its options; their environments.")
-_SHOWN = ("dpmm", "sdv", "ctgan", "synthcity", "realtabformer", "transformers", "torch", "numpy", "pandas")
-"""Distributions of an environment whose versions are printed."""
 
 
 def generators(context: typer.Context, as_json: AsJson = False) -> None:
@@ -68,9 +66,13 @@ def remove(name: Name) -> None:
 
 def _show(environment: Environment) -> None:
     """Print state, size and main versions in one line."""
+    from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
+
     status = "ok" if environment.state == "ready" else "note"
     versions = environment.versions
-    shown = ["Python", *(name for name in _SHOWN if name in versions)] if versions else []
+    generators = [*REGISTRY.values(), *ENGINES.values()]
+    needed = sorted({name for generator in generators for name in distributions(generator)})
+    shown = ["Python", *(name for name in (*needed, "numpy", "pandas") if name in versions)] if versions else []
     size = f", {environment.n_bytes / 1e9:.1f} GB, built in {environment.seconds:.0f} s" if versions else ""
     text = "  ".join(f"{name} {versions[name]}" for name in shown)
     hints = {

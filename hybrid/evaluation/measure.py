@@ -98,7 +98,7 @@ class MetricResult:
                 "excess": None,
                 "n": 0,
                 "state": self.outcome.state,
-                "details": {"reason": self.outcome.reason},
+                "details": {"reason": self.outcome.reason, "lacks": self.outcome.lacks},
             }
         outcome = self.outcome
         ci = None if outcome.low is None or outcome.high is None else [outcome.low, outcome.high]

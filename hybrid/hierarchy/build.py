@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.dates import build_dates
 from hybrid.hierarchy.intervals import build_intervals
 from hybrid.hierarchy.levels import from_levels
-from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
+from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec, rule_of
 from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
 from hybrid.table import Column, Kind
@@ -44,8 +45,40 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
     """
     _check_kind(spec, column, source)
     found = distinct_values(values, column)
-    missing = bool(values.isna().any())
+    spec = _fixed_levels(spec, column, found)
+    return replace(_built(spec, column, found, bool(values.isna().any()), source), rule=rule_of(spec))
 
+
+def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series) -> Hierarchy:
+    """Build a hierarchy again, by its own rule, for some of the values it was built for.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Built for a whole table.
+    column : Column
+        Name, kind and format of the column.
+    values : pandas.Series, shape (n,)
+        The column of some records, in the dtype of its kind.
+
+    Returns
+    -------
+    Hierarchy
+        With leaves, bounds of open intervals and the root's bounds from these values alone. A hierarchy without
+        :attr:`Hierarchy.rule` lists its leaves in a file and is returned as it is.
+    """
+    return hierarchy if hierarchy.rule is None else build_hierarchy(hierarchy.rule, column, values)
+
+
+def _fixed_levels(spec: HierarchySpec, column: Column, found: Array) -> HierarchySpec:
+    """Write out the levels of a mask that hides one more character on every level of the longest value."""
+    if not isinstance(spec, MaskSpec) or spec.keep or not len(found):
+        return spec
+    longest = max(map(len, texts_of(found, column)))
+    return spec.model_copy(update={"keep": tuple(range(longest - 1, 0, -1))})
+
+
+def _built(spec: HierarchySpec, column: Column, found: Array, missing: bool, source: str) -> Hierarchy:
     def texts(leaves: Array) -> list[str]:
         return texts_of(leaves, column)
 
@@ -94,9 +127,7 @@ def _check_kind(spec: HierarchySpec, column: Column, source: str) -> None:
 
 
 def _mask_rows(spec: MaskSpec, texts: list[str]) -> Rows:
-    longest = max(map(len, texts))
-    keep = spec.keep or tuple(range(longest - 1, 0, -1))
-    return [(text, *(_masked(text, n, spec) for n in keep), ROOT) for text in texts]
+    return [(text, *(_masked(text, n, spec) for n in spec.keep), ROOT) for text in texts]
 
 
 def _masked(text: str, n: int, spec: MaskSpec) -> str:

@@ -1,4 +1,4 @@
-"""Look at a hierarchy, find what is wrong or useless in it, and add values to it."""
+"""Diagnose a hierarchy: errors, useless levels, missing values."""
 
 from __future__ import annotations
 

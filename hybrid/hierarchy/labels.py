@@ -1,4 +1,4 @@
-"""A table whose quasi-identifiers are generalized: every cell is a node of its column's hierarchy."""
+"""Label table: quasi-identifiers as nodes of their hierarchies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Mask, Nodes, Rows
 from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 
@@ -31,7 +31,7 @@ class LabelTable:
         One per quasi-identifier.
     """
 
-    nodes: Array
+    nodes: Nodes
     rest: Table
     schema: Schema
     hierarchies: Mapping[str, Hierarchy]
@@ -44,7 +44,7 @@ class LabelTable:
         """Names of the generalized columns, in the order of :attr:`nodes`' columns."""
         return self.schema.quasi_identifiers
 
-    def take(self, positions: Array) -> LabelTable:
+    def take(self, positions: Rows | Mask) -> LabelTable:
         """The records at these positions (integers or a boolean mask)."""
         return replace(self, nodes=self.nodes[positions], rest=self.rest.take(positions))
 
@@ -88,7 +88,7 @@ class LabelTable:
             nodes[:, at] = np.array([lookup[text] for text in distinct], dtype=np.int32)[codes]
         return replace(self, nodes=nodes, rest=table.only(self.rest.schema.names))
 
-    def _texts(self, name: str, nodes: Array) -> pd.Series:
+    def _texts(self, name: str, nodes: Nodes) -> pd.Series:
         hierarchy = self.hierarchies[name]
         present, codes = np.unique(nodes, return_inverse=True)
         if hierarchy.kind.is_continuous:
@@ -106,7 +106,7 @@ class LabelTable:
             )
         )
 
-    def _names(self, name: str, nodes: Array) -> list[str]:
+    def _names(self, name: str, nodes: Nodes) -> list[str]:
         """Label texts of these nodes; nodes that share a text are told apart by their level."""
         hierarchy = self.hierarchies[name]
         texts = [hierarchy.labels[node] for node in nodes]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.tree import MISSING, MOST_LISTED, ROOT, Hierarchy
 from hybrid.table import Kind
@@ -162,7 +162,7 @@ def _number_nodes(columns: list[Array]) -> tuple[Array, tuple[str, ...]]:
 def _bounds(
     kind: Kind,
     leaves: Array,
-    node_of: Array,
+    node_of: Nodes,
     n_nodes: int,
     bounds: Sequence[tuple[Array, Array]] | None,
 ) -> tuple[Array, Array]:
@@ -184,20 +184,20 @@ def _bounds(
     return low, high
 
 
-def _count_share(node_of: Array, n_nodes: int) -> Array:
+def _count_share(node_of: Nodes, n_nodes: int) -> Numbers:
     covered = np.zeros(n_nodes, dtype=np.int64)
     for at in range(node_of.shape[1]):
         covered = np.maximum(covered, np.bincount(node_of[:, at], minlength=n_nodes))
-    share: Array = covered / max(len(node_of), 1)
+    share: Numbers = covered / max(len(node_of), 1)
     return share
 
 
-def _width_share(low: Array, high: Array, root: int, step: float) -> Array:
+def _width_share(low: Array, high: Array, root: int, step: float) -> Numbers:
     width = high.astype("datetime64[us]") - low.astype("datetime64[us]") if low.dtype.kind == "M" else None
     length = (high.astype(np.float64) - low if width is None else width.astype(np.float64)) + step
     if not length[root] > 0:
         return np.ones(len(low))
-    share: Array = np.clip(length / length[root], np.finfo(np.float64).tiny, 1.0)
+    share: Numbers = np.clip(length / length[root], np.finfo(np.float64).tiny, 1.0)
     share[root] = 1.0
     return share
 

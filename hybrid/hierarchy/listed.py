@@ -1,4 +1,4 @@
-"""Values of columns as their hierarchy files list them, whatever the table holds: domains that are public knowledge."""
+"""Public domains: values of columns as their hierarchy files list them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.hierarchy.load import read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_spec
-from hybrid.hierarchy.spec import GroupsSpec, TreeSpec
+from hybrid.hierarchy.spec import rule_of
 from hybrid.table import DTYPES, Schema
 
 
@@ -46,5 +46,4 @@ def listed_values(schema: Schema, paths: Mapping[str, Path]) -> dict[str, Array]
 def _lists_all(path: Path) -> bool:
     if path.suffix.lower() not in YAML_SUFFIXES:
         return True
-    spec = read_spec(path)
-    return isinstance(spec, TreeSpec) or (isinstance(spec, GroupsSpec) and spec.others is None)
+    return rule_of(read_spec(path)) is None

@@ -1,4 +1,4 @@
-"""What a hierarchy's YAML file can say: one model per ``type``."""
+"""Options of hierarchy descriptions (YAML): one model per ``type``."""
 
 from __future__ import annotations
 
@@ -118,3 +118,13 @@ HierarchySpec = Annotated[
     IntervalsSpec | DatesSpec | MaskSpec | TreeSpec | GroupsSpec,
     Field(discriminator="type"),
 ]
+
+ValueRule = MaskSpec | GroupsSpec | IntervalsSpec | DatesSpec
+"""Descriptions whose leaves come, at least in part, from the values of a table."""
+
+
+def rule_of(spec: HierarchySpec) -> ValueRule | None:
+    """Return the rule that makes leaves from a table's values; None where the description lists every leaf."""
+    if isinstance(spec, TreeSpec) or (isinstance(spec, GroupsSpec) and spec.others is None):
+        return None
+    return spec

@@ -1,4 +1,4 @@
-"""A generalization hierarchy: what each value becomes at each level."""
+"""Generalization hierarchy: the node of each value on each level."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes, Counts, Leaves, Levels, Mask, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
+from hybrid.hierarchy.spec import ValueRule
 from hybrid.table import DTYPES, Kind
 
 ROOT = "*"
@@ -72,18 +73,22 @@ class Hierarchy:
         ``leaves[missing_leaf]`` is a placeholder.
     intervals : bool
         Whether nodes above level 0 are intervals that also hold values which are no leaves.
+    rule : MaskSpec, GroupsSpec, IntervalsSpec, DatesSpec or None
+        The rule by which leaves were made from the values of a table; None where a file lists every leaf, so that
+        the leaves reveal nothing about the table. See :func:`hybrid.hierarchy.build.hierarchy_of_values`.
     """
 
     column: str
     kind: Kind
     leaves: Array
-    node_of: Array
+    node_of: Nodes
     labels: tuple[str, ...]
-    share: Array
+    share: Numbers
     low: Array
     high: Array
     missing_leaf: int | None = None
     intervals: bool = False
+    rule: ValueRule | None = None
 
     @property
     def n_leaves(self) -> int:
@@ -110,14 +115,14 @@ class Hierarchy:
         """The node of a missing value on level 0."""
         return None if self.missing_leaf is None else int(self.node_of[self.missing_leaf, 0])
 
-    def level_of(self) -> Array:
+    def level_of(self) -> Levels:
         """The lowest level of each node; shape (n_nodes,), int32."""
         level = np.full(self.n_nodes, self.n_levels, dtype=np.int32)
         for at in reversed(range(self.n_levels)):
             level[self.node_of[:, at]] = at
         return level
 
-    def parents(self) -> Array:
+    def parents(self) -> Nodes:
         """The next larger node above each node; shape (n_nodes,), int32; the root's parent is -1."""
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         for at in range(self.n_levels - 1):
@@ -126,11 +131,11 @@ class Hierarchy:
             parent[below[differs]] = above[differs]
         return parent
 
-    def leaves_of(self, node: int) -> Array:
+    def leaves_of(self, node: int) -> Leaves:
         """Rows (positions in :attr:`leaves`) of the leaves that a node covers, the missing one included."""
         return np.flatnonzero((self.node_of == node).any(axis=1))
 
-    def covers(self) -> Array:
+    def covers(self) -> Mask:
         """Which leaf belongs to which node; shape (n_nodes, n_leaves), bool."""
         result = np.zeros((self.n_nodes, self.n_leaves), dtype=bool)
         rows = np.arange(self.n_leaves)
@@ -138,7 +143,7 @@ class Hierarchy:
             result[self.node_of[:, at], rows] = True
         return result
 
-    def encode(self, values: pd.Series, counts: Array | None = None) -> Array:
+    def encode(self, values: pd.Series, counts: Counts | None = None) -> Leaves:
         """The leaf of each value.
 
         Parameters
@@ -179,7 +184,7 @@ class Hierarchy:
         leaves: Array = lookup[codes].astype(np.int32)
         return leaves
 
-    def node_at(self, values: pd.Series, level: int | Array) -> Array:
+    def node_at(self, values: pd.Series, level: int | Array) -> Nodes:
         """The node of each value on a level, also for values inside an interval that are no leaves.
 
         Parameters
@@ -204,7 +209,7 @@ class Hierarchy:
             nodes[rows] = np.append(self._nodes_at(plain, int(at)), missing)[codes[rows]]
         return nodes
 
-    def contains(self, nodes: Array, values: pd.Series) -> Array:
+    def contains(self, nodes: Nodes, values: pd.Series) -> Mask:
         """Whether each value generalizes to the node beside it.
 
         Parameters
@@ -221,12 +226,12 @@ class Hierarchy:
         inside: Array = self.node_at(values, self.level_of()[nodes]) == nodes
         return inside
 
-    def _find(self, plain: Array) -> Array:
+    def _find(self, plain: Array) -> Codes:
         """Rows of :attr:`leaves` that hold these distinct values; -1 where none does."""
         found: Array = pd.Index(self.leaves[: self.missing_leaf]).get_indexer(pd.Index(plain))
         return found
 
-    def _nodes_at(self, plain: Array, level: int) -> Array:
+    def _nodes_at(self, plain: Array, level: int) -> Nodes:
         at = self._find(plain)
         nodes = np.where(at >= 0, self.node_of[at, level], -1) if self.n_leaves else np.full(len(plain), -1)
         unseen = np.flatnonzero(at < 0)
@@ -240,7 +245,7 @@ class Hierarchy:
             nodes[unseen[inside]] = present[place[inside]]
         return nodes
 
-    def _uncovered(self, codes: Array, distinct: object, uncovered: Array, counts: Array | None) -> Problem:
+    def _uncovered(self, codes: Array, distinct: object, uncovered: Array, counts: Counts | None) -> Problem:
         known = codes >= 0
         weights = None if counts is None else counts[known]
         rows = np.bincount(codes[known], weights, len(uncovered))[uncovered].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Between the values of a column and the texts that stand for them in hierarchy files."""
+"""Conversion between column values and their texts in hierarchy files."""
 
 from __future__ import annotations
 

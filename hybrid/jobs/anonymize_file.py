@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
+from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.run import LABELS, staged, write_json
 from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
@@ -88,7 +90,8 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
             stages=recorder.stages,
             created=created,
         )
-        write_json(temporary / MANIFEST, manifest | {"explanation": _explanation(config, streamed.schema)})
+        explanation = _explanation(config, streamed.schema, streamed.hierarchies)
+        write_json(temporary / MANIFEST, manifest | {"explanation": explanation})
     return streamed
 
 
@@ -97,7 +100,8 @@ def memory_limit(options: AnonymizeOptions) -> float:
     return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 
-def _explanation(config: RunConfig, schema: Schema) -> str:
+def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
     assert config.anonymize is not None and config.transition is not None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
-    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads).text
+    derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
+    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads, from_records=derived).text

@@ -21,7 +21,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
-from hybrid.pipeline.config import RunConfig, configured, load_config
+from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
 from hybrid.publication.ledger import Entry
@@ -29,7 +29,6 @@ from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace, make_private
 from hybrid.table import Table
-from hybrid.table.read_frame import DATA_FRAME
 from hybrid.table.write import write_table, write_text
 
 LABELS = "anonymized.parquet"
@@ -113,7 +112,7 @@ def configuration(
         return config if data is None else config.with_frame(data)
     changes = dict(overrides or {})
     if data is not None:
-        changes |= {"data.path": DATA_FRAME, "data.sql": None}
+        changes |= {f"data.{key}": value for key, value in IN_MEMORY.items()}
     if isinstance(config, Mapping):
         loaded = configured(config, changes, Path("config"))
     else:

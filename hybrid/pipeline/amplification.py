@@ -190,6 +190,8 @@ def explain(
     small_classes_left_out: bool,
     labels_only: bool,
     values_read: bool,
+    from_records: Sequence[str] = (),
+    most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
     """Check the theorem's conditions, and say what is left where they are not met.
@@ -213,6 +215,11 @@ def explain(
         Every released column is a generalized quasi-identifier.
     values_read : bool
         Whether the transition reads original values (see ``Transition.reads_originals``).
+    from_records : sequence of str
+        Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
+        hierarchy file.
+    most_likely : float, optional
+        Greatest probability, in (0, 1], with which any record is sampled; ``beta``, if not given.
     deltas : sequence of float
         For each, the smallest epsilon is computed.
     """
@@ -223,12 +230,17 @@ def explain(
         "the levels of generalization are fixed beforehand, not chosen by looking at the records": levels_fixed,
         "all classes with fewer than k records are left out, by no other rule": small_classes_left_out,
         "every released column is a generalized quasi-identifier": labels_only,
-        "the transition reads no original value": not values_read,
+        "the transition reads no original value beyond the domain of its column": not values_read,
+        f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
+            not from_records
+        ),
     }
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     if unmet:
-        return Explanation(False, conditions, (), _what_is_left(k, beta, unmet))
+        likely = beta if most_likely is None else most_likely
+        left = _what_is_left(k, likely, unmet, sampled_last=(beta < 1) and not sampled_first)
+        return Explanation(False, conditions, (), left)
     points = [epsilon_for(k, beta, delta) for delta in deltas]
     found = tuple(point for point in points if point is not None)
     bounds = "; ".join(f"epsilon = {one.epsilon:.4g} with delta <= {one.delta:.2g}" for one in found)
@@ -248,6 +260,7 @@ def explain_run(
     schema: Schema,
     *,
     reads_originals: bool,
+    from_records: Sequence[str] = (),
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -260,22 +273,29 @@ def explain_run(
         The table's columns without identifiers.
     reads_originals : bool
         What ``Transition.reads_originals`` says of the transition's options.
+    from_records : sequence of str
+        Quasi-identifiers whose domain is taken from the records; see :func:`explain`.
     sampled_first : bool
         Whether sampling comes before anonymizing; the pipeline of this package anonymizes first.
     """
+    sample = sample.effective
     independent = sample.method == "beta" or (
         sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
     )
+    # A minimum keeps all records of small strata.
+    most_likely = 1.0 if sample.method == "stratified" and sample.minimum else sample.beta
     fixed = anonymize.recoding == "global" and set(schema.quasi_identifiers) <= set(anonymize.levels)
     return explain(
         k=anonymize.k,
-        beta=sample.beta if sample.method != "none" else 1.0,
+        beta=sample.beta,
         sampled_independently=independent,
         sampled_first=sampled_first,
         levels_fixed=fixed,
         small_classes_left_out=anonymize.suppression_limit == 1 and not anonymize.models,
         labels_only=set(schema.names) == set(schema.quasi_identifiers),
         values_read=reads_originals,
+        from_records=from_records,
+        most_likely=most_likely,
     )
 
 
@@ -296,12 +316,12 @@ def explain_generator(
     from_records : sequence of str
         Columns whose domain (values, or bounds of intervals) was taken from the records.
     """
-    listed = ", ".join(map(repr, from_records))
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
         "no stage before the generator looks at the records": not looked_at_before,
-        "the values that a column can have are listed beforehand in a hierarchy file"
-        + (f" (not so: {listed})" if listed else ""): not from_records,
+        f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
+            not from_records
+        ),
     }
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
@@ -333,17 +353,28 @@ def together(explanations: Sequence[Explanation]) -> Explanation:
     )
 
 
-def _what_is_left(k: int, beta: float, unmet: Sequence[str]) -> str:
+def _not_so(columns: Sequence[str]) -> str:
+    return f" (not so: {', '.join(map(repr, columns))})" if columns else ""
+
+
+def _what_is_left(k: int, most_likely: float, unmet: Sequence[str], *, sampled_last: bool) -> str:
     uncertain = (
-        f" Sampling adds that nobody outside knows whether a given person is among the records at all: with "
-        f"beta = {beta:g}, most likely not."
-        if beta <= 0.5
+        " Sampling adds that nobody who does not know the seed can tell whether a given person is among the records "
+        f"in use: each is used with a probability of about {most_likely:g}."
+        if most_likely <= 0.5
+        else ""
+    )
+    afterwards = (
+        " This is counted before sampling: among the sampled records a combination of labels can be that of fewer, "
+        "down to a single one, so whoever knows which records were sampled can single people out by their labels."
+        if sampled_last
         else ""
     )
     return (
         "No differential privacy is claimed for this configuration. The theorem that links sampling and k-anonymity "
-        f"needs that {'; that '.join(unmet)}. What is left is group privacy in words: before the transition, "
-        f"everybody's labels are shared by at least {k} records, so the labels alone do not single anyone out; they do "
-        "not hide what all members of a group have in common, and they do not bound what an intruder with other "
-        f"knowledge can infer.{uncertain} The attacks of the evaluation, not a formula, show what remains."
+        f"needs that {'; that '.join(unmet)}. What is left is group privacy in words: in the anonymized table every "
+        f"combination of labels is shared by at least {k} records, so the labels alone do not single out a record; "
+        "they do not hide what all members of a group have in common, and they do not bound what an intruder with "
+        f"other knowledge can infer.{afterwards}{uncertain} The attacks of the evaluation, not a formula, show what "
+        "remains."
     )

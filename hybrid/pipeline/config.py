@@ -32,9 +32,12 @@ from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
+from hybrid.table.sources import SOURCES
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.protocol import Transition
 
+IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
+"""Keys of the section ``data`` where the table is a DataFrame."""
 Order = Literal["pre", "post"]
 StageName = Literal["anonymize", "sample", "transition", "synthesize"]
 DEFAULT_TRANSITION = "tree"
@@ -175,13 +178,12 @@ class RunConfig(Options):
 
     @property
     def data_file(self) -> File | None:
-        """File of the input table; None for a source that is no file, or a DataFrame."""
+        """File of the input table; None if its source is not a file."""
         return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
 
     def with_frame(self, frame: pd.DataFrame) -> RunConfig:
-        """Copy of the configuration whose input table is a DataFrame instead of the file or database."""
-        data = self.data.model_copy(update={"path": DATA_FRAME, "sql": None})
-        copied = self.model_copy(update={"data": data})
+        """Copy of the configuration whose input table is a DataFrame instead of its source."""
+        copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
         copied._frame = frame
         return copied
 

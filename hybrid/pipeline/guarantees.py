@@ -1,8 +1,8 @@
-"""What every mechanism of a configuration promises: sampling before k-anonymity, a generator with a privacy budget."""
+"""Privacy statements of a configuration, one per mechanism: sampling with k-anonymity, a private generator."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from hybrid import transition
 from hybrid.pipeline.amplification import Explanation, explain_generator, explain_run
@@ -10,8 +10,10 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.table import Schema
 
 
-def promises(config: RunConfig, schema: Schema, listed: Container[str]) -> tuple[Explanation, ...]:
-    """What may be said of each mechanism that a configuration uses.
+def promises(
+    config: RunConfig, schema: Schema, listed: Container[str], derived: Sequence[str]
+) -> tuple[Explanation, ...]:
+    """Explain each mechanism that a configuration uses.
 
     Parameters
     ----------
@@ -20,22 +22,24 @@ def promises(config: RunConfig, schema: Schema, listed: Container[str]) -> tuple
     schema : Schema
         The columns, without identifiers.
     listed : container of str
-        Columns whose values hierarchy files list, so that they are not taken from the records.
+        Columns whose values hierarchy files list, so that a generator does not take them from the records.
+    derived : sequence of str
+        Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
 
     Returns
     -------
     tuple of Explanation
         Empty where nothing is anonymized and the generator has no budget.
     """
-    found = (_of_sampling(config, schema), _of_generator(config, schema, listed))
+    found = (_of_sampling(config, schema, derived), _of_generator(config, schema, listed))
     return tuple(explanation for explanation in found if explanation is not None)
 
 
-def _of_sampling(config: RunConfig, schema: Schema) -> Explanation | None:
+def _of_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> Explanation | None:
     if config.anonymize is None or config.transition is None:
         return None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
-    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads)
+    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads, from_records=derived)
 
 
 def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:

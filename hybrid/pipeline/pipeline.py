@@ -277,7 +277,9 @@ class Pipeline:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """What every mechanism of this configuration promises."""
-        return promises(self.config, self.table.schema.without_identifiers(), self.domains)
+        schema = self.table.schema.without_identifiers()
+        derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
+        return promises(self.config, schema, self.domains, derived)
 
     @cached_property
     def give_away(self) -> GiveAway | None:
@@ -308,7 +310,8 @@ class Pipeline:
         assert self.sampled is not None and self.config.transition is not None
         options = self.config.transition
         strategy = transition.REGISTRY[options.method]
-        return strategy.fit(self.sampled.anonymized, options, rng_for(self.seed, "transition", "fit"))
+        learning = rng_for(self.seed, "transition", "fit")
+        return transition.fit_transition(strategy, self.sampled.anonymized, options, learning)
 
     def _sample(self) -> Sampled:
         assert self.anonymized is not None

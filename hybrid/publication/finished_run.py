@@ -90,9 +90,10 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
     outcome: Measure | NotComputable
     if entry["state"] == "ok":
         low, high = entry["ci"] or (None, None)
-        outcome = Measure(entry["value"], low, high, entry["reference"], entry["n"], entry["details"])
+        excess = None if entry["excess"] is None else (entry["excess"][0], entry["excess"][1], entry["excess"][2])
+        outcome = Measure(entry["value"], low, high, entry["reference"], entry["n"], entry["details"], excess)
     else:
-        outcome = NotComputable(entry["details"]["reason"], entry["state"])
+        outcome = NotComputable(entry["details"]["reason"], entry["state"], entry["details"].get("lacks"))
     about = (entry["name"], entry["family"], entry["stage"], entry["direction"])
     return MetricResult(*about, outcome, entry["column"], entry["seconds"])
 

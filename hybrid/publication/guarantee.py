@@ -1,12 +1,15 @@
-"""Say honestly which guarantee survives the pipeline, and which does not."""
+"""The guarantee sentence of a release: what its reader may rely on, and what not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.sample import SampleOptions
+from hybrid.transition import reads_originals
 
 NO_CLAIM = "No differential privacy is claimed."
 
@@ -47,7 +50,7 @@ def guarantee_sentence(
 
 
 def _anonymity(result: AnonymizationResult) -> Iterator[str]:
-    models = "".join(f", {_model(model)}" for model in result.models)
+    models = "".join(f", {describe(model)}" for model in result.models)
     checked = " (checked again on the finished table)" if result.verified else ""
     yield (
         f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
@@ -60,38 +63,49 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     )
 
 
-def _model(model: Mapping[str, Any]) -> str:
-    of = f" of {model['attribute']}" if model.get("attribute") else ""
-    if model.get("model") == "l_diversity":
-        factor = f" and c = {model['c']:g}" if model.get("c") else ""
-        return f"{model.get('kind', 'distinct')} l-diversity{of} with l = {model['l']:g}{factor}"
-    rest = ", ".join(f"{key} = {value}" for key, value in model.items() if key not in ("model", "attribute"))
-    return f"{model.get('model', 'model')}{of} ({rest})"
-
-
 def _restored(config: Mapping[str, Any]) -> Iterator[str]:
     transition = config.get("transition") or {}
-    if transition.get("method") == "conditional":
+    if not transition:
+        return
+    back = f"Values were put back in place of generalized ones by the method {transition.get('method')}"
+    if reads_originals(transition):
         yield (
-            "Values were put back in place of generalized ones by drawing from distributions estimated on the original "
-            "records, so the published table is not a function of the k-anonymous table alone."
+            f"{back}, whose distributions are estimated on the original records, so the published table is not a "
+            "function of the k-anonymous table alone."
         )
-    elif transition:
-        yield f"Values were put back in place of generalized ones by the method {transition.get('method')}."
+    else:
+        yield (
+            f"{back}, which reads no original value beyond its domain: the values that the file of a hierarchy lists, "
+            "and where the file describes masks, intervals, periods or other values, the values and the bounds that "
+            "the records in use have."
+        )
 
 
 def _sampled(config: Mapping[str, Any], records: str) -> str:
-    sample = config.get("sample") or {}
-    share = sample.get("beta", 1)
-    if share == 1:
-        used = f"All {records} were used"
-    elif sample.get("method") == "simple":
-        used = f"A random share of {share:g} of the {records} was used"
-    else:
-        within = " within strata" if sample.get("method") == "stratified" else ""
-        used = f"Each of the {records} was used with probability {share:g}{within}"
+    sample = SampleOptions.model_validate(config.get("sample") or {})
     generator = (config.get("synthesize") or {}).get("generator")
-    return f"{used}; {'no generator was trained' if generator == 'none' else f'the generator was {generator}'}."
+    trained = "no generator was trained" if generator == "none" else f"the generator was {generator}"
+    return f"{_used(sample, records)}; {trained}."
+
+
+def _used(sample: SampleOptions, records: str) -> str:
+    """Which records were used, true for every method of sampling."""
+    share = f"{sample.beta:g}"
+    if sample.method == "none" or sample.beta == 1:
+        return f"All {records} were used"
+    if sample.method == "beta":
+        return f"Each of the {records} was used with probability {share}"
+    if sample.method == "simple":
+        return f"A random share of {share} of the {records} was used, rounded to whole records"
+    strata = "equivalence class" if sample.by == "equivalence_class" else f"combination of {', '.join(sample.by)}"
+    least = f", and at least {sample.minimum} of every stratum (all where it has fewer)" if sample.minimum else ""
+    if sample.allocation == "proportional":
+        return (
+            f"Of the {records} a random share of {share} was used within every stratum ({strata}), rounded to whole "
+            f"records{least}"
+        )
+    probability = f"at least {share}{least}" if sample.minimum else share
+    return f"Each of the {records} was used within its stratum ({strata}) with probability {probability}"
 
 
 def _measured(evaluation: Evaluation) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Table to numbers and back: what goes in comes out, whatever the generator.
+"""Codec between tables and numeric columns, the same for every generator.
 
 =====================  =====================================================================================
 categorical, boolean   discrete; the categories that occur, in the dtype's order; unused ones never come out
@@ -102,7 +102,7 @@ _Part = _Discrete | _Grid | _Real | _Flagged
 
 
 class Codec:
-    """Encodes tables with the schema of the one it was fitted to, and decodes what was learned from them.
+    """Encoder and decoder fitted to one table's schema and values.
 
     Parameters
     ----------

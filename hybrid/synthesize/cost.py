@@ -1,4 +1,4 @@
-"""About how long and how much memory training takes: honest orders of magnitude, said before anything starts.
+"""Cost of training: orders of magnitude of time and memory.
 
 Every generator states what it would take on the machine these figures were measured on (one core of a two-core
 virtual machine, Adult census, 2026); :func:`slowness` says how much slower the present one multiplies matrices.
@@ -22,7 +22,7 @@ _SIZE, _ROUNDS = 256, 24
 
 @dataclass(frozen=True)
 class Cost:
-    """What training and drawing as many rows as were learned from takes.
+    """Cost of training, and of drawing as many rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a run's generator, and the others, would take on a table here: what ``hybrid check`` says beforehand."""
+"""Estimated cost of every generator on a table, for ``hybrid check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit any generator to a table, and draw tables from what it learned."""
+"""Fitting of any generator to a table, and drawing of tables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Generator, Model
-from hybrid.synthesize.registry import is_here, require
+from hybrid.synthesize.registry import distributions, is_here, require
 from hybrid.table import Table
 
 logger = logging.getLogger(__name__)
 
-VERSIONED = ("hybrid-release", "numpy", "scikit-learn", "torch", "sdv", "ctgan", "realtabformer", "transformers")
-"""Distributions whose versions decide what a model is."""
+CORE = ("hybrid-release", "numpy", "scikit-learn")
+"""Distributions whose versions decide what any model is, beside those of the packages that its generator requires."""
 
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a model was trained on and with: equal records (but for ``seconds``) mean equal models on a CPU.
+    """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those of
-    :data:`VERSIONED` that are installed, or those of the managed environment it was trained in.
+    :data:`CORE` and of what the generator requires, or those of the managed environment it was trained in.
     """
 
     trained_on: str
@@ -46,7 +46,7 @@ class TrainingRecord:
 
 @dataclass(frozen=True)
 class LossPoint:
-    """What training told at one moment: ``done`` of ``total`` steps or epochs, and its losses by name."""
+    """Losses by name after ``done`` of ``total`` steps or epochs."""
 
     done: int
     total: int | None
@@ -165,7 +165,7 @@ def fit(
 
 def versions_of(generator: Generator) -> dict[str, str]:
     """The versions that decide what a model of this generator is, here or in its managed environment."""
-    here = library_versions(*VERSIONED)
+    here = library_versions(*CORE, *distributions(generator))
     if is_here(generator) or generator.environment is None:
         return here
     return {**here, **environments.inspect(generator.environment).versions}

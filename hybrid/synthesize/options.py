@@ -16,7 +16,7 @@ NONE = "none"
 
 
 class SynthesizeOptions(Options):
-    """Which generator learns the table, and how much it draws."""
+    """Options of synthesis: generator, preset, own options and number of rows."""
 
     generator: str = "cart"
     """Name of a generator (``hybrid generators`` lists them), or none: anonymize only."""

@@ -20,7 +20,7 @@ from hybrid.synthesize.cost import Cost
 
 @dataclass(frozen=True)
 class Feature:
-    """What a generator may know about one encoded column.
+    """Public description of one encoded column, for generators.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a generator wants its columns.
+    """Encoding of columns that a generator asks for.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Encoding:
 
 
 class Model(Protocol):
-    """What a generator has learned. Private, since it may remember records."""
+    """Fitted model. Private, since it may remember records."""
 
     def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
         """Draw exactly ``n_rows`` (1 or more) new rows, encoded as the training data; same seed, same rows."""
@@ -105,7 +105,7 @@ class Model(Protocol):
 
 
 class Generator(Protocol):
-    """A kind of generator: what it is, its options, what it needs, and how it learns."""
+    """Generator with its description, options, requirements and training."""
 
     name: ClassVar[str]
     title: ClassVar[str]

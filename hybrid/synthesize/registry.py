@@ -1,8 +1,10 @@
-"""Which generators there are, and which of them can run here."""
+"""Registry of generators, and their availability."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from importlib.util import find_spec
 from typing import Any
 
@@ -38,7 +40,7 @@ class OptionDescription:
 
 @dataclass(frozen=True)
 class Availability:
-    """What a generator is and whether it can run here."""
+    """Description of a generator and its availability."""
 
     name: str
     title: str
@@ -65,6 +67,20 @@ def engine(name: str, options: Options) -> Generator:
 def is_here(generator: Generator) -> bool:
     """Whether the present environment has the packages of a generator."""
     return not _missing(generator)
+
+
+def distributions(generator: Generator) -> list[str]:
+    """Return the names under which the packages that a generator requires are installed, sorted."""
+    return sorted({name for package in generator.requires for name in _distributions_of(package)})
+
+
+@cache
+def _distributions_of(package: str) -> list[str]:
+    """Return the distributions of an import name: mostly the one of the same name, which is quick to find."""
+    try:
+        return [distribution(package).name]
+    except PackageNotFoundError:
+        return packages_distributions().get(package, [package]) if find_spec(package) else [package]
 
 
 def require(generator: Generator) -> None:

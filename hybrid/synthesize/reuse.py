@@ -1,4 +1,4 @@
-"""Train a generator once for the same table, options, seed and versions; go on where training was interrupted."""
+"""Reuse of kept models, and resumption of interrupted training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained generator on disk, in the private zone: what it is, what it was trained on, and that it is whole.
+"""Trained generators on disk, in the private zone, with checksums.
 
 =====================  ==========================================================
 ``codec.joblib``       how its numbers become a table

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import by_first_row, pack
 from hybrid.table.schema import Column, Kind, Table
 
 _NAMES_PEOPLE = re.compile(
-    r"(^|[^a-z])(id|uuid|guid|ssn|mrn|iban|e?mail|phone|mobile|fax|passport|licen[cs]e|account|user_?name|"
-    r"(first|last|full|sur|given|family|patient|customer)_?name)([^a-z]|$)|(^|[a-z])Id$",
+    r"(?i:(^|[^a-z])(id|uuid|guid|ssn|mrn|iban|e?mail|phone|mobile|fax|passport|licen[cs]e|account|user_?name|"
+    r"(first|last|full|sur|given|family|patient|customer)_?name)([^a-z]|$))|[a-z]I[dD]$",
 )
 _FEW = 20
 """In tables with fewer rows every column may be unique by chance."""
@@ -38,7 +39,7 @@ def looks_like_identifier(column: Column, values: pd.Series) -> bool:
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return False
     known, distinct = int(values.notna().sum()), int(values.nunique())
-    named = _NAMES_PEOPLE.search(column.name.lower()) is not None
+    named = _NAMES_PEOPLE.search(column.name) is not None
     if named and distinct > known / 2 and known > 1:
         return True
     return known >= _FEW and distinct == known
@@ -92,6 +93,5 @@ def _codes(values: pd.Series) -> Array:
 
 def _numbered(group: Array, codes: Array) -> Array:
     """Numbers 0.. of the pairs that occur."""
-    pairs = group * (int(codes.max()) + 1) + codes
-    numbers: Array = pd.factorize(pairs)[0]
-    return numbers
+    keys, _ = pack(((column, int(column.max()) + 1) for column in (group, codes)), len(group))
+    return by_first_row(keys)[0]

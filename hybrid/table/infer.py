@@ -168,7 +168,7 @@ def _boolean_spelling(texts: list[str]) -> tuple[str, str] | None:
     if len(lowered) != len(set(texts)):
         return None
     for true, false in BOOLEAN_SPELLINGS:
-        if lowered == {true, false} or (len(true) > 1 and true == "true" and lowered <= {true, false}):
+        if lowered == {true, false} or (true == "true" and lowered < {true, false}):
             return true, false
     return None
 

@@ -31,7 +31,9 @@ _CELL_BYTES = 20
 """Of memory per cell while a Parquet file is read: 21 measured on eight columns of text and four of numbers."""
 _HEAD = 4096
 _FEW = 64
+"""Bytes: shorter files are judged by their decoding alone."""
 _MUCH = 0.05
+"""Share of control characters from which a file with NUL bytes is not text."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BINARY = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
@@ -243,12 +245,12 @@ def _ends_in_field(text: str, field: str, options: ReadOptions) -> bool:
 
 
 def _refuse_binary(file: File, encoding: str) -> None:
-    """Raise if the file begins as no text does.
+    """Refuse a file whose beginning is not text.
 
     Raises
     ------
     DataError
-        It is an archive, a spreadsheet or the like, or full of control characters.
+        It is an archive, a spreadsheet or the like, or full of NUL bytes and other control characters.
     """
     try:
         with file.open() as data:
@@ -256,8 +258,10 @@ def _refuse_binary(file: File, encoding: str) -> None:
     except OSError:
         return
     known = next((what for magic, what in _BINARY.items() if head.startswith(magic)), None)
+    # Cells may hold control characters, in any number; only with a NUL byte among them are they not text.
     wide = "16" in encoding or "32" in encoding
-    if known is None and (wide or len(head) < _FEW or len(_CONTROL.findall(head)) < _MUCH * len(head)):
+    controls = 0 if wide or b"\0" not in head else len(_CONTROL.findall(head))
+    if known is None and (len(head) < _FEW or controls < _MUCH * len(head)):
         return
     raise DataError(
         f"{file}: the file is not text, as CSV is{f', but {known}' if known else ''}",

@@ -6,23 +6,23 @@ import pandas as pd
 import pyarrow as pa
 
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.options import DataOptions
 from hybrid.table.read_file import column_problems, typed_table
+from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 
 DATA_FRAME = "<DataFrame>"
 """Name of the source in messages and manifests."""
 
 
-def read_frame(frame: pd.DataFrame, options: DataOptions) -> Table:
+def read_frame(frame: pd.DataFrame, options: ReadOptions) -> Table:
     """Give every column of a DataFrame its role and kind.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         One record per row. The index is not a column and is ignored; ``frame.reset_index()`` makes it one.
-    options : DataOptions
-        The columns' roles and kinds, missing markers. ``path`` and ``sql`` are not used.
+    options : ReadOptions
+        The columns' roles and kinds, missing markers.
 
     Returns
     -------

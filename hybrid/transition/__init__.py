@@ -1,5 +1,9 @@
-"""From generalized labels back to specific values, one file per strategy."""
+"""Transitions: from generalized labels back to specific values, one file per strategy."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from hybrid.transition.known_values import fit_transition
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
 from hybrid.transition.strategies.blend import Blend
 from hybrid.transition.strategies.chow_liu import ChowLiu
@@ -15,4 +19,25 @@ _STRATEGIES = (Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu()
 REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRATEGIES}
 """Every strategy by the name that ``transition.method`` gives it."""
 
-__all__ = ["REGISTRY", "FittedTransition", "Restored", "Transition"]
+
+def reads_originals(transition: Mapping[str, Any]) -> bool:
+    """Ask the strategy of a configuration's ``transition`` section whether it reads original values.
+
+    Parameters
+    ----------
+    transition : mapping
+        ``method`` and the strategy's options, of JSON types; other keys do not count.
+
+    Returns
+    -------
+    bool
+        True for a method that is not registered: nothing is known about it.
+    """
+    strategy = REGISTRY.get(str(transition.get("method")))
+    if strategy is None:
+        return True
+    own = {name: transition[name] for name in strategy.Options.model_fields if name in transition}
+    return strategy.reads_originals(strategy.Options.model_validate(own))
+
+
+__all__ = ["REGISTRY", "FittedTransition", "Restored", "Transition", "fit_transition", "reads_originals"]

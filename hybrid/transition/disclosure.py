@@ -1,4 +1,4 @@
-"""What a transition gives away: how often restored values are the original ones. Aggregates only."""
+"""Disclosure of a transition: shares of restored values that equal the originals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.drawing.domain import domains_of
+from hybrid.transition.known_values import with_known_values
 
 
 @dataclass(frozen=True)
 class Hits:
-    """How often restoring hit the original.
+    """Share of restored values that equal the original, beside chance.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class GiveAway:
-    """How much of the originals a restored table repeats.
+    """Counts of original values and records that a restored table repeats.
 
     Parameters
     ----------
@@ -117,10 +118,11 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
 def _chances(anonymized: AnonymizedTable) -> Array:
     """Probability that Uniform draws each original value; shape (n, n_qi), float64."""
     chances = np.empty(anonymized.leaves.shape)
-    for at, domain in enumerate(domains_of(anonymized).values()):
-        nodes = anonymized.labels.nodes[:, at]
+    known = with_known_values(anonymized)
+    for at, domain in enumerate(domains_of(known).values()):
+        nodes = known.labels.nodes[:, at]
         chances[:, at] = 1.0 / domain.n_possible(nodes)
-        lost = anonymized.leaves[:, at] == domain.hierarchy.missing_leaf
+        lost = known.leaves[:, at] == domain.hierarchy.missing_leaf
         chances[lost & (domain.n_values[nodes] > 0), at] = 0.0  # Uniform never draws missing from a root label.
     return chances
 

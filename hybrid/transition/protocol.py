@@ -1,4 +1,4 @@
-"""The protocol of every transition: learn from the anonymized table, restore specific values for labels."""
+"""Protocol of transitions: fit on an anonymized table, restore specific values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Restored:
 
 
 class FittedTransition(Protocol):
-    """What a transition has learned; holds original values and is therefore private."""
+    """Fitted transition. Private, since it holds original values."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Turn every label into a value below it.
@@ -49,13 +49,16 @@ class FittedTransition(Protocol):
 
 
 class Transition(Protocol):
-    """A strategy: its options, and how it learns."""
+    """Strategy with its options and its fit."""
 
     name: str
     Options: type[Options]
 
     def reads_originals(self, options: Any) -> bool:
-        """Whether the original values, not only the labels, decide what is restored."""
+        """Whether original values decide what is restored, beyond the labels and the hierarchies' leaves and bounds.
+
+        The privacy statements of explanations and certificates rest on this answer.
+        """
 
     def fit(self, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator) -> FittedTransition:
         """Learn what restoring needs from the (sampled) anonymized table."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.base.errors import HierarchyError, InfeasibleError
-from tests.anonymize.test_anonymize_table import Q, S, flat, table_of
+from tests.anonymize.adult import adult
+from tests.anonymize.cases import Q, S, flat, table_of
 
 pytest.importorskip("anjana")
 pytestmark = pytest.mark.anjana
@@ -59,7 +59,7 @@ def test_hierarchies_are_not_changed() -> None:
     assert (hierarchies["a"].node_of == before.node_of).all() and hierarchies["a"].labels == before.labels
 
 
-def test_same_contract_as_the_exact_engine(adult: Callable) -> None:
+def test_same_contract_as_the_exact_engine() -> None:
     table, hierarchies = adult(["sex", "race", "education"], "occupation")
     diverse = {"model": "l_diversity", "l": 2, "attribute": "occupation"}
     greedy = anonymize(table, hierarchies, options(k=5, models=[diverse]))

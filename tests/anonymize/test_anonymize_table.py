@@ -5,35 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.anonymize.models.measure import k_reached
+from hybrid.anonymize.models.k import k_reached
 from hybrid.anonymize.search import global_recoding
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
-from hybrid.hierarchy import Hierarchy, from_levels
-from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-
-
-def table_of(roles: dict[str, Role], **values: list) -> Table:
-    kinds = {
-        name: Kind.CATEGORICAL
-        if any(isinstance(v, str) for v in column) or not any(v is not None for v in column)
-        else Kind.INTEGER
-        for name, column in values.items()
-    }
-    frame = pd.DataFrame({name: pd.Series(column).astype(DTYPES[kinds[name]]) for name, column in values.items()})
-    return Table(frame, Schema(tuple(Column(name, roles[name], kinds[name]) for name in values)))
-
-
-def flat(name: str, leaves: list, *, missing: bool = False) -> Hierarchy:
-    kind = Kind.CATEGORICAL if any(isinstance(leaf, str) for leaf in leaves) or not leaves else Kind.INTEGER
-    array = np.array(leaves, dtype=object if kind is Kind.CATEGORICAL else np.int64)
-    return from_levels(name, kind, array, [["*"] * len(leaves)], missing=missing)
-
-
-Q, S = Role.QUASI_IDENTIFIER, Role.SENSITIVE
+from tests.anonymize.cases import Q, S, flat, table_of
 
 
 def test_missing_values_are_a_category_of_their_own() -> None:

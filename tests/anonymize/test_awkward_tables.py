@@ -11,7 +11,7 @@ from hybrid.anonymize.verify_table import matches
 from hybrid.base.errors import HierarchyError, InfeasibleError
 from hybrid.hierarchy import from_levels
 from hybrid.table import DTYPES, Column, Kind, Schema, Table
-from tests.anonymize.test_anonymize_table import Q, S, flat, table_of
+from tests.anonymize.cases import Q, S, flat, table_of
 
 HUGE = 2**62
 WORDS = ["", " ", "a\nb", "ß", "ẞ", "\u202eabc", "👩‍👩‍👧", "e\u0301", "é", "N/A", "nan", "None", "*", "0", "00"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,12 +9,10 @@ from hypothesis import strategies as st
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.outcome import Solution
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.solution import Solution
-from hybrid.hierarchy import from_levels
-from hybrid.table import Column, Kind, Role, Schema, Table
+from tests.anonymize.cases import LIMITS, LOSSES, MODELS, wide_table
 from tests.anonymize.slow_search import Problem, best_node, problems
-from tests.anonymize.test_global_recoding import LIMITS, LOSSES, MODELS
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,20 +29,6 @@ def test_complete_search_is_exact(
     if expected is not None:
         assert solution.score.value == pytest.approx(expected[1], abs=2e-9, rel=1e-9)
         assert solution.gap <= 1e-8 * max(1, solution.score.value)
-
-
-def wide_table(n_columns: int, n_rows: int) -> tuple[Table, dict]:
-    rng = np.random.default_rng(3)
-    person = rng.normal(size=n_rows)
-    hierarchies, frame, columns = {}, {}, []
-    for at in range(n_columns):
-        name = f"q{at}"
-        value = np.clip(np.round(person * 2 + rng.normal(size=n_rows) + 8), 0, 15).astype(int)
-        levels = [[f"{leaf // width}/{width}" for leaf in range(16)] for width in (2, 4, 16)]
-        hierarchies[name] = from_levels(name, Kind.INTEGER, np.arange(16), levels)
-        frame[name] = pd.Series(value, dtype="Int64")
-        columns.append(Column(name, Role.QUASI_IDENTIFIER, Kind.INTEGER))
-    return Table(pd.DataFrame(frame), Schema(tuple(columns))), hierarchies
 
 
 def test_thirty_quasi_identifiers_within_the_time_limit() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.outcome import Infeasible
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.solution import Infeasible
-from tests.anonymize.slow_search import Problem, best_node
+from tests.anonymize.cases import random_problem
+from tests.anonymize.slow_search import best_node
 
 LOSSES = [
     {"name": "loss"},
@@ -38,29 +38,6 @@ MODELS = [
     [{"model": "l_diversity", "l": 2}, {"model": "alpha_k", "alpha": 0.75}],
 ]
 LIMITS = [0.0, 0.05, 0.3, 1.0]
-
-
-def random_levels(rng: np.random.Generator, n_leaves: int) -> list[list[str]]:
-    levels, group = [[f"v{leaf}" for leaf in range(n_leaves)]], np.arange(n_leaves)
-    for level in range(rng.integers(0, 3)):
-        parent = rng.integers(0, max(1, group.max() // 2 + 1), group.max() + 1)
-        group = np.unique(parent[group], return_inverse=True)[1].reshape(-1)
-        levels.append([f"{level}.{g}" for g in group])
-    return [*levels, ["*"] * n_leaves]
-
-
-def random_problem(seed: int) -> Problem:
-    """Two to four columns of skewed values that depend on each other, 15 to 40 rows."""
-    rng = np.random.default_rng(seed)
-    levels = [random_levels(rng, int(rng.integers(1, 8))) for _ in range(rng.integers(2, 5))]
-    person = rng.random(rng.integers(15, 41))
-    rows = [
-        tuple(int(len(column[0]) * (p if rng.random() < 0.6 else rng.random()) ** 2) for column in levels)
-        for p in person
-    ]
-    n_secrets = int(rng.integers(2, 5))
-    secrets = [int(n_secrets * (p if rng.random() < 0.3 else rng.random())) for p in person]
-    return Problem(rows, secrets, levels, n_secrets)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: "-".join(map(str, loss.values())))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,47 +12,9 @@ from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import exhaustive
 from hybrid.anonymize.search.problem import prepare
 from hybrid.base.errors import InfeasibleError
+from tests.anonymize.adult import adult, reference
+from tests.anonymize.cases import LIMITS, LOSSES, MODELS
 from tests.anonymize.slow_search import Problem, best_node, problems
-
-LIMITS = st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])
-LOSSES = st.one_of(
-    st.builds(
-        LossOptions,
-        name=st.just("loss"),
-        mean=st.sampled_from(["geometric", "arithmetic"]),
-        gs_factor=st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]),
-        weights=st.sampled_from([{}, {"q0": 2.5}, {"q0": 0.0}]),
-    ),
-    st.builds(
-        LossOptions,
-        name=st.just("precision"),
-        mean=st.sampled_from(["geometric", "arithmetic"]),
-        gs_factor=st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0]),
-    ),
-    st.builds(LossOptions, name=st.just("entropy"), normalized=st.booleans()),
-    st.just(LossOptions(name="aecs")),
-    st.just(LossOptions(name="discernibility")),
-)
-MODELS = st.one_of(
-    st.builds(lambda n: {"model": "l_diversity", "l": n}, st.integers(1, 3)),
-    st.builds(lambda n: {"model": "l_diversity", "kind": "entropy", "l": n}, st.sampled_from([1.3, 1.8, 2.5])),
-    st.builds(
-        lambda n, c: {"model": "l_diversity", "kind": "recursive", "l": n, "c": c},
-        st.integers(2, 3),
-        st.sampled_from([0.7, 1.0, 2.0, 3.0]),
-    ),
-    st.builds(
-        lambda t, d: {"model": "t_closeness", "t": t, "distance": d},
-        st.sampled_from([0.0, 0.15, 0.3]),
-        st.sampled_from(["equal", "ordered", "hierarchical"]),
-    ),
-    st.builds(lambda a: {"model": "alpha_k", "alpha": a}, st.sampled_from([0.5, 0.6, 0.8])),
-    st.builds(
-        lambda b, k: {"model": "beta_likeness", "beta": b, "kind": k},
-        st.sampled_from([0.3, 1.0, 2.0]),
-        st.sampled_from(["basic", "enhanced"]),
-    ),
-)
 
 
 def assert_optimal(problem: Problem, options: AnonymizeOptions) -> None:
@@ -135,9 +93,8 @@ def takes_long(row: dict[str, str]) -> bool:
         pytest.param("aecs", True, 4, marks=pytest.mark.slow),
     ],
 )
-def test_same_optima_as_arx(shared: Path, adult: Callable, metric: str, long: bool, n_rows: int) -> None:
-    with (shared / "reference" / "arx_adult.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["metric"] == metric and takes_long(row) == long]
+def test_same_optima_as_arx(metric: str, long: bool, n_rows: int) -> None:
+    rows = [row for row in reference("arx_adult.csv") if row["metric"] == metric and takes_long(row) == long]
     assert len(rows) == n_rows
     for row in rows:
         levels = {name: int(level) for name, level in (pair.split("=") for pair in row["levels_by_attr"].split())}
@@ -151,7 +108,7 @@ def test_same_optima_as_arx(shared: Path, adult: Callable, metric: str, long: bo
         assert solution.found.n_kept == int(row["classes_nonsuppressed"]), where
 
 
-def test_the_whole_stage_on_adult(adult: Callable) -> None:
+def test_the_whole_stage_on_adult() -> None:
     train, hierarchies = adult(["sex", "age", "race", "education", "native-country"], "occupation")
     before = train.frame.copy(deep=True)
     model = {"model": "l_diversity", "l": 2, "attribute": "occupation"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections import Counter
 
@@ -11,9 +12,10 @@ import pytest
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.search.group_cache import _LONG
 from hybrid.anonymize.search.problem import prepare
+from hybrid.base.keys import by_first_row, pack
 from hybrid.hierarchy import from_levels
 from hybrid.table import Kind
-from tests.anonymize.test_every_combination import random_problem
+from tests.anonymize.cases import random_problem, wide_table
 
 
 def classes_by_hand(problem, node) -> Counter:
@@ -51,8 +53,6 @@ def suppressed_by_hand(problem, node) -> int:
 
 def test_columns_whose_codes_need_more_than_64_bits(loops: str) -> None:
     """16 columns of 40 values each: 40^16 > 2^64 combinations."""
-    from tests.anonymize.test_branch_and_bound import wide_table
-
     table, _ = wide_table(16, 300)
     rng = np.random.default_rng(5)
     frame = table.frame.copy()
@@ -79,3 +79,20 @@ def test_what_is_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bases.kernels is None
     bases._rows_read = _LONG + 1
     assert bases.kernels is not None
+
+
+@pytest.mark.parametrize("n_columns", [1, 5, 8])
+def test_the_compiled_loop_packs_as_the_packer_does(n_columns: int) -> None:
+    kernels = importlib.import_module("hybrid.anonymize.search.kernels")
+    rng = np.random.default_rng(n_columns)
+    sizes = np.array([int(rng.choice([1, 2, 9, 200])) for _ in range(n_columns)])
+    leaves = np.stack([rng.integers(0, 300, 500) for _ in sizes]).astype(np.int32)
+    number_of = [rng.integers(0, size, 300) for size in sizes]
+    starts = 300 * np.arange(n_columns)
+    positions = np.zeros(n_columns, dtype=np.int64)
+    numbers, n_classes = kernels.number(
+        leaves, positions, np.concatenate(number_of), starts[:, None], sizes[:, None].astype(np.int64)
+    )
+    columns = ((number[leaf], int(size)) for number, leaf, size in zip(number_of, leaves, sizes, strict=True))
+    expected, n_expected = by_first_row(pack(columns, 500)[0])
+    assert numbers.tolist() == expected.tolist() and n_classes == n_expected

@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from hybrid.anonymize import check, k_reached, l_reached
-from hybrid.anonymize.models.measure import CheckInputs, equivalence_classes, k_map_reached
-from hybrid.anonymize.options import AnonymizeOptions, LossOptions, ModelOptions
+from hybrid.anonymize.models import AnyModel
+from hybrid.anonymize.models.k_map import k_map_reached
+from hybrid.anonymize.models.measure import CheckInputs
+from hybrid.anonymize.models.protocol import PrivacyModel
+from hybrid.anonymize.models.released import equivalence_classes
+from hybrid.anonymize.options import AnonymizeOptions, LossOptions
 from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import from_levels
 from hybrid.table import Kind
 
 
-def model(**fields: object) -> ModelOptions:
-    return TypeAdapter(ModelOptions).validate_python({"attribute": "secret", **fields})
+def model(**fields: object) -> PrivacyModel:
+    return TypeAdapter(AnyModel).validate_python({"attribute": "secret", **fields})
 
 
 @pytest.fixture
@@ -92,8 +96,8 @@ def test_k_map_counts_people_of_the_population(frame: pd.DataFrame) -> None:
     assert k_map_reached(frame, people[people["zip"] == "a"], ["zip"]) == 0
 
 
-def kmap(k: int) -> ModelOptions:
-    return TypeAdapter(ModelOptions).validate_python({"model": "k_map", "k": k})
+def kmap(k: int) -> PrivacyModel:
+    return TypeAdapter(AnyModel).validate_python({"model": "k_map", "k": k})
 
 
 def ctx(people: pd.DataFrame) -> CheckInputs:

@@ -1,4 +1,4 @@
-"""Rows of numbers as integers and back, added up in batches, and found again."""
+"""Records per distinct row, added up in batches."""
 
 from __future__ import annotations
 
@@ -10,34 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.anonymize.search import row_counts
-from hybrid.anonymize.search.row_counts import Combinations, RowIndex, add_up, pack
-from hybrid.base.arrays import Array
+from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.errors import DataError
-
-
-@st.composite
-def numbered(draw: st.DrawFn) -> tuple[list[Array], list[int]]:
-    """Columns of numbers, and sizes whose product is often beyond 64 bits."""
-    sizes = draw(st.lists(st.sampled_from([1, 2, 5, 1000, 2**31]), min_size=1, max_size=8))
-    n = draw(st.integers(1, 30))
-    rows = [draw(st.lists(st.integers(0, min(size, 4) - 1), min_size=n, max_size=n)) for size in sizes]
-    high = [draw(st.booleans()) for _ in sizes]
-    columns = [
-        np.array([size - 1 - value if far else value for value in row])
-        for row, size, far in zip(rows, sizes, high, strict=True)
-    ]
-    return columns, sizes
-
-
-@given(numbered())
-def test_pack(table: tuple[list[Array], list[int]]) -> None:
-    columns, sizes = table
-    code, unpack = pack(columns, sizes)
-    assert all(np.array_equal(a, b) for a, b in zip(unpack(code), columns, strict=True))
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    order = np.argsort(code, kind="stable")
-    assert [rows[at] for at in order] == sorted(rows)
-    assert len(set(code.tolist())) == len(set(rows))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9))))
@@ -70,13 +44,3 @@ def test_more_than_there_is_room_for() -> None:
     found.add([np.arange(4, dtype=np.int32)], np.ones(4, dtype=np.int64))
     with pytest.raises(DataError, match="more than 3 distinct combinations of 'age'"):
         found.merge()
-
-
-@given(numbered(), st.data())
-def test_rows_are_found(table: tuple[list[Array], list[int]], data: st.DataObject) -> None:
-    columns, sizes = table
-    distinct = np.unique(np.stack(columns, axis=1), axis=0)
-    known = distinct[data.draw(st.permutations(range(len(distinct))))[: max(1, len(distinct) // 2)]]
-    at = RowIndex(list(known.T), sizes).find(columns)
-    expected = {tuple(row): place for place, row in enumerate(known.tolist())}
-    assert at.tolist() == [expected.get(row, -1) for row in zip(*(c.tolist() for c in columns), strict=True)]

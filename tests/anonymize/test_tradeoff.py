@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,9 +13,9 @@ from hybrid.anonymize import AnonymizeOptions, tradeoff
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.exhaustive import search
 from hybrid.anonymize.search.problem import prepare
-from tests.anonymize.conftest import Q8
+from tests.anonymize.adult import Q8, adult
+from tests.anonymize.cases import LOSSES, MODELS
 from tests.anonymize.slow_search import Problem, best_node, problems
-from tests.anonymize.test_global_recoding import LOSSES, MODELS
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,7 +44,7 @@ def test_every_point_is_optimal(
             assert point.gap == 0
 
 
-def test_the_family_costs_less_than_its_members(adult: Callable) -> None:
+def test_the_family_costs_less_than_its_members() -> None:
     table, hierarchies = adult(Q8)
     ks, limits = (2, 3, 5, 10, 20), (0.0, 0.01, 0.02, 0.05, 0.1)
     started = time.process_time()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
@@ -180,3 +181,9 @@ def test_file_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert file_sha256(tmp_path / "a") == expected
+
+
+def test_decimals_are_themselves() -> None:
+    kinds = [Decimal("1.5"), Decimal("1.50"), 1.5, "1.5"]
+    assert len({fingerprint(one) for one in kinds}) == len(kinds)
+    assert fingerprint(Decimal("1.5")) == fingerprint(Decimal("1.5"))

@@ -20,7 +20,7 @@ from hybrid.store import StorePlace
 from hybrid.store.cipher import KEY_VARIABLE, new_key
 from tests.comparison.comparison_jobs import n_rows, start, without_timings, write_job, write_plan
 
-pytest.importorskip("distributed")
+pytest.importorskip("distributed", reason="needs the extra [dask]")
 pytestmark = pytest.mark.slow
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import EvaluateOptions
+from tests.evaluation.measured_people import differences, run
 from tests.evaluation.simulated_people import make_people
-from tests.evaluation.test_identities import differences, run
 
 SEEDS = 150
 NAMES = (

@@ -8,28 +8,15 @@ import pytest
 from scipy.stats import gaussian_kde, ks_2samp, wasserstein_distance
 from scipy.stats.contingency import association
 
-from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation import EvaluateOptions
 from hybrid.evaluation.attacks.membership import log_density
 from hybrid.evaluation.attacks.singling_out import multivariate_predicates, univariate_predicates
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.predicates import Index
 from hybrid.evaluation.fidelity.pairs import correlation_ratio, correlations, cramers_v
-from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table import DTYPES, Kind, Role, Table
 from tests.evaluation.simulated_people import make_people
-
-
-def small(rows: list[tuple[object, ...]], *columns: tuple[str, Kind, Role]) -> Table:
-    schema = Schema(tuple(Column(name, role, kind) for name, kind, role in columns))
-    frame = pd.DataFrame(rows, columns=schema.names)
-    return Table(frame.astype({name: DTYPES[kind] for name, kind, _ in columns}), schema)
-
-
-def measured(name: str, train: Table, control: Table | None, table: Table, **options: object) -> Measure:
-    chosen = EvaluateOptions.model_validate({"metrics": (name,), **options})
-    found = evaluate(train, control, {"synthetic": table}, chosen, np.random.default_rng(1)).metrics[0].outcome
-    assert isinstance(found, Measure), found
-    return found
-
+from tests.evaluation.small_tables import measured, small
 
 CLASSES = (("age", Kind.INTEGER, Role.QUASI_IDENTIFIER), ("sex", Kind.CATEGORICAL, Role.QUASI_IDENTIFIER))
 

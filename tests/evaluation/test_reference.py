@@ -16,6 +16,7 @@ from hybrid.evaluation.context import Context
 from hybrid.table import Role, Schema, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from tests.helpers.reference_data import DATA
 
 pytestmark = pytest.mark.slow
 LEAKS = {"indep": "syn_indep", "0.0": "syn_leak0", "0.5": "syn_leak0.5", "1.0": "syn_leak1"}
@@ -37,26 +38,24 @@ def adult(folder: Path, name: str) -> Table:
 
 
 @cache
-def reference_table(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path / "evaluation_adult_leaky.csv", dtype={"leak": str})
+def reference_table() -> pd.DataFrame:
+    return pd.read_csv(DATA / "evaluation_adult_leaky.csv", dtype={"leak": str})
 
 
 Reference = Callable[[str, str], float]
 
 
 @pytest.fixture
-def reference(shared: Path) -> Reference:
-    rows = reference_table(shared / "reference")
+def reference() -> Reference:
+    rows = reference_table()
     rows = rows[rows["source"] == "reference formula (prototype)"]
     return lambda metric, leak: float(rows[(rows["metric"] == metric) & (rows["leak"] == leak)]["value"].iloc[0])
 
 
 @pytest.fixture
-def context(shared: Path) -> Callable[..., Context]:
-    folder = shared / "data" / "adult_census" / "leaky"
-
+def context(leaky: Path) -> Callable[..., Context]:
     def make(leak: str, seed: int = 1, **options: object) -> Context:
-        tables = (adult(folder, name) for name in ("train", "control", LEAKS[leak]))
+        tables = (adult(leaky, name) for name in ("train", "control", LEAKS[leak]))
         return Context(*tables, EvaluateOptions.model_validate(options), seed)
 
     return make
@@ -97,8 +96,8 @@ def test_attribution(leak: str, context: Callable[..., Context], reference: Refe
 
 
 @pytest.mark.parametrize("leak", ["0.0", "0.5", "1.0"])
-def test_inference_of_the_whole_population(leak: str, context: Callable[..., Context], shared: Path) -> None:
-    rows = reference_table(shared / "reference")
+def test_inference_of_the_whole_population(leak: str, context: Callable[..., Context]) -> None:
+    rows = reference_table()
     rows = rows[rows["source"].str.contains("lowest-index") & (rows["metric"] == "inference") & (rows["leak"] == leak)]
     rows = rows.assign(secret=rows["params"].str.extract("secret=([^;]+)")).set_index("secret")
     secrets = ["age", "workclass", "fnlwgt", "education"]
@@ -115,8 +114,8 @@ def test_inference_of_the_whole_population(leak: str, context: Callable[..., Con
 
 
 @pytest.mark.parametrize("leak", ["0.0", "0.5", "1.0"])
-def test_singling_out_within_anonymeters_intervals(leak: str, context: Callable[..., Context], shared: Path) -> None:
-    rows = reference_table(shared / "reference")
+def test_singling_out_within_anonymeters_intervals(leak: str, context: Callable[..., Context]) -> None:
+    rows = reference_table()
     rows = rows[rows["source"].str.startswith("anonymeter") & (rows["leak"] == leak) & (rows["n_attacks"] == 2000)]
     inside = dict.fromkeys((1, 3, 4, 6), 0)
     for seed in range(5):
@@ -131,8 +130,8 @@ def test_singling_out_within_anonymeters_intervals(leak: str, context: Callable[
     assert min(inside.values()) >= 4, inside
 
 
-def test_linkability_with_tie_sets(context: Callable[..., Context], shared: Path) -> None:
-    names = adult(shared / "data" / "adult_census" / "leaky", "train").schema.names
+def test_linkability_with_tie_sets(context: Callable[..., Context], leaky: Path) -> None:
+    names = adult(leaky, "train").schema.names
     halves = (tuple(names[:7]), tuple(names[7:]))
     found = {leak: measured(context(leak, linkability=halves), "linkability") for leak in ("0.0", "0.5", "1.0")}
     assert found["1.0"].details["successes"] == 10853
@@ -143,8 +142,8 @@ def test_linkability_with_tie_sets(context: Callable[..., Context], shared: Path
 
 
 @pytest.mark.parametrize("leak", ["0.0", "0.5", "1.0"])
-def test_sdmetrics_quality_report(leak: str, context: Callable[..., Context], shared: Path) -> None:
-    rows = reference_table(shared / "reference")
+def test_sdmetrics_quality_report(leak: str, context: Callable[..., Context]) -> None:
+    rows = reference_table()
     note = rows[(rows["metric"] == "QualityReport") & (rows["leak"] == leak)]["note"].iloc[0]
     shapes, trends = (float(part.split("}")[0]) for part in note.split("'Score': ")[1:])
     c = context(leak)
@@ -183,8 +182,8 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("leak", ["0.0", "0.5", "1.0"])
-def test_printed_formulas(leak: str, context: Callable[..., Context], shared: Path) -> None:
-    names = adult(shared / "data" / "adult_census" / "leaky", "train").schema.names
+def test_printed_formulas(leak: str, context: Callable[..., Context], leaky: Path) -> None:
+    names = adult(leaky, "train").schema.names
     c = context(leak, linkability=(tuple(names[:7]), tuple(names[7:])), paper=True)
     for (name, printed), values in PRINTED.items():
         if leak in values:

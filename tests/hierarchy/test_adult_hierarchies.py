@@ -18,8 +18,8 @@ CONFIG = ROOT / "configs" / "adult.yaml"
 
 
 @pytest.fixture
-def adult(shared: Path) -> Table:
-    return read_table(shared / "data" / "adult_census" / "adult.csv", load_config(CONFIG).data)
+def adult(census: Path) -> Table:
+    return read_table(census, load_config(CONFIG).data)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from hybrid.hierarchy.read import read_spec
 from hybrid.hierarchy.save import save_hierarchy, save_spec
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.table import Kind, Role, Schema, Table
+from tests.anonymize.adult import DATA, records
 from tests.hierarchy.hierarchy_columns import check_tree, column, labels_at, modest, series
 
 TOWNS = series(["Rome", "Oslo", None, "Oslo"], Kind.CATEGORICAL)
@@ -222,12 +223,11 @@ def test_sensitive_columns_may_have_a_hierarchy(tmp_path: Path) -> None:
     assert list(load_hierarchies(table, {"q": path})) == ["q"]
 
 
-def test_published_hierarchies_cover_their_data(shared: Path) -> None:
-    folder = shared / "data" / "adult"
-    data = pd.read_csv(folder / "adult.csv", sep=";", dtype=str)
+def test_published_hierarchies_cover_their_data() -> None:
+    data = records()
     for name in data:
         kind = Kind.INTEGER if name == "age" else Kind.CATEGORICAL
         values = data[name].astype("Int64" if name == "age" else "category")
-        hierarchy = load_hierarchy(folder / f"adult_hierarchy_{name}.csv", column(kind, str(name)), values)
+        hierarchy = load_hierarchy(DATA / f"adult_hierarchy_{name}.csv", column(kind, str(name)), values)
         check_tree(hierarchy)
     assert hierarchy.n_levels == 2

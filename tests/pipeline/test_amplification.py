@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,8 +15,12 @@ from scipy.stats import binom
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.amplification import epsilon_for, explain, explain_run, guarantee, least_epsilon
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.guarantees import promises
 from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema
+from hybrid.transition import REGISTRY
+from tests.transition.choices import every_choice
 
 ALL_MET = {
     "sampled_independently": True,
@@ -136,3 +142,58 @@ def test_explains_the_options_of_a_run():
     for case in weaker:
         said = explain_run(*case, reads_originals=False, sampled_first=True)
         assert sum(not condition.met for condition in said.conditions) == 1
+
+
+EVERY_SAMPLE = [
+    SampleOptions(method=method, beta=beta, allocation=allocation, minimum=minimum)
+    for method, allocation in product(
+        *(get_args(SampleOptions.model_fields[name].annotation) for name in ("method", "allocation"))
+    )
+    for minimum in (0, 5)
+    for beta in (0.1, 0.5, 0.9, 1.0)
+]
+
+
+@pytest.mark.parametrize("sample", EVERY_SAMPLE, ids=lambda one: "-".join(map(str, one.model_dump().values())))
+@pytest.mark.parametrize("sampled_first", [False, True])
+def test_the_words_of_what_is_left_are_true_of_every_sampling(sample, sampled_first):
+    schema = Schema((Column("a", Role.QUASI_IDENTIFIER, Kind.INTEGER),))
+    text = explain_run(
+        AnonymizeOptions(k=5), sample, schema, reads_originals=True, from_records=["a"], sampled_first=sampled_first
+    ).text
+    everybody_used = sample.method == "none" or sample.beta == 1
+    small_strata_kept_whole = sample.method == "stratified" and sample.minimum > 0
+    # 5 of 5 records of a class of five are kept: presence is no secret, whatever beta says.
+    unsure = not everybody_used and not small_strata_kept_whole and sample.beta <= 0.5
+    assert ("can tell whether a given person is among the records in use" in text) == unsure
+    assert (f"with a probability of about {sample.beta:g}" in text) == unsure
+    assert "most likely not" not in text
+    # k counts the records before sampling, so that it holds afterwards only if nothing is left out after it.
+    assert ("down to a single one" in text) == (not everybody_used and not sampled_first)
+    assert "in the anonymized table every combination of labels is shared by at least 5 records" in text
+
+
+def test_values_taken_from_the_records_are_named():
+    said = explain(k=20, beta=0.1, from_records=["zip", "age"], **ALL_MET)
+    assert not said.holds
+    assert "listed beforehand in a hierarchy file (not so: 'zip', 'age')" in said.text
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+@pytest.mark.parametrize(("name", "options"), every_choice())
+def test_the_condition_on_original_values_is_met_exactly_where_the_strategy_says_so(name, options, order):
+    schema = Schema((Column("a", Role.QUASI_IDENTIFIER, Kind.INTEGER),))
+    config = RunConfig.model_validate(
+        {
+            "version": 1,
+            "data": {"path": "people.csv"},
+            "anonymize": {"k": 5},
+            "transition": {"method": name, "order": order, **options},
+            "synthesize": {"generator": "none"},
+        }
+    )
+    (said,) = promises(config, schema, (), ())
+    met = {condition.text: condition.met for condition in said.conditions}
+    strategy = REGISTRY[name]
+    reads = strategy.reads_originals(strategy.Options(**options))
+    assert met["the transition reads no original value beyond the domain of its column"] != reads

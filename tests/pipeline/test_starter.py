@@ -52,8 +52,8 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     assert walk.synthetic.schema.names == read_table(data, config.data).schema.names
 
 
-def test_adult_runs_from_a_guess(shared: Path, tmp_path: Path) -> None:
-    guessed, config = _started(shared / "data" / "adult_census" / "adult.csv", tmp_path)
+def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:
+    guessed, config = _started(census, tmp_path)
     assert set(config.data.missing) == {"", "?"}
     roles = _roles(config)
     assert {roles[name] for name in ("age", "education", "education-num", "race", "native-country")} == {

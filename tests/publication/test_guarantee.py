@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
+import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.sample import SampleOptions, sample_table
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.transition import REGISTRY
+from tests.transition.choices import every_choice
 
 CONFIG: dict[str, Any] = {
     "sample": {"method": "beta", "beta": 0.5},
@@ -39,24 +48,94 @@ def test_without_anonymization_nothing_is_promised() -> None:
     assert "No attack on the published table was measured." in text
 
 
-def test_looking_at_the_originals_is_admitted(anonymization: Callable[..., AnonymizationResult]) -> None:
-    conditional = CONFIG | {"transition": {"method": "conditional"}}
-    assert "estimated on the original records" in guarantee_sentence(anonymization(), conditional, Evaluation(()))
-    assert "estimated on the original" not in guarantee_sentence(anonymization(), CONFIG, Evaluation(()))
+EVERY_TRANSITION = [
+    pytest.param(name, options, id="-".join([name, *(f"{key}={value}" for key, value in options.items())]))
+    for name, options in every_choice()
+]
 
 
-@pytest.mark.parametrize(
-    ("sample", "words"),
-    [
-        ({"method": "beta", "beta": 1.0}, "All records of the intermediate table were used;"),
-        ({"method": "simple", "beta": 0.25}, "A random share of 0.25 of the records"),
-        ({"method": "stratified", "beta": 0.5}, "with probability 0.5 within strata"),
-    ],
-)
-def test_sampling_is_told(
-    sample: dict[str, Any], words: str, anonymization: Callable[..., AnonymizationResult]
+@pytest.mark.parametrize("order", ["pre", "post"])
+@pytest.mark.parametrize(("name", "options"), EVERY_TRANSITION)
+def test_every_transition_that_reads_originals_is_admitted(
+    name: str, options: dict[str, Any], order: str, anonymization: Callable[..., AnonymizationResult]
 ) -> None:
-    assert words in guarantee_sentence(anonymization(), CONFIG | {"sample": sample}, Evaluation(()))
+    strategy = REGISTRY[name]
+    config = CONFIG | {"transition": {"method": name, "order": order, **options}}
+    text = guarantee_sentence(anonymization(), config, Evaluation(()))
+    reads = strategy.reads_originals(strategy.Options(**options))
+    assert ("estimated on the original records" in text) == reads
+    assert ("not a function of the k-anonymous table alone" in text) == reads
+    assert ("reads no original value beyond its domain" in text) != reads
+    assert f"by the method {name}," in text
+
+
+def test_of_an_unknown_transition_nothing_good_is_said(anonymization: Callable[..., AnonymizationResult]) -> None:
+    text = guarantee_sentence(anonymization(), CONFIG | {"transition": {"method": "gone"}}, Evaluation(()))
+    assert "estimated on the original records" in text
+
+
+CLASSES = (1, 2, 3, 7, 12)
+"""Sizes of the strata of 25 records."""
+METHODS, ALLOCATIONS = (get_args(SampleOptions.model_fields[name].annotation) for name in ("method", "allocation"))
+EVERY_SAMPLE = [
+    SampleOptions(method=method, beta=beta, allocation=allocation, minimum=minimum)
+    for method in METHODS
+    for allocation in ALLOCATIONS
+    for minimum in (0, 2)
+    for beta in (0.1, 0.5, 1.0)
+]
+
+
+@pytest.mark.parametrize("options", EVERY_SAMPLE, ids=lambda one: "-".join(map(str, one.model_dump().values())))
+def test_the_sentence_about_sampling_is_true(
+    options: SampleOptions, anonymization: Callable[..., AnonymizationResult]
+) -> None:
+    """Against 4,000 samples: a share of 4,000 is wrong by more than .04 once in a million."""
+    config = CONFIG | {"sample": options.model_dump(mode="json")}
+    text = guarantee_sentence(anonymization(), config, Evaluation(()))
+    strata = np.repeat(np.arange(len(CLASSES)), CLASSES)
+    kept = _kept(options.effective.model_dump_json())
+    often = kept.mean(axis=0)
+    sizes = np.column_stack([kept[:, strata == one].sum(axis=1) for one in range(len(CLASSES))])
+    said = re.search(r"(at least )?(0\.\d+)", text)
+    if "All records of the intermediate table were used" in text:
+        assert said is None and kept.all()
+        return
+    assert said is not None and float(said[2]) == options.beta
+    assert not kept.all(axis=1).all()
+    least = re.search(r"at least (\d+) of every stratum", text)
+    if least is not None:
+        assert (sizes >= np.minimum(int(least[1]), CLASSES)).all()
+        assert (often > options.beta - 0.04).all()
+        assert often[strata == 0].min() == 1.0  # a stratum of one: no probability below 1 may be claimed for it
+    else:
+        assert np.abs(often - options.beta).max() < 0.04
+    if "Each of the records" in text:
+        assert len(np.unique(kept.sum(axis=1))) > 2  # independent: the number of records varies
+    elif "rounded" in text and least is None:
+        exact = options.beta * (np.array(CLASSES) if "within every stratum" in text else len(strata))
+        counts = sizes if "within every stratum" in text else kept.sum(axis=1)
+        assert (np.abs(counts - exact) < 1).all()
+    assert ("within" in text.split("was used")[-1].split(";")[0]) == (options.method == "stratified")
+
+
+@cache
+def _kept(sampling: str) -> NDArray[np.bool_]:
+    """Which of 25 records are sampled, 4,000 times: strata of all times together, other methods one by one."""
+    options = SampleOptions.model_validate_json(sampling)
+    strata = np.repeat(np.arange(len(CLASSES)), CLASSES)
+    rng = np.random.default_rng(7)
+    schema = Schema(tuple(Column(name, Role.INSENSITIVE, Kind.INTEGER) for name in ("time", "stratum", "row")))
+    at_once = options.method != "simple"
+    times = 4000 if at_once else 1
+    frame = pd.DataFrame({"time": np.repeat(np.arange(times), len(strata)), "stratum": np.tile(strata, times)})
+    numbered = Table(frame.astype("Int64").assign(row=np.arange(len(frame))).astype("Int64"), schema)
+    by_column = options.model_copy(update={"by": ["time", "stratum"]})
+    kept = np.zeros((4000, len(strata)), dtype=bool)
+    for time in range(1 if at_once else 4000):
+        rows = sample_table(numbered, by_column, rng).frame["row"].to_numpy(dtype=np.int64)
+        kept[(slice(None) if at_once else slice(time, time + 1))].reshape(-1)[rows] = True
+    return kept
 
 
 def test_other_models_and_no_generator_are_told(anonymization: Callable[..., AnonymizationResult]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from scipy import stats
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.sample import SampleOptions, sample, sample_table
+from hybrid.sample.draw import METHODS
+from hybrid.sample.stratified import expected_maximum
 from tests.transition.transition_tables import mixed_table
 
 
@@ -99,6 +102,29 @@ def test_stratified_by_columns_keeps_a_minimum():
             assert (kept.reindex(before.index, fill_value=0) >= np.minimum(before, 3)).all()
         mean = np.mean([got.actual for got in sizes])
         assert mean == pytest.approx(sizes[0].expected, rel=0.02)
+
+
+def test_expected_maximum_by_hand():
+    """X ~ Binomial(2, 1/2): max(X, 1) is 1, 1, 2 with 1/4, 1/2, 1/4. X ~ Binomial(3, 1/3): P(X = 3) = 1/27."""
+    assert expected_maximum(np.array([2]), 0.5, np.array([1])) == pytest.approx(1.25)
+    assert expected_maximum(np.array([3]), 1 / 3, np.array([2])) == pytest.approx((26 * 2 + 1 * 3) / 27)
+    assert expected_maximum(np.array([1]), 0.2, np.array([1])) == pytest.approx(1)
+    both = expected_maximum(np.array([2, 5]), 0.5, np.array([1, 0]))
+    assert both == pytest.approx(1.25 + 2.5)
+
+
+@settings(max_examples=80)
+@given(st.integers(1, 12), st.floats(0.01, 1.0), st.data())
+def test_expected_maximum_by_summing(n, beta, data):
+    least = data.draw(st.integers(0, n))
+    counts = np.arange(n + 1)
+    expected = np.maximum(counts, least) @ stats.binom(n, beta).pmf(counts)
+    assert expected_maximum(np.array([n]), beta, np.array([least])) == pytest.approx(expected)
+
+
+def test_every_method_is_registered():
+    choices = set(get_args(SampleOptions.model_fields["method"].annotation))
+    assert choices == {"none", *METHODS}
 
 
 def test_shares_of_declared_groups():

@@ -1,4 +1,4 @@
-"""Generators that only run in a managed environment, built and used for real (make test-generators)."""
+"""Generators that only run in a managed environment, built and used for real (make test-engines)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid.synthesize import SynthesizeOptions, fit, load_generator, save_gener
 from hybrid.synthesize.isolation.environments import install
 from tests.synthesize.synthesize_tables import people
 
-pytestmark = [pytest.mark.environments, pytest.mark.slow]
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
 MST = {"generator": "mst", "options": {"iterations": 50, "epsilon": 5.0}}
 SYNTHCITY = {"generator": "tabddpm", "options": {"engine": "synthcity", "epochs": 2, "timesteps": 10, "layers": [32]}}
 both = pytest.mark.parametrize("given", [MST, SYNTHCITY], ids=["mst", "synthcity"])

@@ -33,8 +33,13 @@ SMALL = [
 ]
 
 
+NEEDS = {"tabddpm": ("torch", "tabddpm"), "tvae": ("sdv", "ctgan"), "ctgan": ("sdv", "ctgan")}
+
+
 def options(name: str, own: dict[str, object]) -> SynthesizeOptions:
-    pytest.importorskip({"tabddpm": "torch", "tvae": "sdv", "ctgan": "sdv"}.get(name, "numpy"))
+    if name in NEEDS:
+        library, extra = NEEDS[name]
+        pytest.importorskip(library, reason=f"needs the extra [{extra}]")
     return SynthesizeOptions(generator=name, options=own, isolate=False)
 
 
@@ -68,7 +73,7 @@ def test_three_rows_and_one_column(name, own):
 
 @pytest.mark.generators
 def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_on(tmp_path):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs the extra [tabddpm]")
     path = write_demo(tmp_path / "demo", rows=300, seed=3)
     content = yaml.safe_load(path.read_text())
     content["synthesize"] = {"generator": "tabddpm", "options": {**DEEP["tabddpm"], "steps": 2000, "batch_size": 64}}

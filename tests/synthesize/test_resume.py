@@ -29,7 +29,7 @@ SMALL = {
 def one_thread(monkeypatch):
     """Equal sums need equal threads, in the worker and here."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    torch = pytest.importorskip("torch", reason="needs an extra")
+    torch = pytest.importorskip("torch", reason="needs the extra [tabddpm]")
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -63,7 +63,7 @@ def unfinished(store: Store) -> list[Path]:
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", ["tabddpm", "realtabformer"])
 def test_a_killed_training_goes_on_to_the_same_result(tmp_path, caplog, name):
-    pytest.importorskip("torch" if name == "tabddpm" else name)
+    pytest.importorskip("torch" if name == "tabddpm" else name, reason=f"needs the extra [{name}]")
     caplog.set_level(logging.INFO, logger="hybrid")
     table, store = people(200).only(["age", "job", "children"]), Store(tmp_path / "store")
     step, kill_at = {"tabddpm": ("fit tabddpm", 800), "realtabformer": ("fit realtabformer", 22)}[name]
@@ -83,7 +83,7 @@ def test_a_killed_training_goes_on_to_the_same_result(tmp_path, caplog, name):
 @pytest.mark.generators
 @pytest.mark.usefixtures("one_thread")
 def test_the_checkpoint_is_what_training_goes_on_from(tmp_path):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs the extra [tabddpm]")
     table = people(100).only(["age", "job"])
     fit(table, here("tabddpm", steps=600), 3, unfinished=tmp_path)
     state = torch.load(tmp_path / "tabddpm.pt", weights_only=True)
@@ -100,7 +100,7 @@ def test_the_checkpoint_is_what_training_goes_on_from(tmp_path):
 @pytest.mark.generators
 @pytest.mark.usefixtures("one_thread")
 def test_a_generator_without_checkpoints_says_that_it_starts_again(tmp_path, caplog):
-    pytest.importorskip("sdv")
+    pytest.importorskip("sdv", reason="needs the extra [ctgan]")
     caplog.set_level(logging.INFO, logger="hybrid")
     table, store = people(100).only(["age", "job"]), Store(tmp_path / "store")
     with pytest.raises(GeneratorError, match="killed by SIGKILL"):
@@ -113,7 +113,7 @@ def test_a_generator_without_checkpoints_says_that_it_starts_again(tmp_path, cap
 @pytest.mark.generators
 @pytest.mark.usefixtures("one_thread")
 def test_a_trained_model_is_used_again_for_the_same_table_and_options_only(tmp_path, caplog):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs the extra [tabddpm]")
     caplog.set_level(logging.INFO, logger="hybrid")
     table, store = people(100).only(["age", "job"]), Store(tmp_path / "store")
     first = fit_or_reuse(table, options("tabddpm", steps=50), 3, store)

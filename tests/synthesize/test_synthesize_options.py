@@ -7,8 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from hybrid.base.errors import GeneratorError, MissingExtraError
-from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit
+from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, availability, fit, fitted
 from hybrid.synthesize.codec import Codec
+from hybrid.synthesize.registry import ENGINES, distributions
 from tests.synthesize.synthesize_tables import people
 
 
@@ -145,3 +146,17 @@ def test_the_engine_decides_who_works_and_what_it_knows():
     ):
         with pytest.raises(ValidationError, match=message):
             SynthesizeOptions(generator="tabddpm", options={"engine": "synthcity", **wrong})
+
+
+@pytest.mark.parametrize("generator", [*REGISTRY.values(), *ENGINES.values()], ids=lambda one: one.title)
+def test_the_versions_of_all_that_a_generator_requires_decide_what_its_model_is(generator, monkeypatch):
+    asked = []
+    monkeypatch.setattr(fitted, "library_versions", lambda *names: asked.extend(names) or {})
+    fitted.versions_of(generator)
+    assert {"hybrid-release", "numpy"} < set(asked)
+    assert set(generator.requires) <= set(asked)
+
+
+def test_a_package_with_another_name_than_its_distribution():
+    generator = type("Forest", (), {"requires": ("sklearn", "package_nobody_has")})()
+    assert distributions(generator) == ["package_nobody_has", "scikit-learn"]

@@ -15,9 +15,9 @@ from hybrid.transition.drawing.bins import mutual_information
 from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
 from hybrid.transition.strategies import noisy
 from hybrid.transition.strategies.chow_liu import spanning_tree
-from tests.transition.test_every_strategy import restore, shuffled_combinations
-from tests.transition.test_single_uniform_conditional import JOBS, assert_frequencies, drawn, one_column, thesis_table
+from tests.transition.choices import assert_frequencies, drawn, restore, shuffled_combinations
 from tests.transition.transition_tables import (
+    JOBS,
     QI,
     anonymized_table,
     category_hierarchy,
@@ -25,6 +25,8 @@ from tests.transition.transition_tables import (
     decimal_hierarchy,
     integer_hierarchy,
     mixed_table,
+    one_column,
+    thesis_table,
 )
 
 
@@ -218,6 +220,17 @@ def test_noisy_with_a_tiny_epsilon_knows_nothing():
     assert np.std(rng) > 0.2  # the originals' share is swamped by noise
     frame = restore(anonymized, "noisy", {"epsilon": 1e-6}).table.frame
     assert set(frame["age"].unique()) <= set(range(20, 40))
+
+
+@pytest.mark.parametrize("tables", ["marginal", "class"])
+@pytest.mark.parametrize("mechanism", ["geometric", "laplace"])
+def test_noisy_counts_the_first_value_in_full(tables, mechanism):
+    """One Doctor and one Nurse, almost no noise: each half of the draws, whichever is first in the hierarchy."""
+    anonymized = one_column(["Doctor", "Nurse"], Kind.CATEGORICAL, category_hierarchy("x", JOBS), 1)
+    many = anonymized.labels.take(np.zeros(4000, dtype=np.int64))
+    options = {"epsilon": 1e5, "tables": tables, "mechanism": mechanism}
+    got = restore(anonymized, "noisy", options, labels=many).table.frame["x"]
+    assert_frequencies(got, {"Doctor": 0.5, "Nurse": 0.5})
 
 
 def test_noisy_interval_tables_restore_values_inside_and_single_values_exactly():

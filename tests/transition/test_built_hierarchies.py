@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec
 from hybrid.table import Column, ColumnFormat, Kind
-from tests.transition.test_every_strategy import assert_generalizes_back, restore
+from tests.transition.choices import assert_generalizes_back, restore
 from tests.transition.transition_tables import QI, anonymized_table
 
 DRAWN_BETWEEN_LEAVES = [

@@ -11,9 +11,8 @@ import pytest
 from hybrid.table import Table
 from hybrid.transition import REGISTRY
 from hybrid.transition.disclosure import give_away
-from tests.transition.test_every_strategy import restore
-from tests.transition.test_single_uniform_conditional import thesis_table
-from tests.transition.transition_tables import mixed_table
+from tests.transition.choices import restore
+from tests.transition.transition_tables import mixed_table, thesis_table
 
 
 def test_counted_by_hand():

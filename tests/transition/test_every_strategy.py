@@ -11,56 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.transition import REGISTRY
+from hybrid.transition.protocol import Restored
+from hybrid.transition.strategies.uniform import UniformOptions
+from tests.transition.choices import (
+    CHOICES,
+    assert_generalizes_back,
+    changes_with_the_originals,
+    every_choice,
+    for_every_choice,
+    restore,
+    shuffled_combinations,
+)
 from tests.transition.transition_tables import mixed_table, random_tables
 
-CHOICES = [
-    ("single", {}),
-    ("single", {"numeric": "mean", "categorical": "mode"}),
-    ("single", {"numeric": "median", "categorical": "mode"}),
-    ("uniform", {}),
-    ("uniform", {"leaves": "observed"}),
-    ("conditional", {"estimator": "histogram"}),
-    ("conditional", {"estimator": "kde"}),
-    ("conditional", {"estimator": "joint"}),
-    ("conditional", {"estimator": "given"}),
-    ("tree", {"min_records": 5}),
-    ("tree", {"min_records": 20, "sensitive": False}),
-    ("marginal", {}),
-    ("marginal", {"given": "ill"}),
-    ("marginal", {"given": "visits"}),
-    ("chow_liu", {"min_records": 3}),
-    ("chow_liu", {"min_records": 3, "given": "ill"}),
-    ("noisy", {"tables": "marginal"}),
-    ("noisy", {"tables": "marginal", "given": "ill", "mechanism": "laplace"}),
-    ("noisy", {"tables": "chow_liu", "epsilon": 5.0}),
-    ("noisy", {"tables": "class"}),
-    ("blend", {}),
-    ("shrunk", {}),
-]
-NAMES = ["-".join([name, *map(str, options.values())]) for name, options in CHOICES]
-every_choice = pytest.mark.parametrize(("name", "options"), CHOICES, ids=NAMES)
 
-
-def restore(anonymized, name, options, seed=0, labels=None):
-    strategy = REGISTRY[name]
-    rng = np.random.default_rng(seed)
-    fitted = strategy.fit(anonymized, strategy.Options(**options), rng)
-    return fitted.restore(anonymized.labels if labels is None else labels, rng)
-
-
-def assert_generalizes_back(labels, table):
-    for at, name in enumerate(labels.quasi_identifiers):
-        assert labels.hierarchies[name].contains(labels.nodes[:, at], table.frame[name]).all(), name
-
-
-def shuffled_combinations(labels, seed=1):
-    """Rows as a generator makes them: labels that occur, in combinations that no class need have."""
-    rng = np.random.default_rng(seed)
-    nodes = np.column_stack([rng.permutation(column) for column in labels.nodes.T])
-    return type(labels)(nodes, labels.rest, labels.schema, labels.hierarchies)
-
-
-@every_choice
+@for_every_choice
 @settings(max_examples=15, deadline=None)
 @given(anonymized=random_tables(), seed=st.integers(0, 1000))
 def test_values_generalize_back_and_nothing_else_changes(name, options, anonymized, seed):
@@ -75,7 +40,7 @@ def test_values_generalize_back_and_nothing_else_changes(name, options, anonymiz
             assert sum(restored.fallbacks.values()) == labels.nodes.size
 
 
-@every_choice
+@for_every_choice
 def test_kinds_precision_and_missing_labels(name, options):
     anonymized = mixed_table(200)
     table = restore(anonymized, name, options).table
@@ -93,7 +58,7 @@ def test_kinds_precision_and_missing_labels(name, options):
     assert (table.frame["born"].dropna() == table.frame["born"].dropna().dt.normalize()).all()
 
 
-@every_choice
+@for_every_choice
 def test_same_seed_same_values_and_inputs_untouched(name, options):
     anonymized = mixed_table(150, local=True)
     before = copy.deepcopy(anonymized)
@@ -110,7 +75,7 @@ def test_same_seed_same_values_and_inputs_untouched(name, options):
         np.testing.assert_array_equal(anonymized.hierarchies[column].leaves, hierarchy.leaves)
 
 
-@every_choice
+@for_every_choice
 def test_labels_that_travelled_through_a_generator(name, options):
     anonymized = mixed_table(120)
     labels = anonymized.labels.from_table(anonymized.labels.to_table())
@@ -119,7 +84,7 @@ def test_labels_that_travelled_through_a_generator(name, options):
     pd.testing.assert_frame_equal(restored.table.frame, direct.table.frame)
 
 
-@every_choice
+@for_every_choice
 def test_a_sample_restores_rows_of_classes_it_lost(name, options):
     anonymized = mixed_table(200)
     part = anonymized.take(np.arange(0, 200, 40))
@@ -127,7 +92,7 @@ def test_a_sample_restores_rows_of_classes_it_lost(name, options):
     assert_generalizes_back(anonymized.labels, restored.table)
 
 
-@every_choice
+@for_every_choice
 def test_no_rows(name, options):
     anonymized = mixed_table(50)
     restored = restore(anonymized, name, options, labels=anonymized.labels.take(np.arange(0)))
@@ -135,7 +100,7 @@ def test_no_rows(name, options):
     assert restored.table.schema == anonymized.originals.schema
 
 
-@every_choice
+@for_every_choice
 def test_everything_missing_stays_missing(name, options):
     anonymized = mixed_table(20, missing=1.0, levels={"age": 3, "job": 2, "pay": 2, "born": 3, "smoker": 1})
     table = restore(anonymized, name, options).table
@@ -147,3 +112,45 @@ def test_everything_missing_stays_missing(name, options):
     ):  # they choose from the domain, the others from the originals
         assert table.frame[anonymized.quasi_identifiers].isna().all(axis=None)
     assert table.frame[["pay", "born"]].isna().all(axis=None)  # domains without any value
+
+
+def test_every_strategy_is_here_under_every_one_of_its_choices():
+    assert {name for name, _ in CHOICES} == set(REGISTRY)
+    estimators = {options.get("estimator", "histogram") for name, options in CHOICES if name == "conditional"}
+    assert estimators == {"histogram", "joint", "kde", "given"}
+    assert ("noisy", {"tables": "class", "given": "ill"}) not in CHOICES
+
+
+@for_every_choice
+def test_originals_decide_exactly_where_the_strategy_says_so(name, options):
+    """Global and local recoding, labels that occur and combinations that do not."""
+    tables = [mixed_table(150, seed=2), mixed_table(150, seed=3, local=True)]
+    changes = [changes_with_the_originals(table, name, options, seed) for seed, table in enumerate(tables)]
+    strategy = REGISTRY[name]
+    assert any(changes) == strategy.reads_originals(strategy.Options(**options))
+
+
+class Cheating:
+    """Returns the first original record for every row, and denies it."""
+
+    name = "cheating"
+    Options = UniformOptions
+
+    def reads_originals(self, options):
+        return False
+
+    def fit(self, anonymized, options, rng):
+        class First:
+            def restore(self, labels, rng):
+                return Restored(anonymized.originals.take(np.zeros(len(labels), dtype=np.int64)))
+
+        return First()
+
+
+def test_a_strategy_that_denies_reading_originals_is_found_once_it_is_registered(monkeypatch):
+    monkeypatch.setitem(REGISTRY, "cheating", Cheating())
+    found = [options for name, options in every_choice() if name == "cheating"]
+    assert len(found) == 2
+    for options in found:
+        with pytest.raises(AssertionError):
+            test_originals_decide_exactly_where_the_strategy_says_so("cheating", options)

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from scipy import stats
 
 from hybrid.hierarchy import from_levels
-from hybrid.table import Column, ColumnFormat, Kind
-from tests.transition.test_every_strategy import restore, shuffled_combinations
+from hybrid.table import Column, Kind
+from tests.transition.choices import assert_frequencies, drawn, restore, shuffled_combinations
 from tests.transition.transition_tables import (
+    JOBS,
     QI,
     anonymized_table,
     category_hierarchy,
@@ -19,35 +20,10 @@ from tests.transition.transition_tables import (
     decimal_hierarchy,
     integer_hierarchy,
     mixed_table,
+    one_column,
     random_tables,
+    thesis_table,
 )
-
-AGES = [21, 21, 23, 28, 22]
-JOBS = {"Healthcare": ["Doctor", "Nurse"], "Food": ["Cook"]}
-
-
-def thesis_table(repeat=1):
-    """One class: age [20-29], occupation Healthcare."""
-    frame = pd.DataFrame({"age": AGES * repeat, "job": ["Nurse", "Nurse", "Doctor", "Nurse", "Doctor"] * repeat})
-    columns = [Column("age", QI, Kind.INTEGER), Column("job", QI, Kind.CATEGORICAL)]
-    hierarchies = {"age": integer_hierarchy(), "job": category_hierarchy("job", JOBS)}
-    return anonymized_table(frame, columns, hierarchies, {"age": 1, "job": 1})
-
-
-def one_column(values, kind, hierarchy, level, decimals=None, date_format="%Y-%m-%d"):
-    column = Column("x", QI, kind, format=ColumnFormat(decimals=decimals, date_format=date_format))
-    return anonymized_table(pd.DataFrame({"x": values}), [column], {"x": hierarchy}, {"x": level})
-
-
-def drawn(anonymized, name, options=None, seed=11, column="x"):
-    return restore(anonymized, name, options or {}, seed).table.frame[column]
-
-
-def assert_frequencies(values, expected, p=1e-3):
-    """Chi-square test of the values against probabilities; seeds are fixed, so it never flickers."""
-    counts = values.value_counts().reindex(list(expected), fill_value=0)
-    assert counts.sum() == len(values), "a value that should not occur"
-    assert stats.chisquare(counts, np.array(list(expected.values())) * len(values)).pvalue > p
 
 
 @pytest.mark.parametrize(("numeric", "age"), [("midpoint", 25), ("mean", 23), ("median", 22)])

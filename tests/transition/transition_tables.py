@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
@@ -144,3 +146,41 @@ def random_tables(draw) -> AnonymizedTable:
         missing=draw(st.sampled_from([0.0, 0.2, 1.0])) if draw(st.booleans()) else 0.0,
         levels=chosen,
     )
+
+
+def with_other_originals(anonymized: AnonymizedTable, seed=0) -> AnonymizedTable:
+    """The same labels over other original values: each drawn from the leaves below its label, missing stays missing."""
+    rng = np.random.default_rng(seed)
+    frame, leaves = anonymized.originals.frame.copy(), anonymized.leaves.copy()
+    for at, name in enumerate(anonymized.quasi_identifiers):
+        hierarchy = anonymized.hierarchies[name]
+        below = hierarchy.covers()[anonymized.labels.nodes[:, at]]
+        if hierarchy.missing_leaf is not None:
+            below[:, hierarchy.missing_leaf] = False
+        present = (leaves[:, at] != hierarchy.missing_leaf) & below.any(axis=1)
+        drawn = (rng.random(below.shape) * below).argmax(axis=1)
+        leaves[present, at] = drawn[present]
+        if hierarchy.kind is Kind.CATEGORICAL:
+            known = anonymized.originals.frame[name].cat.categories
+            values = hierarchy.decode(leaves[:, at]).astype(object)
+            frame[name] = pd.Categorical(values, categories=known.union(pd.Index(values.dropna().unique()), sort=False))
+        else:
+            frame[name] = hierarchy.decode(leaves[:, at])
+    return replace(anonymized, originals=Table(frame, anonymized.originals.schema), leaves=leaves)
+
+
+JOBS = {"Healthcare": ["Doctor", "Nurse"], "Food": ["Cook"]}
+
+
+def thesis_table(repeat=1):
+    """One class: age [20-29], occupation Healthcare."""
+    ages = [21, 21, 23, 28, 22]
+    frame = pd.DataFrame({"age": ages * repeat, "job": ["Nurse", "Nurse", "Doctor", "Nurse", "Doctor"] * repeat})
+    columns = [Column("age", QI, Kind.INTEGER), Column("job", QI, Kind.CATEGORICAL)]
+    hierarchies = {"age": integer_hierarchy(), "job": category_hierarchy("job", JOBS)}
+    return anonymized_table(frame, columns, hierarchies, {"age": 1, "job": 1})
+
+
+def one_column(values, kind, hierarchy, level, decimals=None, date_format="%Y-%m-%d"):
+    column = Column("x", QI, kind, format=ColumnFormat(decimals=decimals, date_format=date_format))
+    return anonymized_table(pd.DataFrame({"x": values}), [column], {"x": hierarchy}, {"x": level})

@@ -1,13 +1,15 @@
-"""How often each sensitive value occurs in each class, kept sparse."""
+"""Sparse histogram of sensitive values per class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Numbers
+from hybrid.base.keys import group_sums
 
 _CELLS = 1 << 22
 """Largest dense block of classes x values made at once."""
@@ -27,15 +29,15 @@ class Histogram:
         Relative frequencies in the whole table.
     """
 
-    classes: Array
-    values: Array
-    counts: Array
+    classes: Codes
+    values: Codes
+    counts: Counts
     n_classes: int
     n_values: int
-    reference: Array
+    reference: Numbers
 
     @classmethod
-    def of(cls, classes: Array, values: Array, counts: Array, n_classes: int, reference: Array) -> Histogram:
+    def of(cls, classes: Codes, values: Codes, counts: Counts, n_classes: int, reference: Numbers) -> Histogram:
         """Add up entries given in any order; equal (class, value) pairs are joined.
 
         Parameters
@@ -55,36 +57,36 @@ class Histogram:
         return cls(cells // n_values, cells % n_values, sums.astype(np.int64), n_classes, n_values, reference)
 
     @property
-    def sizes(self) -> Array:
+    def sizes(self) -> Numbers:
         """Records per class; shape (n_classes,), float64."""
         return self.per_class(self.counts)
 
-    def per_class(self, entries: Array) -> Array:
+    def per_class(self, entries: Numbers | Counts) -> Numbers:
         """Sum over the entries of each class; shape (n_classes,), float64."""
-        return np.bincount(self.classes, weights=entries, minlength=self.n_classes)
+        return group_sums(self.classes, entries, self.n_classes)
 
-    def distinct(self) -> Array:
+    def distinct(self) -> Counts:
         """Number of different values per class; shape (n_classes,), int64."""
         return np.bincount(self.classes, minlength=self.n_classes)
 
-    def frequencies(self) -> Array:
+    def frequencies(self) -> Numbers:
         """Relative frequency of each entry in its class; shape (n_entries,), float64."""
-        result: Array = self.counts / self.sizes[self.classes]
+        result: Numbers = self.counts / self.sizes[self.classes]
         return result
 
-    def largest(self, entries: Array) -> Array:
+    def largest(self, entries: Numbers | Counts) -> Numbers:
         """Largest entry of each class; shape (n_classes,)."""
         starts = np.searchsorted(self.classes, np.arange(self.n_classes))
-        result: Array = np.maximum.reduceat(entries, starts) if self.n_classes else entries[:0]
-        return result
+        result: Any = np.maximum.reduceat(entries, starts) if self.n_classes else entries[:0]
+        return np.asarray(result, dtype=np.float64)
 
-    def descending(self) -> tuple[Array, Array]:
+    def descending(self) -> tuple[Counts, Codes]:
         """Counts from most to least frequent inside each class, and the rank of each, 0 first."""
         order = np.lexsort((-self.counts, self.classes))
         starts = np.searchsorted(self.classes, np.arange(self.n_classes))
         return self.counts[order], np.arange(len(self.classes)) - starts[self.classes]
 
-    def by_blocks(self, measure: Callable[[Array], Array]) -> Array:
+    def by_blocks(self, measure: Callable[[Numbers], Numbers]) -> Numbers:
         """Apply a function to the dense frequencies, a block of classes at a time.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Privacy models as checks on any table: which k, l, t it reaches.
+"""Privacy models as checks of any table: which k, l, t it reaches.
 
 These look at nothing but the table: they are how a result is verified, and how tables from elsewhere are judged.
 A missing quasi-identifier is a category of its own, so a record is never hidden by it; a missing sensitive value
@@ -13,58 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models import build
-from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.options import KMap, LDiversity, ModelOptions
-from hybrid.anonymize.search.distinct_rows import value_numbers
-from hybrid.anonymize.search.keys import first_of_group, mixed_code
-from hybrid.base.arrays import Array
+from hybrid.anonymize.models.k_map import people_per_class
+from hybrid.anonymize.models.l_diversity import LDiversity
+from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel, SensitiveModel
+from hybrid.anonymize.models.released import ClassCounts, ModelCheck, equivalence_classes, frame_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
-
-
-@dataclass(frozen=True)
-class ModelCheck:
-    """What a table reaches of one privacy model."""
-
-    name: str
-    """Such as ``"distinct 2-diversity of 'occupation'"``."""
-    reached: float
-    """Of the least protected class."""
-    threshold: float
-    """What was asked for."""
-    holds: bool
-
-
-def equivalence_classes(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> tuple[Array, int]:
-    """Records with equal quasi-identifiers.
-
-    Parameters
-    ----------
-    table : Table or pandas.DataFrame, n records
-        Any table.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows. None: all records are alike.
-
-    Returns
-    -------
-    classes : numpy.ndarray, shape (n,), int64
-        Class of each record, 0..n_classes-1.
-    n_classes : int
-        How many there are.
-    """
-    frame = _frame(table)
-    factorized = (pd.factorize(frame[name], use_na_sentinel=False) for name in quasi_identifiers)
-    columns = ((np.asarray(codes, dtype=np.int64), len(distinct)) for codes, distinct in factorized)
-    code, size = mixed_code(columns, len(frame))
-    classes, rows = first_of_group(code, size)
-    return classes, len(rows)
-
-
-def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Size of the smallest class of records with equal quasi-identifiers; 0 for an empty table. Higher is safer."""
-    classes, n_classes = equivalence_classes(table, quasi_identifiers)
-    return int(np.bincount(classes, minlength=n_classes).min()) if n_classes else 0
 
 
 def l_reached(
@@ -86,29 +40,10 @@ def l_reached(
     kind : {"distinct", "entropy"}
         distinct: number of values. entropy: exp of their Shannon entropy.
     """
-    if not len(_frame(table)):
+    if not len(frame_of(table)):
         return 0.0
     options = LDiversity(model="l_diversity", kind="entropy" if kind == "entropy" else "distinct", attribute=attribute)
     return check(table, quasi_identifiers, options).reached
-
-
-def k_map_reached(
-    table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
-) -> int:
-    """Least number of people of the population that share a record's labels; 0 for an empty table.
-
-    Parameters
-    ----------
-    table, population : Table or pandas.DataFrame
-        Both generalized in the same way.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
-    """
-    released = _frame(table)[list(quasi_identifiers)].astype(object)
-    people = _frame(population)[list(quasi_identifiers)].astype(object)
-    classes, n_classes = equivalence_classes(pd.concat([released, people], ignore_index=True), quasi_identifiers)
-    counts = np.bincount(classes[len(released) :], minlength=n_classes)
-    return int(counts[classes[: len(released)]].min()) if len(released) else 0
 
 
 @dataclass(frozen=True)
@@ -134,7 +69,7 @@ class CheckInputs:
 def check(
     table: Table | pd.DataFrame,
     quasi_identifiers: Sequence[str],
-    options: ModelOptions,
+    options: PrivacyModel,
     context: CheckInputs | None = None,
 ) -> ModelCheck:
     """Whether a table meets a privacy model.
@@ -145,7 +80,7 @@ def check(
         Any table; an empty one meets every model.
     quasi_identifiers : sequence of str
         Columns that an attacker knows.
-    options : ModelOptions
+    options : PrivacyModel
         The model.
     context : CheckInputs, optional
         What some models need beside the table.
@@ -156,23 +91,29 @@ def check(
         Hierarchical t-closeness without a hierarchy.
     """
     context = context or CheckInputs()
-    if isinstance(options, KMap):
+    if isinstance(options, PopulationModel):
         population = table if context.population is None else context.population
-        people = k_map_reached(table, population, quasi_identifiers)
-        return ModelCheck(f"{options.k}-map", people, options.k, people >= options.k or not len(_frame(table)))
-    values = _frame(table)[options.attribute]
-    reference = context.reference.get(options.attribute, values)
-    numbers, known = value_numbers(pd.concat([values, reference], ignore_index=True))
-    leaves = {}
-    if options.attribute in context.hierarchies and len(known):
-        leaves[options.attribute] = context.hierarchies[options.attribute].encode(known)
-    model = build(options, context.hierarchies, leaves)
-    classes, n_classes = equivalence_classes(table, quasi_identifiers)
-    here, overall = numbers[: len(values)], numbers[len(values) :]
-    frequencies = np.bincount(overall, minlength=len(known)) / max(len(overall), 1)
-    histogram = Histogram.of(classes, here, np.ones(len(here), dtype=np.int64), n_classes, frequencies)
-    return ModelCheck(model.name, model.worst(histogram), model.threshold, bool(model.holds(histogram).all()))
+        return options.verify(people_per_class(table, population, quasi_identifiers))
+    if isinstance(options, SensitiveModel):
+        return options.verify(class_counts(frame_of(table), quasi_identifiers, options.attribute, context))
+    raise TypeError(f"a privacy model of an unknown sort: {options.model}")
 
 
-def _frame(table: Table | pd.DataFrame) -> pd.DataFrame:
-    return table.frame if isinstance(table, Table) else table
+def class_counts(
+    frame: pd.DataFrame, quasi_identifiers: Sequence[str], attribute: str, context: CheckInputs
+) -> ClassCounts:
+    """Count the values of a sensitive column in every class."""
+    values = frame[attribute]
+    reference = context.reference.get(attribute, values)
+    codes, known = pd.factorize(pd.concat([values, reference], ignore_index=True), sort=True)
+    numbers = np.where(codes < 0, len(known), codes)
+    overall = pd.Series(numbers[len(values) :]).value_counts(normalize=True, sort=False)
+    n_values = len(known) + bool((codes < 0).any())
+    hierarchy = context.hierarchies.get(attribute)
+    leaves = None
+    if hierarchy is not None and n_values:
+        leaves = hierarchy.encode(pd.Series(known).reindex(range(n_values)))
+    records = pd.DataFrame(
+        {"class": equivalence_classes(frame, quasi_identifiers)[0], "value": numbers[: len(values)], "records": 1}
+    )
+    return ClassCounts.of(records, overall.reindex(range(n_values), fill_value=0.0), hierarchy, leaves)

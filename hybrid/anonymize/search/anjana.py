@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.options import LDiversity
+from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Groups, NodeOutcome
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import InfeasibleError, MissingExtraError
+from hybrid.base.keys import group_sums
 
 _ROW, _SECRET = "row", "secret"
 
@@ -106,9 +107,9 @@ def _numbers(task: SearchProblem, attribute: str) -> list[str]:
     return [str(code) for code in codes]
 
 
-def _found(task: SearchProblem, node: Node, kept: Array) -> NodeOutcome:
+def _found(task: SearchProblem, node: Node, kept: Mask) -> NodeOutcome:
     """The classes at a node, of the records that anjana kept."""
     bases = task.checker(task.lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
-    sizes = np.bincount(class_of, bases.whole.counts * kept, bound)
+    sizes = group_sums(class_of, bases.whole.counts * kept, bound)
     return NodeOutcome(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)

@@ -1,4 +1,4 @@
-"""Anytime search over lattices too large for an array, with a proven bound on what may be missing.
+"""Anytime branch and bound over large lattices, with a proven optimality gap.
 
 Branch and bound over boxes of nodes, from a lowest to a highest one. What is certainly suppressed at the highest node
 is suppressed in the whole box, which bounds the loss of the box from below together with the lowest levels. The box of
@@ -18,7 +18,7 @@ import numpy as np
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.solution import Infeasible, Solution
+from hybrid.anonymize.search.outcome import Infeasible, Solution
 from hybrid.base.progress import Progress, silent
 
 
@@ -42,7 +42,7 @@ def search(
 
     Returns
     -------
-    Solution or Nothing
+    Solution or Infeasible
     """
     state = _State(checker, loss, allowed, time.monotonic() + seconds)
     lattice = checker.lattice

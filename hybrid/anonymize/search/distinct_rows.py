@@ -1,4 +1,4 @@
-"""What a search needs of a table: its distinct quasi-identifying rows, their counts, and the sensitive values."""
+"""Distinct quasi-identifying rows of a table, with their counts and sensitive values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.search.keys import mixed_code, renumber
 from hybrid.anonymize.search.row_counts import add_up
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Leaves, Numbers, Rows
+from hybrid.base.keys import group_sums, pack_small, ranks
 from hybrid.hierarchy import Hierarchy
 
 
@@ -30,10 +30,10 @@ class Sensitive:
         The values themselves. Private.
     """
 
-    rows: Array
-    values: Array
-    counts: Array
-    reference: Array
+    rows: Rows
+    values: Codes
+    counts: Counts
+    reference: Numbers
     known: pd.Series
 
     @property
@@ -63,11 +63,11 @@ class DistinctRows:
     """
 
     hierarchies: tuple[Hierarchy, ...]
-    leaves: Array
-    counts: Array
-    row_of: Array
+    leaves: Leaves
+    counts: Counts
+    row_of: Rows
     sensitive: Mapping[str, Sensitive]
-    population: Array | None = None
+    population: Counts | None = None
 
     @cached_property
     def n_records(self) -> int:
@@ -85,21 +85,20 @@ class DistinctRows:
         return [hierarchy.column for hierarchy in self.hierarchies]
 
     @cached_property
-    def leaf_counts(self) -> list[Array]:
+    def leaf_counts(self) -> list[Numbers]:
         """Records per leaf of each quasi-identifier; each of shape (n_leaves,), float64."""
-        weights = self.counts.astype(np.float64)
         return [
-            np.bincount(leaves, weights=weights, minlength=hierarchy.n_leaves)
+            group_sums(leaves, self.counts, hierarchy.n_leaves)
             for leaves, hierarchy in zip(self.leaves, self.hierarchies, strict=True)
         ]
 
 
 def collect(
-    leaves: Array,
+    leaves: Leaves,
     hierarchies: Sequence[Hierarchy],
     sensitive: Mapping[str, pd.Series],
-    population: Array | None = None,
-    counts: Array | None = None,
+    population: Counts | None = None,
+    counts: Counts | None = None,
 ) -> DistinctRows:
     """Take the distinct rows of a table.
 
@@ -123,7 +122,7 @@ def collect(
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
     columns = ((everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
-    code, size = mixed_code(columns, len(everyone))
+    code, size = pack_small(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
     return DistinctRows(
         hierarchies=tuple(hierarchies),
@@ -135,10 +134,10 @@ def collect(
     )
 
 
-def _distinct(code: Array, size: int) -> tuple[Array, Array, int]:
+def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
     """One row of each code in ascending order of codes, the number of each row's code, how many there are."""
     if size > 4 * len(code):
-        code, size = renumber(code)
+        code, size = ranks(code)
     some_row = np.full(size, -1, dtype=np.int64)
     some_row[code[::-1]] = np.arange(len(code))[::-1]
     present = some_row >= 0
@@ -146,12 +145,12 @@ def _distinct(code: Array, size: int) -> tuple[Array, Array, int]:
     return some_row[present], number[code], int(number[-1]) + 1 if size else 0
 
 
-def _summed(groups: Array, counts: Array | None, n_groups: int) -> Array:
+def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
     """Records per group; shape (n_groups,), int64."""
     return np.bincount(groups, counts, n_groups).astype(np.int64, copy=False)
 
 
-def _sensitive(row_of: Array, values: pd.Series, counts: Array | None) -> Sensitive:
+def _sensitive(row_of: Rows, values: pd.Series, counts: Counts | None) -> Sensitive:
     numbers, known = value_numbers(values)
     n_values = max(len(known), 1)
     pairs, records = add_up(row_of * n_values + numbers, counts)
@@ -165,7 +164,7 @@ def _sensitive(row_of: Array, values: pd.Series, counts: Array | None) -> Sensit
     )
 
 
-def value_numbers(values: pd.Series) -> tuple[Array, pd.Series]:
+def value_numbers(values: pd.Series) -> tuple[Codes, pd.Series]:
     """Number the distinct values of a column in their order, a missing one last.
 
     Returns

@@ -17,8 +17,8 @@ from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.solution import Infeasible, Solution
-from hybrid.base.arrays import Array
+from hybrid.anonymize.search.outcome import Infeasible, Solution
+from hybrid.base.arrays import Numbers
 from hybrid.base.progress import Progress, silent
 
 LARGEST = 1 << 20
@@ -61,7 +61,7 @@ class Search:
     checker: Checker
     loss: Loss
     allowed: int
-    bounds: Array = field(init=False)
+    bounds: Numbers = field(init=False)
     strides: list[int] = field(init=False)
     best: tuple[Node, Score, NodeOutcome] | None = None
     checked: int = 0

@@ -8,10 +8,9 @@ from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.outcome import Infeasible, Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.solution import Infeasible
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Nodes
 from hybrid.base.progress import Progress
 
 
@@ -40,7 +39,7 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     )
 
 
-def nodes_at(records: DistinctRows, lattice: Lattice, node: Node) -> Array:
+def nodes_at(records: DistinctRows, lattice: Lattice, node: Node) -> Nodes:
     """Hierarchy node of every cell at a node of the lattice; shape (n_distinct, n_qi), int32."""
     columns = zip(records.hierarchies, lattice.levels(node), records.leaves, strict=True)
     return np.stack([hierarchy.node_of[leaves, level] for hierarchy, level, leaves in columns], axis=1)

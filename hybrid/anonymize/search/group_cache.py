@@ -1,31 +1,27 @@
-"""Tables that are already grouped on some columns, from which coarser nodes are grouped at less cost."""
+"""Cache of groupings, from which coarser nodes are grouped at less cost."""
 
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
 
 import numpy as np
-import pandas as pd
 
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
+from hybrid.base.keys import by_first_row, fits, group_rows, group_sums, pack
 
 _GROUPED = 2
 """Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""
 _KEPT = 1 << 22
 """Rows of all kept tables together, counted as distinct rows of the whole table each."""
-_BOUND = 1 << 62
-"""Codes stay below this."""
 _LONG = 1 << 24
 """Reading so many rows takes about as long as loading the compiled loops."""
 _SPARSE = 16
@@ -36,11 +32,11 @@ _SPARSE = 16
 class Pairs:
     """Values of one sensitive column in the rows of a base: its combinations of row and value, and their counts."""
 
-    rows: Array
-    values: Array
-    counts: Array
+    rows: Rows
+    values: Codes
+    counts: Counts
 
-    def joined(self, row_of: Array, n_rows: int, reference: Array) -> Pairs:
+    def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> Pairs:
         """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
         joined = Histogram.of(row_of[self.rows], self.values, self.counts, n_rows, reference)
         return Pairs(joined.classes, joined.values, joined.counts)
@@ -53,7 +49,7 @@ class Grouping:
     Parameters
     ----------
     leaves : numpy.ndarray, shape (n_qi, n), int32
-        Leaves of some record of each row: of each group of records.
+        Leaf ids of one representative record per group.
     counts : numpy.ndarray, shape (n,), float64
         Records per row.
     population : numpy.ndarray, shape (n,), float64, or None
@@ -66,30 +62,30 @@ class Grouping:
         Row here of each row of the parent.
     """
 
-    leaves: Array
-    counts: Array
-    population: Array | None
+    leaves: Leaves
+    counts: Numbers
+    population: Numbers | None
     sensitive: Mapping[str, Pairs]
     parent: Grouping | None
-    row_of: Array
-    _columns: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False)
-    _richness: dict[str, Array] = field(default_factory=dict, repr=False)
+    row_of: Rows
+    _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
+    _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.counts)
 
     @cached_property
-    def of_distinct(self) -> Array:
+    def of_distinct(self) -> Rows:
         """Row here of each distinct row; shape (n_distinct,), int64."""
         return self.row_of if self.parent is None else self.row_of[self.parent.of_distinct]
 
-    def column(self, at: int, position: int, number_of: Array) -> Array:
+    def column(self, at: int, position: int, number_of: Codes) -> Codes:
         """Number of each row's node in one column and position, given that of each leaf; kept."""
         if (at, position) not in self._columns:
             self._columns[at, position] = number_of[self.leaves[at]]
         return self._columns[at, position]
 
-    def richness(self, attribute: str) -> Array:
+    def richness(self, attribute: str) -> Counts:
         """Number of different sensitive values in each row; shape (n,), int64."""
         if attribute not in self._richness:
             self._richness[attribute] = np.bincount(self.sensitive[attribute].rows, minlength=len(self))
@@ -110,10 +106,10 @@ class GroupCache:
     def __init__(self, records: DistinctRows, lattice: Lattice) -> None:
         self.records, self.lattice = records, lattice
         self._kept: OrderedDict[Node, Grouping] = OrderedDict()
-        self._numbers: dict[tuple[int, int], tuple[Array, int]] = {}
+        self._numbers: dict[tuple[int, int], tuple[Codes, int]] = {}
         self._rows_read = 0
 
-    def _number_of(self, column: int, position: int) -> tuple[Array, int]:
+    def _number_of(self, column: int, position: int) -> tuple[Codes, int]:
         """Number of each leaf's node in one column and position, without holes in this table, and how many."""
         if (column, position) not in self._numbers:
             hierarchy = self.records.hierarchies[column]
@@ -131,7 +127,7 @@ class GroupCache:
         return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
 
     @cached_property
-    def _tables(self) -> tuple[Array, Array, Array]:
+    def _tables(self) -> tuple[Codes, Codes, Counts]:
         """Numbers of all columns and positions one after the other, where each starts, and how many there are."""
         shape = len(self.lattice.axes), max(self.lattice.shape)
         starts, sizes = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
@@ -146,10 +142,10 @@ class GroupCache:
 
     @cached_property
     def _small(self) -> bool:
-        """Whether all columns together have one code below 2^62."""
-        return math.prod(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes))) < _BOUND
+        """Whether the compiled loop can pack all columns into one key."""
+        return fits(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes)))
 
-    def leaf_counts(self, base: Grouping, rows: Array) -> Array:
+    def leaf_counts(self, base: Grouping, rows: Mask) -> Numbers:
         """Records of some rows of a base per leaf of all columns, one column after the other.
 
         Parameters
@@ -165,22 +161,22 @@ class GroupCache:
         """
         leaves, counts = self.whole.leaves, self.whole.counts
         if self.kernels is not None:
-            result: Array = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
+            result: Numbers = self.kernels.leaf_counts(leaves, self.leaf_starts, counts, base.of_distinct, rows)
             return result
         chosen = np.flatnonzero(rows[base.of_distinct])
         weights = counts[chosen]
         sizes = np.diff(self.leaf_starts)
         return np.concatenate(
-            [np.bincount(leaf[chosen], weights, size) for leaf, size in zip(leaves, sizes, strict=True)]
+            [group_sums(leaf[chosen], weights, size) for leaf, size in zip(leaves, sizes, strict=True)]
         )
 
     @cached_property
-    def leaf_starts(self) -> Array:
+    def leaf_starts(self) -> Codes:
         """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
     @cached_property
-    def occurring(self) -> list[Array]:
+    def occurring(self) -> list[Mask]:
         """Which leaves of each column occur in the table or its population."""
         if self.records.population is None:
             return [counts > 0 for counts in self.records.leaf_counts]
@@ -237,12 +233,12 @@ class GroupCache:
         return made
 
     def _grouped(self, base: Grouping, low: Node) -> Grouping:
-        row_of, first = first_of_group(*self.classes(base, low))
+        row_of, first = group_rows(*self.classes(base, low))
         n = len(first)
         return Grouping(
             leaves=base.leaves[:, first],
-            counts=np.bincount(row_of, base.counts, n),
-            population=None if base.population is None else np.bincount(row_of, base.population, n),
+            counts=group_sums(row_of, base.counts, n),
+            population=None if base.population is None else group_sums(row_of, base.population, n),
             sensitive={
                 name: pairs.joined(row_of, n, self.records.sensitive[name].reference)
                 for name, pairs in base.sensitive.items()
@@ -251,7 +247,7 @@ class GroupCache:
             row_of=row_of,
         )
 
-    def classes(self, base: Grouping, node: Node) -> tuple[Array, int]:
+    def classes(self, base: Grouping, node: Node) -> tuple[Codes, int]:
         """Group a base at a node at or above it.
 
         Returns
@@ -265,24 +261,12 @@ class GroupCache:
         if self.kernels is not None and self._small:
             class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self._tables)
             return class_of, n_classes
-        code = np.zeros(len(base), dtype=np.int64)
-        bound = 1
+        keys, bound = pack(self._columns(base, node), len(base))
+        return (keys, bound) if bound <= max(_SPARSE * len(base), 1024) else by_first_row(keys)
+
+    def _columns(self, base: Grouping, node: Node) -> Iterator[tuple[Codes, int]]:
+        """Number of each row's node in every column that has more than one at this node, and how many there are."""
         for column, position in enumerate(node):
             number_of, size = self._number_of(column, position)
-            if size == 1:
-                continue
-            if bound * size > _BOUND:
-                code, bound = _numbered(code)
-            code += (
-                base.column(column, position, number_of) * bound
-                if bound > 1
-                else base.column(column, position, number_of)
-            )
-            bound *= size
-        return (code, bound) if bound <= max(_SPARSE * len(base), 1024) else _numbered(code)
-
-
-def _numbered(code: Array) -> tuple[Array, int]:
-    """Codes as 0..n-1 in the order of their first occurrences, and n."""
-    numbers, distinct = pd.factorize(code)
-    return np.asarray(numbers, dtype=np.int64), len(distinct)
+            if size > 1:
+                yield base.column(column, position, number_of), size

@@ -1,11 +1,11 @@
-"""Saying why no generalization meets the models, what came nearest, and what to change."""
+"""Errors of infeasible problems: the reason, the nearest generalization, what to change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybrid.anonymize.search.outcome import Infeasible
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.solution import Infeasible
 from hybrid.base.errors import InfeasibleError, Problem
 
 
@@ -26,11 +26,11 @@ def _impossible(task: SearchProblem) -> Iterator[Problem]:
     n, k = len(task.train), task.options.k
     if k > n:
         yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
-    for model in task.models:
-        distinct = task.records.sensitive[model.attribute].n_values
-        if distinct < model.least_distinct:
+    for rule in task.rules:
+        distinct = task.records.sensitive[rule.attribute].n_values
+        if distinct < rule.least_distinct:
             yield Problem(
-                f"{model.name} needs {model.least_distinct} different values in every class, "
+                f"{rule.name} needs {rule.least_distinct} different values in every class, "
                 f"and the whole column has {distinct}",
                 "weaken the model, or drop it for this column",
             )
@@ -48,7 +48,7 @@ def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
     lattice = task.lattice
     levels = dict(zip(task.records.names, lattice.levels(nothing.fewest_at), strict=True))
     reached = ", ".join(f"{name} {level}" for name, level in levels.items())
-    wanted = " and ".join([f"k = {task.options.k}", *(model.name for model in task.models)])
+    wanted = " and ".join([f"k = {task.options.k}", *(rule.name for rule in task.rules)])
     if task.population_k:
         wanted += f" and {task.population_k}-map"
     if nothing.fewest == n:

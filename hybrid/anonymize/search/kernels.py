@@ -1,4 +1,6 @@
-"""Compiled loops over rows: what :mod:`hybrid.anonymize.search.group_cache` does in numpy, in a third of the time.
+"""Compiled loops over rows.
+
+They do what :mod:`hybrid.anonymize.search.group_cache` does in numpy, in a third of the time.
 
 Importing numba and loading the machine code costs about as much as twenty short searches, and 100 MB. So only what is
 long imports this module.
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.jit import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -16,7 +18,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
-def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes: Array) -> tuple[Array, int]:
+def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, sizes: Counts) -> tuple[Codes, int]:
     """Number the classes of rows that are equal at a node of the lattice, in the order of their first rows.
 
     Parameters
@@ -29,7 +31,7 @@ def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes
         Node number of each leaf, for one column and position after the other.
     starts, sizes : numpy.ndarray, shape (n_qi, n_positions), int64
         Where in ``numbers`` a column and position starts, and how many node numbers it has. The product of the sizes
-        is less than 2^63.
+        fits one key: :func:`hybrid.base.keys.fits`. The keys are those of :func:`hybrid.base.keys.pack`.
 
     Returns
     -------
@@ -38,21 +40,21 @@ def number(leaves: Array, positions: Array, numbers: Array, starts: Array, sizes
     n_classes : int
         How many there are.
     """
-    codes = np.zeros(leaves.shape[1], np.int64)
+    keys = np.zeros(leaves.shape[1], np.int64)
     bound = 1
     for column in range(len(positions)):
         size = sizes[column, positions[column]]
         if size > 1:
             number_of = numbers[starts[column, positions[column]] :]
             leaf = leaves[column]
-            for row in range(len(codes)):
-                codes[row] += number_of[np.uint64(leaf[row])] * bound
+            for row in range(len(keys)):
+                keys[row] = keys[row] * size + number_of[np.uint64(leaf[row])]
             bound *= size
-    return _numbered(codes, bound)
+    return _numbered(keys, bound)
 
 
 @compiled
-def _numbered(codes: Array, bound: int) -> tuple[Array, int]:
+def _numbered(codes: Codes, bound: int) -> tuple[Codes, int]:
     """Number codes 0..bound-1 in the order of their first rows, in a hash table with linear probing."""
     bits = 4
     while (1 << bits) < 2 * len(codes):
@@ -75,7 +77,7 @@ def _numbered(codes: Array, bound: int) -> tuple[Array, int]:
 
 
 @compiled
-def leaf_counts(leaves: Array, starts: Array, weights: Array, base_of: Array, chosen: Array) -> Array:
+def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, chosen: Mask) -> Numbers:
     """Records of the chosen rows per leaf, one column's leaves after the other's.
 
     Parameters
@@ -104,7 +106,7 @@ def leaf_counts(leaves: Array, starts: Array, weights: Array, base_of: Array, ch
 
 
 @compiled
-def lacking(class_of: Array, rows: Array, values: Array, n_classes: int, least: int) -> Array:
+def lacking(class_of: Codes, rows: Rows, values: Codes, n_classes: int, least: int) -> Mask:
     """Which classes have fewer than ``least`` different values, given (row, value) pairs; shape (n_classes,), bool."""
     seen = np.empty((n_classes, least), np.int64)
     n_seen = np.zeros(n_classes, np.int64)

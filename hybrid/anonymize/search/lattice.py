@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Levels
 
 Node = tuple[int, ...]
 """Position on every axis of a lattice."""
@@ -25,7 +25,7 @@ class Lattice:
         Allowed levels of each quasi-identifier, ascending.
     """
 
-    axes: tuple[Array, ...]
+    axes: tuple[Levels, ...]
 
     @classmethod
     def of(cls, records: DistinctRows, fixed: Mapping[str, int]) -> Lattice:

@@ -1,12 +1,12 @@
-"""Local recoding: the level of a cell may differ from row to row.
+"""Local recoding: the level of a cell may differ from record to record.
 
 Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and
-with pooling: all records start in one class at the roots. A class is split along one column: records go to the
-children of the column's node, children that violate a model stay behind together at the node, and if what stays
-behind violates a model it borrows records from the largest child, or else a whole child. Every class takes the
-column with the most loss saved per entropy of the split, so that little of the class is used up for it; splits that
-leave something behind are hesitated over. All classes are split at the same time, by array operations over the
-distinct rows. No record is suppressed.
+with pooling: all records start in one class at the roots. A class is split along one column: records move to the
+children of the column's node; the records of children that violate a model stay at the parent as a pool, and a pool
+that violates a model borrows records from the largest child, or else a whole child. Every class takes the column that
+saves most loss per entropy of the split, so that later splits keep large classes to work with; splits that leave
+records at the parent are penalised. All classes are split at the same time, by array operations over the distinct
+rows. No record is suppressed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.losses import CellLoss, Score
+from hybrid.anonymize.search.outcome import Infeasible, Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.solution import Infeasible
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
+from hybrid.base.keys import group_sums
 from hybrid.base.progress import Progress
 
-_HESITATIONS = (0.3, 0.8)
-"""Tried in turn; added to the entropy of a split, in nats. Small values save entropy, large ones loss."""
+_SPLIT_COSTS = (0.3, 0.8)
+"""Fixed costs of a split in nats, added to its entropy; tried in turn. Small ones save entropy, large ones loss."""
 _LEFT_BEHIND = 0.3
-"""Added too when a split leaves records behind."""
+"""Penalty in nats of a split that leaves records at the parent."""
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
@@ -45,10 +45,10 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     found = task.checker(lattice).check(lattice.top)
     if found.n_suppressed:
         raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
-    best: tuple[Score, Array] | None = None
-    for at, hesitation in enumerate(_HESITATIONS):
-        progress("recode", at, len(_HESITATIONS))
-        nodes = TopDown(task, loss, hesitation).run()
+    best: tuple[Score, Nodes] | None = None
+    for at, split_cost in enumerate(_SPLIT_COSTS):
+        progress("recode", at, len(_SPLIT_COSTS))
+        nodes = TopDown(task, loss, split_cost).run()
         score = loss.score_nodes(nodes)
         if best is None or score.value < best[0].value:
             best = score, nodes
@@ -73,10 +73,10 @@ class Split:
         How good the split is for each class; 0 if it saves nothing.
     """
 
-    child: Array
-    group: Array
-    stays: Array
-    merit: Array
+    child: Nodes
+    group: Codes
+    stays: Mask
+    merit: Numbers
 
 
 class TopDown:
@@ -88,16 +88,16 @@ class TopDown:
         What to do.
     loss : CellLoss
         What a cell at each node costs.
-    hesitation : float
-        Added to the entropy of a split.
+    split_cost : float
+        Fixed cost of a split in nats, added to its entropy.
     """
 
-    def __init__(self, task: SearchProblem, loss: CellLoss, hesitation: float) -> None:
+    def __init__(self, task: SearchProblem, loss: CellLoss, split_cost: float) -> None:
         self.records = task.records
-        self.models = task.models
+        self.rules = task.rules
         self.k = task.options.k
         self.population_k = task.population_k
-        self.hesitation = hesitation
+        self.split_cost = split_cost
         self.costs = loss.node_costs
         self.checker = task.checker(task.lattice)
         self.pairs = self.checker.bases.whole.sensitive
@@ -106,7 +106,7 @@ class TopDown:
         self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
         self.weights = self.records.counts.astype(np.float64)
 
-    def run(self) -> Array:
+    def run(self) -> Nodes:
         """Split until no class can be split; the node of every cell, shape (n_qi, n_distinct), int32."""
         open_rows = np.arange(self.records.n_distinct)
         classes = np.zeros(len(open_rows), dtype=np.int64)
@@ -126,7 +126,7 @@ class TopDown:
             classes = np.unique(code, return_inverse=True)[1].reshape(-1)
         return self.nodes
 
-    def _split(self, at: int, rows: Array, classes: Array, n_classes: int) -> Split:
+    def _split(self, at: int, rows: Rows, classes: Codes, n_classes: int) -> Split:
         """Split every open class along one column."""
         hierarchy, weights = self.records.hierarchies[at], self.weights[rows]
         node = self.nodes[at][rows]
@@ -138,33 +138,33 @@ class TopDown:
         saved = self.costs[at][node] - self.costs[at][child]
         groups = _Groups(self, rows, weights, classes, group, class_of_group, n_classes)
         stays = groups.left_behind(weights * saved)
-        total = np.bincount(classes, weights * saved * ~stays, n_classes)
-        behind = np.bincount(classes, stays, n_classes) > 0
-        merit = total / (self.hesitation + groups.entropy() + _LEFT_BEHIND * behind)
+        total = group_sums(classes, weights * saved * ~stays, n_classes)
+        behind = group_sums(classes, stays, n_classes) > 0
+        merit = total / (self.split_cost + groups.entropy() + _LEFT_BEHIND * behind)
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
-    def holds(self, rows: Array, classes: Array, n_classes: int) -> Array:
+    def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:
         """Which classes of these distinct rows meet all models, shape (n_classes,), bool; those without records do."""
-        size = np.bincount(classes, self.weights[rows], n_classes)
-        enough: Array = size >= self.k
+        size = group_sums(classes, self.weights[rows], n_classes)
+        enough: Mask = size >= self.k
         if self.population_k and self.records.population is not None:
-            people = np.bincount(classes, self.records.population[rows], n_classes)
+            people = group_sums(classes, self.records.population[rows], n_classes)
             enough = enough & (people >= self.population_k)
-        if self.models and enough.any():
+        if self.rules and enough.any():
             number = np.where(enough, np.cumsum(enough) - 1, -1)
             class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
             class_of_row[rows] = number[classes]
             good = np.ones(int(enough.sum()), dtype=bool)
-            for model in self.models:
-                good &= model.holds(
-                    self.checker.histogram(model.attribute, self.pairs[model.attribute], class_of_row, len(good))
+            for rule in self.rules:
+                good &= rule.holds(
+                    self.checker.histogram(rule.attribute, self.pairs[rule.attribute], class_of_row, len(good))
                 )
             enough[enough] = good
-        result: Array = enough | (size == 0)
+        result: Mask = enough | (size == 0)
         return result
 
     @cached_property
-    def familiarity(self) -> Array:
+    def familiarity(self) -> Numbers:
         """How common a row's values are: the sum of the logarithms of their counts; shape (n_distinct,)."""
         familiarity = np.zeros(self.records.n_distinct)
         for at, leaves in enumerate(self.records.leaves):
@@ -174,7 +174,7 @@ class TopDown:
     @property
     def least_loan(self) -> int:
         """Records that a diverse pool borrows at least."""
-        return max((model.least_distinct - 1 for model in self.models), default=1)
+        return max((rule.least_distinct - 1 for rule in self.rules), default=1)
 
 
 @dataclass(frozen=True)
@@ -182,25 +182,25 @@ class _Groups:
     """The children of all open classes along one column."""
 
     run: TopDown
-    rows: Array
-    weights: Array
-    classes: Array
-    group: Array
-    class_of_group: Array
+    rows: Rows
+    weights: Numbers
+    classes: Codes
+    group: Codes
+    class_of_group: Codes
     n_classes: int
 
     @cached_property
-    def size(self) -> Array:
+    def size(self) -> Numbers:
         """Records per group."""
-        return np.bincount(self.group, self.weights, len(self.class_of_group))
+        return group_sums(self.group, self.weights, len(self.class_of_group))
 
-    def entropy(self) -> Array:
+    def entropy(self) -> Numbers:
         """Shannon entropy of the split of each class, in nats; shape (n_classes,)."""
-        total = np.bincount(self.class_of_group, self.size, self.n_classes)
+        total = group_sums(self.class_of_group, self.size, self.n_classes)
         share = np.maximum(self.size, 1e-300) / np.maximum(total, 1e-300)[self.class_of_group]
-        return np.bincount(self.class_of_group, -share * np.log(share), self.n_classes)
+        return group_sums(self.class_of_group, -share * np.log(share), self.n_classes)
 
-    def left_behind(self, saved: Array) -> Array:
+    def left_behind(self, saved: Numbers) -> Mask:
         """Rows that stay at the present node, so that all that leave and all that stay meet the models.
 
         Parameters
@@ -209,7 +209,7 @@ class _Groups:
             Loss that each row would save by leaving.
         """
         run, n_groups = self.run, len(self.class_of_group)
-        fit = run.holds(self.rows, self.group, n_groups) & (np.bincount(self.group, saved, n_groups) > 0)
+        fit = run.holds(self.rows, self.group, n_groups) & (group_sums(self.group, saved, n_groups) > 0)
         stays = ~fit[self.group]
         short = self._short(stays)
         if short.any():
@@ -218,19 +218,19 @@ class _Groups:
         if short.any():
             stays |= self._smallest(fit, short, saved)[self.group]
             short = self._short(stays)
-        refused: Array = stays | short[self.classes]
+        refused: Mask = stays | short[self.classes]
         return refused
 
-    def _short(self, stays: Array) -> Array:
+    def _short(self, stays: Mask) -> Mask:
         """Classes whose rows that stay violate a model; shape (n_classes,), bool."""
         return ~self.run.holds(self.rows[stays], self.classes[stays], self.n_classes)
 
-    def _borrow(self, stays: Array, fit: Array, short: Array) -> Array:
+    def _borrow(self, stays: Mask, fit: Mask, short: Mask) -> Mask:
         """Let the largest fit group of each short class lend its least familiar rows."""
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
-        behind = np.bincount(self.classes[stays], self.weights[stays], self.n_classes)
+        behind = group_sums(self.classes[stays], self.weights[stays], self.n_classes)
         loan = np.maximum(run.k - behind, max(run.least_loan, 1))
         able = np.flatnonzero(lenders[self.group])
         able = able[np.lexsort((run.familiarity[self.rows[able]], self.group[able]))]
@@ -244,19 +244,19 @@ class _Groups:
         spoiled = np.zeros(self.n_classes, dtype=bool)
         spoiled[self.class_of_group[lenders & ~keeps]] = True
         spoiled |= self._short(trial)
-        result: Array = np.where(spoiled[self.classes], stays, trial)
+        result: Mask = np.where(spoiled[self.classes], stays, trial)
         return result
 
-    def _smallest(self, fit: Array, short: Array, saved: Array) -> Array:
+    def _smallest(self, fit: Mask, short: Mask, saved: Numbers) -> Mask:
         """The fit group of each short class that saves least; shape (n_groups,), bool."""
-        gain = np.bincount(self.group, saved, len(fit))
+        gain = group_sums(self.group, saved, len(fit))
         chosen = np.zeros(len(fit), dtype=bool)
         chosen[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), gain)] = True
         return chosen
 
 
-def _first_per(key: Array, candidates: Array, value: Array) -> Array:
+def _first_per(key: Codes, candidates: Rows, value: Numbers) -> Rows:
     """Of each key, the candidate of least value."""
     order = candidates[np.lexsort((value[candidates], key[candidates]))]
-    first: Array = order[np.unique(key[order], return_index=True)[1]]
+    first: Rows = order[np.unique(key[order], return_index=True)[1]]
     return first

@@ -1,4 +1,4 @@
-"""What a table becomes at a node of the lattice: its classes, and which of them violate a privacy model."""
+"""Check of one lattice node: its classes, and which of them violate a model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models import Model
 from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
-from hybrid.anonymize.search.keys import first_of_group
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask, Numbers
+from hybrid.base.keys import group_rows, group_sums
 
 _FEW = 32
 """So many different values of a class are compared one with the other."""
@@ -39,13 +39,13 @@ class Groups:
 
     bases: GroupCache
     base: Grouping
-    class_of: Array
-    sizes: Array
+    class_of: Codes
+    sizes: Numbers
 
 
 @dataclass(frozen=True)
 class NodeOutcome:
-    """What became of the records at one node.
+    """Classes of one node, and the records that are suppressed there.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class NodeOutcome:
     """
 
     groups: Groups
-    suppressed: Array
-    certain: Array
+    suppressed: Mask
+    certain: Mask
 
     @cached_property
     def n_suppressed(self) -> int:
@@ -72,19 +72,19 @@ class NodeOutcome:
         return self.n_suppressed if self.certain is self.suppressed else int(self.counts @ self.certain)
 
     @property
-    def counts(self) -> Array:
+    def counts(self) -> Numbers:
         """Records per row of the base; shape (len(groups.base),), float64."""
         return self.groups.base.counts
 
     @cached_property
-    def size_of_row(self) -> Array:
+    def size_of_row(self) -> Numbers:
         """Records in the class of each row; shape (len(groups.base),), float64."""
         return self.groups.sizes[self.groups.class_of]
 
     @cached_property
-    def class_share(self) -> Array:
+    def class_share(self) -> Numbers:
         """Part of its class that each row makes up; sums to the number of classes. Shape (len(groups.base),)."""
-        share: Array = self.counts / np.maximum(self.size_of_row, 1)
+        share: Numbers = self.counts / np.maximum(self.size_of_row, 1)
         return share
 
     @cached_property
@@ -97,13 +97,13 @@ class NodeOutcome:
         """Number of classes that hold."""
         return round(float(self.class_share @ ~self.suppressed))
 
-    def leaf_counts(self, rows: Array) -> Array:
+    def leaf_counts(self, rows: Mask) -> Numbers:
         """Records of some rows of the base per leaf of all columns, one column after the other; float64."""
         return self.groups.bases.leaf_counts(self.groups.base, rows)
 
-    def distinct(self, rows: Array) -> Array:
+    def distinct(self, rows: Mask) -> Mask:
         """Which distinct rows some rows of the base stand for; shape (n_distinct,), bool."""
-        result: Array = rows[self.groups.base.of_distinct]
+        result: Mask = rows[self.groups.base.of_distinct]
         return result
 
 
@@ -117,7 +117,7 @@ class Checker:
         Least class size.
     population_k : int
         Least number of people of the population in a class (k-map); 0: not asked for.
-    models : sequence of Model
+    rules : sequence of ClassRule
         Models on sensitive columns.
     bases : GroupCache
         The table, and the lattice that nodes are positions in.
@@ -125,7 +125,7 @@ class Checker:
 
     k: int
     population_k: int
-    models: Sequence[Model]
+    rules: Sequence[ClassRule]
     bases: GroupCache
 
     @property
@@ -146,22 +146,22 @@ class Checker:
         """Group the records at a node, from a base at or below it."""
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
-        return Groups(self.bases, base, class_of, np.bincount(class_of, base.counts, bound))
+        return Groups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
 
     def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
         certain = (groups.sizes < self.k)[groups.class_of]
         if self.population_k and groups.base.population is not None:
-            people = np.bincount(groups.class_of, groups.base.population, len(groups.sizes))
+            people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
             certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
         suppressed = certain
-        if not all(model.record_monotone for model in self.models):
+        if not all(rule.record_monotone for rule in self.rules):
             suppressed = certain | self._violating(groups, ~certain)
         return NodeOutcome(groups, suppressed, certain)
 
-    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Array) -> Array:
+    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Mask) -> Mask:
         """Those of these rows in classes with fewer than ``least`` different values; shape (len(base),), bool.
 
         A class that holds one row with enough values has enough; only the others are counted.
@@ -169,7 +169,7 @@ class Checker:
         pairs, class_of = groups.base.sensitive[attribute], groups.class_of
         kernels = self.bases.kernels
         if kernels is not None and least <= _FEW:
-            lacking: Array = kernels.lacking(class_of, pairs.rows, pairs.values, len(groups.sizes), least)
+            lacking: Mask = kernels.lacking(class_of, pairs.rows, pairs.values, len(groups.sizes), least)
             return np.asarray(rows & lacking[class_of])
         enough = np.zeros(len(groups.sizes), dtype=bool)
         enough[class_of[groups.base.richness(attribute) >= least]] = True
@@ -177,7 +177,7 @@ class Checker:
         inside = np.flatnonzero(asked[pairs.rows])
         n_values = self.records.sensitive[attribute].n_values
         cells = pd.unique(class_of[pairs.rows[inside]] * n_values + pairs.values[inside])
-        result: Array = asked
+        result: Mask = asked
         result[asked] = np.bincount(cells // n_values, minlength=len(enough))[class_of[asked]] < least
         return result
 
@@ -185,28 +185,28 @@ class Checker:
     def _least_distinct(self) -> dict[str, int]:
         """How many different values every class needs, per sensitive column."""
         needed: dict[str, int] = {}
-        for model in self.models:
-            needed[model.attribute] = max(model.least_distinct, needed.get(model.attribute, 1))
+        for rule in self.rules:
+            needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
-    def _violating(self, groups: Groups, rows: Array) -> Array:
+    def _violating(self, groups: Groups, rows: Mask) -> Mask:
         """Those of these rows in classes that violate a model that is not record-monotone."""
         inside = np.flatnonzero(rows & (groups.base.counts > 0))
         result = np.zeros(len(rows), dtype=bool)
         if not len(inside):
             return result
-        number, chosen = first_of_group(groups.class_of[inside], len(groups.sizes))
+        number, chosen = group_rows(groups.class_of[inside], len(groups.sizes))
         class_of_row = np.full(len(rows), -1, dtype=np.int64)
         class_of_row[inside] = number
         holds = np.ones(len(chosen), dtype=bool)
-        for model in self.models:
-            if not model.record_monotone:
-                pairs = groups.base.sensitive[model.attribute]
-                holds &= model.holds(self.histogram(model.attribute, pairs, class_of_row, len(chosen)))
+        for rule in self.rules:
+            if not rule.record_monotone:
+                pairs = groups.base.sensitive[rule.attribute]
+                holds &= rule.holds(self.histogram(rule.attribute, pairs, class_of_row, len(chosen)))
         result[inside] = ~holds[number]
         return result
 
-    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Array, n_classes: int) -> Histogram:
+    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Codes, n_classes: int) -> Histogram:
         """Sensitive values per class of the rows that have these pairs; rows of class -1 are left out."""
         classes = class_of_row[pairs.rows]
         inside = classes >= 0

@@ -1,4 +1,4 @@
-"""One anonymization to be done: the table as codes, the hierarchies and the models, checked for contradictions."""
+"""Search problem: the encoded table, its hierarchies, and the rules of its models."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.anonymize.models import Model, build
-from hybrid.anonymize.options import AnonymizeOptions, KMap
+from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Leaves
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
@@ -22,7 +22,7 @@ from hybrid.table import Schema, Table
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """One anonymization to be done.
+    """Search problem: one table, its hierarchies and what is asked for.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class SearchProblem:
         Leaf of each quasi-identifying value.
     records : DistinctRows
         The distinct rows.
-    models : tuple of Model
-        The models on sensitive columns.
+    rules : tuple of ClassRule
+        The models on sensitive columns, as the search applies them.
     population : Table or None
         The population of k-map.
     """
@@ -45,9 +45,9 @@ class SearchProblem:
     train: Table
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions
-    leaves: Array
+    leaves: Leaves
     records: DistinctRows
-    models: tuple[Model, ...]
+    rules: tuple[ClassRule, ...]
     population: Table | None
 
     @property
@@ -58,7 +58,7 @@ class SearchProblem:
     @property
     def population_k(self) -> int:
         """People of the population per class; 0 if k-map is not asked for."""
-        return max((model.k for model in self.options.models if isinstance(model, KMap)), default=0)
+        return self.options.population_k
 
     @property
     def allowed(self) -> int:
@@ -67,7 +67,7 @@ class SearchProblem:
 
     def checker(self, lattice: Lattice) -> Checker:
         """What finds violating classes at the nodes of a lattice."""
-        return Checker(self.options.k, self.population_k, self.models, GroupCache(self.records, lattice))
+        return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
         """What to minimize over a lattice."""
@@ -97,23 +97,30 @@ def prepare(
     people = None if population is None else encode(population, used)
     records = collect(leaves, used, {name: train.frame[name] for name in options.attributes}, people)
     return SearchProblem(
-        train, hierarchies, options, leaves, records, build_models(options, hierarchies, records), population
+        train, hierarchies, options, leaves, records, build_rules(options, hierarchies, records), population
     )
 
 
-def build_models(
+def build_rules(
     options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: DistinctRows
-) -> tuple[Model, ...]:
-    """The models on sensitive columns that the options name."""
-    leaves = {
-        name: hierarchies[name].encode(column.known)
-        for name, column in records.sensitive.items()
-        if name in hierarchies
-    }
-    return tuple(build(model, hierarchies, leaves) for model in options.models if not isinstance(model, KMap))
+) -> tuple[ClassRule, ...]:
+    """The models on sensitive columns that the options name, as the search applies them.
+
+    Raises
+    ------
+    ConfigError
+        A model needs a hierarchy of its column, and there is none.
+    """
+    rules = []
+    for model in options.models:
+        if isinstance(model, SensitiveModel):
+            hierarchy = hierarchies.get(model.attribute)
+            leaves = None if hierarchy is None else hierarchy.encode(records.sensitive[model.attribute].known)
+            rules.append(model.rule(hierarchy, leaves))
+    return tuple(rules)
 
 
-def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Array:
+def encode(table: Table, hierarchies: Sequence[Hierarchy]) -> Leaves:
     """Leaf of each value of some columns; shape (n, n_hierarchies), int32."""
     return np.stack([hierarchy.encode(table.frame[hierarchy.column]) for hierarchy in hierarchies], axis=1)
 
@@ -143,10 +150,9 @@ def _contradictions(
         if name not in hierarchies:
             yield Problem(f"the quasi-identifier {name!r} has no hierarchy", f"set data.columns.{name}.hierarchy")
     for at, model in enumerate(options.models):
-        if isinstance(model, KMap):
-            if population is None:
-                yield Problem(f"models[{at}]: k_map needs a population table", "set anonymize.population")
-        elif model.attribute not in schema or model.attribute in names:
+        if isinstance(model, PopulationModel) and population is None:
+            yield Problem(f"models[{at}]: {model.model} needs a population table", "set anonymize.population")
+        if isinstance(model, SensitiveModel) and (model.attribute not in schema or model.attribute in names):
             yield Problem(
                 f"models[{at}]: the attribute {model.attribute!r} is not among the columns that stay as they are",
                 f"one of: {', '.join(repr(name) for name in schema.names if name not in names)}",

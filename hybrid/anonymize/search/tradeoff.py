@@ -1,4 +1,4 @@
-"""The price of privacy: the least loss for many k and suppression limits at little more than the cost of one.
+"""Trade-off curve: the least loss for many k and suppression limits.
 
 All searches share the distinct rows and the tables that they are grouped from. For one k, the limits are taken from the
 largest to the smallest, and a smaller one goes on where the larger one stopped. From one k to the next larger one, the
@@ -19,9 +19,9 @@ from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
+from hybrid.anonymize.search.outcome import Infeasible, Solution
 from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.search.solution import Infeasible, Solution
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
@@ -117,7 +117,7 @@ class _Known:
             if larger > k:
                 self.certain[larger][node] = int(found.counts @ (found.size_of_row < larger))
 
-    def hopeless(self, k: int, allowed: int) -> Array:
+    def hopeless(self, k: int, allowed: int) -> Mask:
         """Nodes at or below one that suppresses too much; shape of the lattice, bool."""
         hopeless = self.certain[k] > allowed
         if allowed == 0:
@@ -135,7 +135,7 @@ class _Family(exhaustive.Search):
         if smaller is not None:
             np.maximum(self.bounds, smaller.kept, out=self.bounds)
         self.known = known
-        self.kept: Array = self.bounds.copy()
+        self.kept: Numbers = self.bounds.copy()
         self.most = allowed
         self.candidates: list[tuple[float, tuple[int, Node], int, Node]] = []
 

@@ -21,14 +21,14 @@ from hybrid.anonymize.anonymize_table import recode, summarize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.problem import SearchProblem, build_models, encode, refuse_contradictions
-from hybrid.anonymize.search.recoding import Recoding
+from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
 from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import Relabel
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes, Leaves, Mask
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -104,7 +104,7 @@ class FileTask:
     hierarchies: Mapping[str, Path]
     options: AnonymizeOptions
     memory: float
-    training: Array | None = None
+    training: Mask | None = None
     population: Table | None = None
 
 
@@ -190,8 +190,8 @@ class _Decided:
     schema: Schema
     task: SearchProblem
     recoding: Recoding
-    leaf_of: list[Array]
-    value_of: list[Array]
+    leaf_of: list[Leaves]
+    value_of: list[Codes]
 
 
 def _role(data: DataOptions, name: str) -> Role:
@@ -230,8 +230,8 @@ def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
     people = None if task.population is None else encode(task.population, used)
     records = collect(leaves, used, sensitive, people, counts)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
-    models = build_models(task.options, hierarchies, records)
-    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, models, task.population)
+    rules = build_rules(task.options, hierarchies, records)
+    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, rules, task.population)
     value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
     return _Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 
@@ -266,12 +266,12 @@ def _load(task: FileTask, source: _Source, typed: Mapping[str, tuple[Column, pd.
     return loaded
 
 
-def _values(by_number: pd.Series, numbers: Array) -> pd.Series:
+def _values(by_number: pd.Series, numbers: Codes) -> pd.Series:
     """The value of each number."""
     return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
 
 
-def _lookup(numbers: Array | pd.Index, results: Array) -> Array:
+def _lookup(numbers: Codes | pd.Index, results: Array) -> Array:
     """An array that holds the result of each number at its place."""
     lookup = np.full(int(np.max(numbers)) + 1, -1, dtype=results.dtype)
     lookup[numbers] = results

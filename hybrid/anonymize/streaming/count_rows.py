@@ -1,4 +1,4 @@
-"""One pass over a Parquet file: its distinct combinations of some columns, with their number of records."""
+"""Distinct combinations of columns of a Parquet file, counted in one pass."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
-from hybrid.base.arrays import Array
+from hybrid.anonymize.search.row_counts import Combinations, add_up
+from hybrid.base.arrays import Codes, Counts, Mask
+from hybrid.base.keys import RowKeys
 from hybrid.base.progress import Progress
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import MOST_PARTS
@@ -66,7 +67,7 @@ def count_combinations(
     numbers: Sequence[ValueNumbers],
     room: MemoryBudget,
     *,
-    training: Array | None = None,
+    training: Mask | None = None,
     step: str,
     progress: Progress,
 ) -> Combinations:
@@ -105,11 +106,11 @@ def count_combinations(
 
 
 def _combinations_of(
-    batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Array | None
-) -> tuple[list[Array], Array]:
+    batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Mask | None
+) -> tuple[list[Codes], Counts]:
     """The distinct rows of one batch, as value numbers, and how many records each has."""
     numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
-    code, unpack = pack([codes for codes, _ in numbered], [len(here) for _, here in numbered])
-    distinct, counts = add_up(code if counted is None else code[counted])
-    columns = zip(numbered, unpack(distinct), strict=True)
+    packing = RowKeys([codes for codes, _ in numbered], [len(here) for _, here in numbered])
+    distinct, counts = add_up(packing.keys if counted is None else packing.keys[counted])
+    columns = zip(numbered, packing.decode(distinct), strict=True)
     return [here[column].astype("int32") for (_, here), column in columns], counts

@@ -1,4 +1,4 @@
-"""What a decision about distinct rows makes of records that come in batches."""
+"""Labels of records that come in batches, from a recoding of the distinct rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.row_counts import RowIndex, pack
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask
+from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table
 
-Codes = Sequence[Array]
+Columns = Sequence[Codes]
 """One array of numbers per quasi-identifier, each of shape (n_rows,)."""
 
 
 class Labelling(Protocol):
     """Gives every quasi-identifying cell of a batch its label, and says which records are left out."""
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """Label a batch.
 
         Parameters
@@ -54,7 +54,7 @@ class Labels:
     """
 
     texts: list[pa.Array]
-    of_node: list[Array]
+    of_node: list[Codes]
 
     @classmethod
     def of(cls, schema: Schema, task: SearchProblem, recoding: Recoding) -> Labels:
@@ -87,7 +87,7 @@ class ByColumn:
         Hierarchy leaf of each value number; anything for numbers that no record has.
     """
 
-    def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Codes) -> None:
+    def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Columns) -> None:
         assert recoding.levels is not None
         records = task.records
         columns = zip(labels.of_node, records.hierarchies, leaf_of, recoding.levels.values(), strict=True)
@@ -95,10 +95,10 @@ class ByColumn:
         released = recoding.nodes[~recoding.suppressed & (records.counts > 0)]
         classes = [of_node[nodes] + 1 for of_node, nodes in zip(labels.of_node, released.T, strict=True)]
         sizes = [len(texts) + 1 for texts in labels.texts]
-        code, unpack = pack(classes, sizes)
-        self._classes = RowIndex(unpack(np.unique(code)), sizes)
+        packing = RowKeys(classes, sizes)
+        self._classes = RowIndex(packing.decode(np.unique(packing.keys)), sizes)
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """As :meth:`Labelling.label`."""
         columns = zip(self._of_value, codes, numbers, strict=True)
         labels = [of_value[number][code] for of_value, code, number in columns]
@@ -119,16 +119,16 @@ class ByRow:
     """
 
     def __init__(
-        self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Codes, sizes: Sequence[int]
+        self, task: SearchProblem, recoding: Recoding, labels: Labels, rows: Columns, sizes: Sequence[int]
     ) -> None:
-        code, unpack = pack(rows, sizes)
-        distinct, first = np.unique(code, return_index=True)
-        self._rows = RowIndex(unpack(distinct), sizes)
+        packing = RowKeys(rows, sizes)
+        distinct, first = np.unique(packing.keys, return_index=True)
+        self._rows = RowIndex(packing.decode(distinct), sizes)
         at = task.records.row_of[first]
         self._kept = ~recoding.suppressed[at]
         self._of_row = [of_node[nodes] for of_node, nodes in zip(labels.of_node, recoding.nodes[at].T, strict=True)]
 
-    def label(self, codes: Codes, numbers: Codes) -> tuple[Array, list[Array]]:
+    def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """As :meth:`Labelling.label`."""
         at = self._rows.find([number[code] for code, number in zip(codes, numbers, strict=True)])
         return self._kept[at] & (at >= 0), [of_row[at] for of_row in self._of_row]

@@ -1,4 +1,7 @@
-"""Checking labels that were written to a file against what was promised, by reading them back in batches."""
+"""Verification of labels that were written to a file, by reading them back in batches.
+
+Independent of the search, as :mod:`hybrid.anonymize.verify_table`.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,21 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.models.measure import ModelCheck
+from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
+from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
+from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.recoding import Recoding
-from hybrid.anonymize.search.row_counts import Combinations, add_up, pack
+from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.verify_table import covered
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError
 
 
 def verify_classes(
-    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Array]
-) -> tuple[Array, dict[str, Any]]:
+    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Codes]
+) -> tuple[Counts, dict[str, Any]]:
     """Measure what written labels reach.
 
     Parameters
@@ -44,19 +48,18 @@ def verify_classes(
     VerificationError
         As there; and the classes have other sizes than was decided.
     """
-    n_qi = len(task.records.names)
-    labels = written.columns[:n_qi]
-    code, _ = pack(labels, [int(column.max(initial=0)) + 1 for column in labels])
-    distinct, sizes = add_up(code, written.counts)
-    classes = np.searchsorted(distinct, code)
-    reached = [_people(task, recoding)] if task.population_k else []
-    for model in task.models:
-        at = task.options.attributes.index(model.attribute)
-        values = value_of[at][written.columns[n_qi + at]]
-        reference = task.records.sensitive[model.attribute].reference
-        histogram = Histogram.of(classes, values, written.counts, len(sizes), reference)
-        holds = bool(model.holds(histogram).all())
-        reached.append(ModelCheck(model.name, model.worst(histogram), model.threshold, holds))
+    names = task.records.names
+    labels = pd.DataFrame(dict(zip(names, written.columns, strict=False)))
+    rows = pd.DataFrame({"class": equivalence_classes(labels, names)[0], "records": written.counts})
+    sizes = rows.groupby("class")["records"].sum().to_numpy()
+    values = dict(zip(task.options.attributes, zip(value_of, written.columns[len(names) :], strict=True), strict=True))
+    reached = []
+    for model in task.options.models:
+        if isinstance(model, PopulationModel):
+            reached.append(model.verify(_people(task, recoding)))
+        elif isinstance(model, SensitiveModel):
+            numbers, column = values[model.attribute]
+            reached.append(model.verify(_counts(task, model.attribute, rows.assign(value=numbers[column]))))
     failures = [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
@@ -70,7 +73,7 @@ def verify_classes(
     return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
-def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Array) -> list[str]:
+def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> list[str]:
     records, failures = task.records, []
     left_out = records.n_records - int(sizes.sum())
     if left_out != int(records.counts @ recoding.suppressed):
@@ -87,22 +90,31 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Array) -> li
     return failures
 
 
-def _codes(task: SearchProblem, recoding: Recoding) -> Array:
-    """A code for the labels of each distinct row; shape (n_distinct,), int64."""
-    return pack(list(recoding.nodes.T), [hierarchy.n_nodes for hierarchy in task.records.hierarchies])[0]
+def _counts(task: SearchProblem, attribute: str, records: pd.DataFrame) -> ClassCounts:
+    """Records per class and value, with the shares of the first pass."""
+    column = task.records.sensitive[attribute]
+    hierarchy = task.hierarchies.get(attribute)
+    leaves = None if hierarchy is None else hierarchy.encode(column.known)
+    return ClassCounts.of(records, pd.Series(column.reference), hierarchy, leaves)
 
 
-def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Array:
+def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.DataFrame:
+    """The labels of the distinct rows as ``class``, what is counted as ``n``, and whether they are ``released``."""
+    nodes = pd.DataFrame(recoding.nodes)
     released = ~recoding.suppressed & (task.records.counts > 0)
-    return add_up(_codes(task, recoding)[released], task.records.counts[released])[1]
+    return pd.DataFrame(
+        {"class": equivalence_classes(nodes, list(nodes.columns))[0], "n": counts, "released": released}
+    )
 
 
-def _people(task: SearchProblem, recoding: Recoding) -> ModelCheck:
-    """k-map: people of the population whose quasi-identifiers were given the labels of each released class."""
-    records = task.records
-    assert records.population is not None
-    code = _codes(task, recoding)
-    distinct, people = add_up(code, records.population)
-    released = code[~recoding.suppressed & (records.counts > 0)]
-    least = int(people[np.searchsorted(distinct, released)].min())
-    return ModelCheck(f"{task.population_k}-map", least, task.population_k, least >= task.population_k)
+def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Counts:
+    decided = _decided(task, recoding, task.records.counts)
+    sizes: Counts = decided[decided["released"]].groupby("class")["n"].sum().to_numpy()
+    return sizes
+
+
+def _people(task: SearchProblem, recoding: Recoding) -> pd.Series:
+    """People of the population whose quasi-identifiers were given the labels of each released class."""
+    assert task.records.population is not None
+    people = _decided(task, recoding, task.records.population)
+    return people.groupby("class")["n"].sum()[people.loc[people["released"], "class"].unique()]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from hybrid.anonymize.streaming.count_rows import MemoryBudget
 from hybrid.anonymize.streaming.labels import Labelling, Labels
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
@@ -49,7 +49,7 @@ class Relabel:
     labels: Labels
     labelling: Labelling
     room: MemoryBudget
-    training: Array | None
+    training: Mask | None
 
     def write(self, target: Path, seed: int, progress: Progress) -> int:
         """Write the file; the order of its records follows from the seed and says nothing about the originals'.
@@ -94,7 +94,7 @@ class Relabel:
 
     def _labelled(
         self, batch: pa.RecordBatch, first: int, shuffle: Shuffle, rng: np.random.Generator
-    ) -> tuple[pa.RecordBatch, Array]:
+    ) -> tuple[pa.RecordBatch, Codes]:
         """The released records of a batch, in the order in which they go to the parts, and where each part ends."""
         numbered = [column.number(batch[name], grow=False) for name, column in self.numbers.items()]
         kept, labels = self.labelling.label([codes for codes, _ in numbered], [here for _, here in numbered])

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import by_first_row, pack
 from hybrid.table import Column, Kind, Table
 
 ID_SPAN = 10
@@ -192,7 +193,6 @@ def row_keys(ranks: Sequence[Array]) -> list[Array]:
         0..number of distinct rows - 1.
     """
     stacked = np.concatenate(ranks).astype(np.int64)
-    keys = np.zeros(len(stacked), dtype=np.int64)
-    for column in stacked.T:
-        keys = pd.factorize(keys * (column.max(initial=0) + 2) + column + 1)[0].astype(np.int64)
+    columns = ((column + 1, int(column.max(initial=0)) + 2) for column in stacked.T)
+    keys, _ = by_first_row(pack(columns, len(stacked))[0])
     return np.split(keys, np.cumsum([len(part) for part in ranks])[:-1])

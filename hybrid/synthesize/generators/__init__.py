@@ -1,1 +1,1 @@
-"""Adapters of all generators, one per file; a new one is a file and a line."""
+"""Generators, one per file."""

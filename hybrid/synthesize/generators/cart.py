@@ -52,7 +52,7 @@ class CartOptions(Options):
 
 @dataclass(frozen=True)
 class _Step:
-    """How one column is drawn: a tree, and the training values in its leaves.
+    """Tree of one column with the training values in its leaves.
 
     ``donors`` (n,): training values ordered by leaf; ``starts`` (n_nodes + 1,): where each node's begin.
     """

@@ -32,7 +32,7 @@ class Copula:
     name: ClassVar[str] = "copula"
     title: ClassVar[str] = "Gaussian copula (Patki et al. 2016), through sdv: only linear dependence, hardly copies"
     licence: ClassVar[str] = "BUSL-1.1 (sdv, copulas): internal use is free, offering synthesis as a service is not"
-    requires: ClassVar[tuple[str, ...]] = ("sdv",)
+    requires: ClassVar[tuple[str, ...]] = ("sdv", "copulas")
     extra: ClassVar[str | None] = "ctgan"
     environment: ClassVar[str | None] = "sdv"
     resumes: ClassVar[bool] = False

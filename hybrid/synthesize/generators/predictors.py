@@ -1,4 +1,4 @@
-"""Columns as a tree can split them: ranks of numbers, scores of unordered categories."""
+"""Predictors for trees: ranks of numbers, scores of unordered categories."""
 
 from __future__ import annotations
 

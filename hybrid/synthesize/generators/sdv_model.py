@@ -1,4 +1,4 @@
-"""What the generators of sdv have in common: its metadata, its fit and its sampling stay in this module.
+"""Base of the generators of sdv: metadata, fit and sampling.
 
 sdv gets columns ``c0``, ``c1``, ... of numbers and of codes as text, and never sees a name or a label. What it
 prints and warns about is kept from the terminal; the global random states it needs are put back.

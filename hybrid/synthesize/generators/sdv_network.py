@@ -1,4 +1,4 @@
-"""What the neural networks of sdv have in common: their training, told epoch by epoch, and its cost."""
+"""Base of the neural networks of sdv: training, progress and cost."""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
@@ -47,7 +47,7 @@ class SdvNetwork(ABC):
 
     name: ClassVar[str]
     licence: ClassVar[str] = "BUSL-1.1 (sdv, ctgan): internal use is free, offering synthesis as a service is not"
-    requires: ClassVar[tuple[str, ...]] = ("sdv", "torch")
+    requires: ClassVar[tuple[str, ...]] = ("sdv", "ctgan", "torch")
     extra: ClassVar[str | None] = "ctgan"
     environment: ClassVar[str | None] = "sdv"
     resumes: ClassVar[bool] = False

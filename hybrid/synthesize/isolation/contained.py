@@ -1,4 +1,4 @@
-"""What libraries do to the whole process, contained: printing, warnings, global random states."""
+"""Containment of libraries: printing, warnings, global random states."""
 
 from __future__ import annotations
 

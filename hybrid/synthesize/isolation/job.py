@@ -1,4 +1,4 @@
-"""Run a generator in a process of its own, so that its end is never the pipeline's end.
+"""Generator in a process of its own, whose failure is contained.
 
 A job is a folder that only its owner can read, removed when the job is done:
 
@@ -48,7 +48,7 @@ GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may use.
+    """Limits of a worker's resources.
 
     Parameters
     ----------

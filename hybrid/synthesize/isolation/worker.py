@@ -1,4 +1,4 @@
-"""The process a generator runs in: reads a job folder, works, writes what came out.
+"""Worker process of a generator: reads a job folder, writes results.
 
 Started as ``python -m hybrid.synthesize.isolation.worker FOLDER`` by :mod:`hybrid.synthesize.isolation.job`, which
 documents the folder. Ends by itself when its parent is gone (and then removes the folder) or when it holds more

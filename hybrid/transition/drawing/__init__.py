@@ -1,1 +1,1 @@
-"""What strategies share: domains, donor records, counts, draws."""
+"""Parts that strategies share: domains, donor records, counts, draws."""

@@ -1,4 +1,4 @@
-"""Values of a quasi-identifier in a few bins: what one attribute lets another depend on."""
+"""Bins of a quasi-identifier's values, as parents of other attributes."""
 
 from __future__ import annotations
 

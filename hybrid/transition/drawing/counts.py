@@ -1,4 +1,4 @@
-"""Tables of (noisy) counts over a hierarchy's values, and draws from them below a label."""
+"""Noisy counts over a hierarchy's values, and draws from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoisyTable:
 
 @dataclass(frozen=True)
 class Units:
-    """What a table counts: single values, or for decimals and dates the intervals of level 1.
+    """Cells of a table of counts: values, or intervals of level 1.
 
     Parameters
     ----------

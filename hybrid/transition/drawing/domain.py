@@ -1,4 +1,4 @@
-"""The values of one quasi-identifier: what lies below each node, and how drawn cells become a column again.
+"""Domain of one quasi-identifier: values below each node, drawn cells as a column.
 
 Cells
 -----
@@ -25,7 +25,7 @@ from hybrid.transition.drawing.grid import Grid, grid_of, has_grid
 
 @dataclass(frozen=True)
 class Domain:
-    """Leaves of one hierarchy in *tree order*, in which the leaves below every node stand side by side.
+    """Leaves of one hierarchy in *tree order*: those below a node are adjacent.
 
     Parameters
     ----------

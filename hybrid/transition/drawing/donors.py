@@ -1,4 +1,4 @@
-"""The records a strategy may draw from, by class, by label and below a label, and the fallback chain over them."""
+"""Donor records by class, by label and below a label, with fallbacks."""
 
 from __future__ import annotations
 

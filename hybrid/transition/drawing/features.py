@@ -1,4 +1,4 @@
-"""Records as numbers that trees can split on: labels, the other columns, and values drawn so far."""
+"""Features for trees: labels, other columns, and values drawn so far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid.transition.drawing.groups import numbers_of
 
 @dataclass(frozen=True)
 class Features:
-    """How labels and other columns become numbers; learned once, so that later rows get the same numbers.
+    """Encoding of labels and other columns as numbers, fitted once.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool)
 
 @dataclass(frozen=True)
 class Cells:
-    """A decision tree read as a partition: which cell a row falls into."""
+    """Partition of the rows by the leaves of a decision tree."""
 
     tree: object
     n_cells: int

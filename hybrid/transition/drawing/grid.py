@@ -1,4 +1,4 @@
-"""The values an interval of numbers or dates can take: those its column can write."""
+"""Grid of the values that a column can write inside an interval."""
 
 from __future__ import annotations
 

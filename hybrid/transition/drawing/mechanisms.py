@@ -1,4 +1,4 @@
-"""Noise that hides one record in a table of counts, and a private choice among scores."""
+"""Mechanisms of differential privacy: noisy counts, private choice among scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records sorted by group, in flat arrays, so that millions of draws need no loop over groups."""
+"""Records sorted by group in flat arrays, for draws without loops."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def pools(groups: Array, n_groups: int) -> Pools:
 
 @dataclass(frozen=True)
 class RankedPools:
-    """Records by group and, inside a group, by the tree-order rank of their value.
+    """Records by group and, inside it, by tree-order rank.
 
     The values below any node are one run of ranks, so "records of this group whose value lies below this node"
     are one run as well.
@@ -119,7 +119,7 @@ def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """Finds the equivalence class of a combination of nodes: a trie with one level per quasi-identifier.
+    """Index of equivalence classes by nodes: a trie over the quasi-identifiers.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from hybrid.transition.protocol import Restored
 
 
 class BlendOptions(base.Options):
-    """How much of each."""
+    """Options of ``blend``."""
 
     weight: float = Field(default=0.5, ge=0.0, le=1.0)
     """Share of cells drawn from the class, in [0, 1]; 0 is Uniform, 1 is Conditional."""

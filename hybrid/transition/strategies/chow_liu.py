@@ -1,4 +1,4 @@
-"""Chow-Liu: each attribute depends on its label and on one other attribute, over the whole table."""
+"""Chow-Liu tree: each attribute depends on its label and one other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BINS = 32
 
 
 class ChowLiuOptions(base.Options):
-    """What the network depends on beside labels and values."""
+    """Options of ``chow_liu``."""
 
     given: str | None = None
     """A column that is no quasi-identifier, such as the target, on which every attribute depends, too (ten groups
@@ -96,7 +96,7 @@ class FittedChowLiu:
 
 
 class ChowLiu:
-    """A tree-shaped network: P(value | label, value of one other attribute, given column); classes are not used.
+    """Tree-shaped Bayesian network of labels and values, without classes.
 
     The tree maximizes the sum of pairwise mutual information between original values (Chow and Liu 1968), less
     its bias (Miller 1955); the root is the attribute that shares most with all others.

@@ -18,7 +18,7 @@ from hybrid.transition.strategies.kde import fit_kde
 
 
 class ConditionalOptions(base.Options):
-    """How the distribution inside a class is estimated."""
+    """Options of ``conditional``."""
 
     estimator: Literal["histogram", "kde", "joint", "given"] = "histogram"
     """histogram: each attribute by itself, by its frequencies in the class; kde: the same smoothed by a kernel for
@@ -31,7 +31,7 @@ class ConditionalOptions(base.Options):
 
 
 class Conditional:
-    """Learns the original values of every equivalence class, and therefore gives some of them away.
+    """Distributions of every equivalence class; discloses some original values.
 
     Under a root label (a suppressed value) missing is drawn as often as the class holds it. Rows whose
     combination of labels no class has fall back, column by column, to records with the same label, then to

@@ -1,4 +1,4 @@
-"""Conditional given: values of those records of the class that resemble the row in its other columns."""
+"""Conditional given: values of records in the class with similar other columns."""
 
 from __future__ import annotations
 

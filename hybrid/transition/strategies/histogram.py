@@ -1,4 +1,4 @@
-"""Conditional histogram: each attribute by itself, as frequent as in the record's equivalence class."""
+"""Conditional histogram: each attribute's frequencies in the equivalence class."""
 
 from __future__ import annotations
 

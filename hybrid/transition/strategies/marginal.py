@@ -1,4 +1,4 @@
-"""Marginal: each attribute as frequent as among all records with the same label."""
+"""Marginal: each attribute's frequencies among all records with the label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybrid.transition.protocol import Restored
 
 
 class MarginalOptions(base.Options):
-    """What the distribution depends on beside the label."""
+    """Options of ``marginal``."""
 
     given: str | None = None
     """A column that is no quasi-identifier, such as the target: values are drawn from the records with the same
@@ -46,7 +46,7 @@ class FittedMarginal:
 
 
 class Marginal:
-    """The label's distribution over the whole table, optionally given one declared column; classes are not used."""
+    """Distribution of each label over the table, optionally given one column."""
 
     name = "marginal"
     Options: type[base.Options] = MarginalOptions

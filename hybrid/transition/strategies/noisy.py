@@ -1,4 +1,4 @@
-"""Noisy: values from tables of counts that were released with noise of a stated epsilon."""
+"""Noisy: values from tables of counts with noise of stated epsilon."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STRUCTURE_SHARE = 0.2
 
 
 class NoisyOptions(base.Options):
-    """Which tables, and how much noise."""
+    """Options of ``noisy``."""
 
     tables: Literal["marginal", "chow_liu", "class"] = "marginal"
     """marginal: one table per attribute; chow_liu: one per attribute and the one it depends on in a tree; class: one
@@ -51,7 +51,7 @@ class NoisyOptions(base.Options):
 
 @dataclass(frozen=True)
 class _Dependency:
-    """Which table an attribute is drawn from: that of its parent's bins and the given group, or of the class."""
+    """Noisy table of one attribute, with its parent or class."""
 
     child: int
     parent: int

@@ -16,7 +16,7 @@ from hybrid.transition.protocol import Restored
 
 
 class ShrunkOptions(base.Options):
-    """How strongly classes are shrunk."""
+    """Options of ``shrunk``."""
 
     strength: float = Field(default=20.0, ge=0.0)
     """In records: a class of n records is used with probability n / (n + strength), the label otherwise. 0 is
@@ -44,7 +44,7 @@ class FittedShrunk:
 
 
 class Shrunk:
-    """The class's histogram shrunk towards the label's, the more the smaller the class."""
+    """Histogram of the class shrunk towards the label's, more for small classes."""
 
     name = "shrunk"
     Options: type[base.Options] = ShrunkOptions

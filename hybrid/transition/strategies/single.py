@@ -16,7 +16,7 @@ from hybrid.transition.protocol import Restored
 
 
 class SingleOptions(base.Options):
-    """Which value stands for a label."""
+    """Options of ``single``."""
 
     numeric: Literal["midpoint", "mean", "median"] = "midpoint"
     """Numbers and dates: the middle of the label's range, or the mean or the (upper) median of the original

@@ -1,4 +1,4 @@
-"""Tree: values of records that are alike in labels and other columns, whatever their class."""
+"""Tree: values of records with similar labels and other columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hybrid.transition.protocol import Restored
 
 
 class TreeOptions(base.Options):
-    """How many records share a distribution, and what they are told apart by."""
+    """Options of ``tree``."""
 
     min_records: int = Field(default=200, ge=1)
     """Least number of records in a leaf of a tree: the privacy knob. Choose it well above k."""
@@ -58,7 +58,7 @@ class FittedTree:
 
 
 class Tree:
-    """One decision tree per quasi-identifier on all labels, the record's other columns and the values drawn so far.
+    """One decision tree per quasi-identifier on labels, other columns, drawn values.
 
     Each tree leaf holds at least ``min_records`` records of any classes; a value is drawn from those of them whose
     value lies below the row's label (which may be fewer: the labels are among the predictors, but a leaf can hold

@@ -16,7 +16,7 @@ from hybrid.transition.protocol import Restored
 
 
 class UniformOptions(base.Options):
-    """What is equally likely."""
+    """Options of ``uniform``."""
 
     leaves: Literal["all", "observed"] = "all"
     """Integers, booleans and categories: all values of the hierarchy, or only those that some record has;

@@ -1,4 +1,4 @@
-"""Losses that look at the sizes of the classes only."""
+"""Losses of class sizes: average class size and discernibility."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.losses.protocol import Constant, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Numbers
 
 _UNDER = 1 - 1e-12
 
@@ -23,10 +23,10 @@ class Combinations:
 
     n_records: int
     n_distinct: int
-    occurring: Sequence[Array]
+    occurring: Sequence[Numbers]
     """Per axis: how many nodes occur on each level."""
 
-    def all(self, shape: Node) -> Array:
+    def all(self, shape: Node) -> Numbers:
         """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         classes = np.ones(shape)
         for axis, counts in enumerate(self.occurring):
@@ -34,7 +34,7 @@ class Combinations:
             np.minimum(classes, self.n_distinct, out=classes)
         return np.asarray(self.n_records / classes * _UNDER)
 
-    def lift(self, bounds: Array, node: Node, most: float) -> None:  # noqa: ARG002
+    def lift(self, bounds: Numbers, node: Node, most: float) -> None:  # noqa: ARG002
         """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         region = tuple(slice(0, position + 1) for position in node)
         np.maximum(bounds[region], self.all(bounds.shape)[region], out=bounds[region])
@@ -70,7 +70,7 @@ class AverageClassSize:
             occurring.append(np.array([float(len(np.unique(present[:, level]))) for level in axis]))
         return Combinations(self.records.n_records, self.records.n_distinct, occurring)
 
-    def grouped(self, checker: Checker) -> Array:
+    def grouped(self, checker: Checker) -> Numbers:
         """Each class by the two most diverse columns is cut by the others, and the other way round."""
         shape, n_axes = self.lattice.shape, len(self.lattice.shape)
         first = sorted(checker.bases.order[:2])
@@ -84,7 +84,7 @@ class AverageClassSize:
         most = most.reshape([shape[axis] for half in axes for axis in half])
         return np.asarray(self.records.n_records / (np.moveaxis(most, range(n_axes), axes[0] + axes[1]) + 1) * _UNDER)
 
-    def _sizes(self, checker: Checker, axes: Sequence[int]) -> list[Array]:
+    def _sizes(self, checker: Checker, axes: Sequence[int]) -> list[Numbers]:
         """Class sizes at all positions of some axes, the others at their top."""
         found = []
         for positions in itertools.product(*[range(self.lattice.shape[axis]) for axis in axes]):
@@ -147,10 +147,10 @@ class Discernibility:
         return Constant(value * _UNDER)
 
 
-def _at_most(counts: Array, limits: Array) -> Array:
+def _at_most(counts: Numbers, limits: Numbers) -> Numbers:
     """The sum of min(count, limit) over all counts, for each limit."""
     ordered = np.sort(counts)
     smaller = np.searchsorted(ordered, limits)
     sums = np.append(0.0, np.cumsum(ordered))
-    total: Array = sums[smaller] + limits * (len(ordered) - smaller)
+    total: Numbers = sums[smaller] + limits * (len(ordered) - smaller)
     return total

@@ -33,14 +33,14 @@ from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.losses.protocol import Score, Terms
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Mask, Nodes, Numbers
 from hybrid.base.errors import ConfigError
 
 STEP = 1e-10
 """Terms are rounded down to multiples of this."""
 
 
-def column_weights(options: LossOptions, names: Sequence[str]) -> Array:
+def column_weights(options: LossOptions, names: Sequence[str]) -> Numbers:
     """The weight of each quasi-identifier; shape (n_qi,), float64, 1 where none is given."""
     unknown = sorted(set(options.weights) - set(names))
     if unknown:
@@ -56,15 +56,15 @@ def factors(gs_factor: float) -> tuple[float, float]:
     return (1.0 if gs_factor <= 0.5 else 2 - 2 * gs_factor), (2 * gs_factor if gs_factor < 0.5 else 1.0)
 
 
-def rounded(terms: Array) -> Array:
+def rounded(terms: Numbers) -> Numbers:
     """Terms rounded down to multiples of :data:`STEP`, at least 0."""
-    result: Array = np.floor(np.maximum(terms, 0) * 1e10) / 1e10
+    result: Numbers = np.floor(np.maximum(terms, 0) * 1e10) / 1e10
     return result
 
 
-def safe(terms: Array) -> Array:
+def safe(terms: Numbers) -> Numbers:
     """A little less than :func:`rounded`, whatever the order of summation was."""
-    result: Array = np.maximum(terms * (1 - 1e-12) - 1.1 * STEP, 0)
+    result: Numbers = np.maximum(terms * (1 - 1e-12) - 1.1 * STEP, 0)
     return result
 
 
@@ -74,11 +74,11 @@ class Mean:
 
     records: DistinctRows
     lattice: Lattice
-    weights: Array
+    weights: Numbers
     mean: str
     """geometric, arithmetic or sum."""
 
-    def combine(self, values: Array) -> float:
+    def combine(self, values: Numbers) -> float:
         """One loss from one value per column."""
         weighted = self._scale * values
         if self.mean == "geometric":
@@ -86,22 +86,22 @@ class Mean:
         return float(weighted.sum())
 
     @cached_property
-    def _scale(self) -> Array:
+    def _scale(self) -> Numbers:
         """What the value of each column is multiplied with."""
-        scale: Array = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
+        scale: Numbers = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
         return scale
 
     @cached_property
-    def starts(self) -> Array:
+    def starts(self) -> Codes:
         """Where the terms of each column start; shape (n_qi + 1,)."""
         return np.cumsum([0, *self.lattice.shape])
 
     @cached_property
-    def column_of(self) -> Array:
+    def column_of(self) -> Codes:
         """Column of each term."""
         return np.repeat(np.arange(len(self.weights)), self.lattice.shape)
 
-    def bound(self, terms: Array) -> Terms:
+    def bound(self, terms: Numbers) -> Terms:
         """The bound made of :func:`safe` terms of all columns and levels, not weighted."""
         return Terms(
             terms * self._scale[self.column_of], self.starts, 1 / len(self.weights) if self.mean == "geometric" else 0.0
@@ -120,19 +120,19 @@ class Mean:
 class _ByRow(Mean):
     """Terms that depend on which rows are suppressed."""
 
-    _last: dict[int, tuple[Array, Array]] = field(default_factory=dict, repr=False, kw_only=True)
+    _last: dict[int, tuple[Mask, Numbers]] = field(default_factory=dict, repr=False, kw_only=True)
 
-    def terms(self, hidden: Array) -> Array:
+    def terms(self, hidden: Numbers) -> Numbers:
         """Terms, not yet rounded, given the suppressed records per leaf of all columns."""
         raise NotImplementedError
 
     @cached_property
-    def _unsuppressed(self) -> Array:
+    def _unsuppressed(self) -> Numbers:
         """Terms when nothing is suppressed."""
         return self.terms(np.zeros(self.leaf_starts[-1]))
 
     @cached_property
-    def factors(self) -> Array:
+    def factors(self) -> Numbers:
         """What the rounded terms of each column are multiplied with."""
         return np.ones(len(self.weights))
 
@@ -150,10 +150,10 @@ class _ByRow(Mean):
         values = rounded(terms[self.starts[:-1] + node]) * self.factors
         return Score(self.combine(values), tuple(values.tolist()))
 
-    def _bound(self, terms: Array) -> Terms:
+    def _bound(self, terms: Numbers) -> Terms:
         return self.bound(safe(terms) * self.factors[self.column_of])
 
-    def _remembered(self, found: NodeOutcome, suppressed: Array) -> Array:
+    def _remembered(self, found: NodeOutcome, suppressed: Mask) -> Numbers:
         """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
             terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
@@ -161,7 +161,7 @@ class _ByRow(Mean):
         return self._last[0][1]
 
     @cached_property
-    def leaf_starts(self) -> Array:
+    def leaf_starts(self) -> Codes:
         """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
@@ -173,7 +173,7 @@ class DomainShare(_ByRow):
     gs_factor: float = 0.5
 
     @cached_property
-    def node_costs(self) -> list[Array]:
+    def node_costs(self) -> list[Numbers]:
         """What one cell at each node adds to v_j; one array of shape (n_nodes,) per column."""
         keep, _ = factors(self.gs_factor)
         return [
@@ -181,7 +181,7 @@ class DomainShare(_ByRow):
             for hierarchy, weight, span in zip(self.records.hierarchies, self.weights, self._span, strict=True)
         ]
 
-    def score_nodes(self, nodes: Array) -> Score:
+    def score_nodes(self, nodes: Nodes) -> Score:
         """The loss when every cell of every distinct row has its own node and none is suppressed.
 
         Parameters
@@ -195,34 +195,34 @@ class DomainShare(_ByRow):
         values = rounded((raw - self._least) / self._span)
         return Score(self.combine(values), tuple(values.tolist()))
 
-    def terms(self, hidden: Array) -> Array:
+    def terms(self, hidden: Numbers) -> Numbers:
         """v_j per level, not yet rounded."""
         counts = np.split(hidden, self.leaf_starts[1:-1])
         total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
-        terms: Array = (total - self._least[self.column_of]) / self._span[self.column_of]
+        terms: Numbers = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
 
     @cached_property
-    def _shares(self) -> list[Array]:
+    def _shares(self) -> list[Numbers]:
         """Share of each leaf on each level, for each column."""
         columns = zip(self.records.hierarchies, self.lattice.axes, strict=True)
         return [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
 
     @cached_property
-    def _raw(self) -> Array:
+    def _raw(self) -> Numbers:
         """Raw loss per column and level when nothing is suppressed."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.records.leaf_counts, self._shares, strict=True)
         return np.concatenate([keep * (counts @ share) for counts, share in columns])
 
     @cached_property
-    def _more(self) -> list[Array]:
+    def _more(self) -> list[Numbers]:
         """What suppressing a record adds; one array of shape (n_leaves, n_levels) per column."""
         keep, drop = factors(self.gs_factor)
         return [share + drop * (1 - share) - keep * share for share in self._shares]
 
     @cached_property
-    def _least(self) -> Array:
+    def _least(self) -> Numbers:
         """The least raw loss of each column, ``m`` in the formulas."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.records.leaf_counts, self.records.hierarchies, strict=True)
@@ -231,7 +231,7 @@ class DomainShare(_ByRow):
         )
 
     @cached_property
-    def _span(self) -> Array:
+    def _span(self) -> Numbers:
         """N - m of each column; infinite where nothing can be lost."""
         n = self.records.n_records
         span = n - self._least
@@ -245,7 +245,7 @@ class Entropy(_ByRow):
     normalized: bool = False
 
     @cached_property
-    def factors(self) -> Array:
+    def factors(self) -> Numbers:
         """1 / the bits of the column itself if normalized."""
         if not self.normalized:
             return np.ones(len(self.weights))
@@ -256,27 +256,27 @@ class Entropy(_ByRow):
         """Bits of each column."""
         return [_code_length(counts) for counts in self.records.leaf_counts]
 
-    def terms(self, hidden: Array) -> Array:
+    def terms(self, hidden: Numbers) -> Numbers:
         """Bits lost per level, not yet rounded or normalized."""
         return self._kept + self._code_lengths(hidden)
 
     @cached_property
-    def _kept(self) -> Array:
+    def _kept(self) -> Numbers:
         left = self._code_lengths(np.concatenate(self.records.leaf_counts))
-        kept: Array = np.array(self._own)[self.column_of] - left
+        kept: Numbers = np.array(self._own)[self.column_of] - left
         return kept
 
-    def _code_lengths(self, counts: Array) -> Array:
+    def _code_lengths(self, counts: Numbers) -> Numbers:
         """Bits to tell the nodes of all records, per column and level, given records per leaf of all columns."""
         leaf, node, starts = self._nodes
         sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
         columns = np.add.reduceat(counts, self.leaf_starts[:-1])
         total = np.repeat(np.maximum(columns, 1)[self.column_of], np.diff(starts))
-        lengths: Array = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
+        lengths: Numbers = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
         return lengths
 
     @cached_property
-    def _nodes(self) -> tuple[Array, Array, Array]:
+    def _nodes(self) -> tuple[Codes, Codes, Codes]:
         """Each leaf on each level of its column, the number of its node there, and where the levels' nodes start."""
         leaf, node, starts = [], [], [0]
         for first, hierarchy, levels in zip(
@@ -290,7 +290,7 @@ class Entropy(_ByRow):
         return np.concatenate(leaf), np.concatenate(node), np.array(starts)
 
 
-def _code_length(counts: Array) -> float:
+def _code_length(counts: Numbers) -> float:
     """- sum c log2(c / total): bits to tell the groups of all records."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0
@@ -303,7 +303,7 @@ class Precision(Mean):
     gs_factor: float = 0.5
 
     @cached_property
-    def node_costs(self) -> list[Array]:
+    def node_costs(self) -> list[Numbers]:
         """What one cell at each node adds to v_j; one array of shape (n_nodes,) per column."""
         keep, _ = factors(self.gs_factor)
         return [
@@ -311,7 +311,7 @@ class Precision(Mean):
             for weight, hierarchy in zip(self.weights, self.records.hierarchies, strict=True)
         ]
 
-    def score_nodes(self, nodes: Array) -> Score:
+    def score_nodes(self, nodes: Nodes) -> Score:
         """The loss when every cell of every distinct row has its own node, at its lowest level.
 
         Parameters
@@ -347,7 +347,7 @@ class Precision(Mean):
         return self.bound(safe((1 - share) * np.minimum(keep * self._heights, drop) + share * drop))
 
     @cached_property
-    def _heights(self) -> Array:
+    def _heights(self) -> Numbers:
         """Height of each level in its hierarchy, 0..1, one column after the other."""
         columns = zip(self.lattice.axes, self.records.hierarchies, strict=True)
         return np.concatenate([axis / max(hierarchy.n_levels - 1, 1) for axis, hierarchy in columns])

@@ -1,4 +1,4 @@
-"""What every loss offers to a search."""
+"""Protocol of information losses: scores and lower bounds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Codes, Numbers
 
 
 class Bound(Protocol):
     """A lower bound for every node at or below some node."""
 
-    def all(self, shape: Node) -> Array:
+    def all(self, shape: Node) -> Numbers:
         """Bounds of all nodes of a lattice of this shape, if the node is its top; shape ``shape``, float64."""
 
-    def lift(self, bounds: Array, node: Node, most: float) -> None:
+    def lift(self, bounds: Numbers, node: Node, most: float) -> None:
         """Raise the bounds of all nodes at or below ``node``, of those that are at most ``most``, in place.
 
         ``bounds`` has one axis per column and is contiguous.
@@ -35,11 +35,11 @@ class Constant:
 
     value: float
 
-    def all(self, shape: Node) -> Array:
+    def all(self, shape: Node) -> Numbers:
         """See :class:`Bound`."""
         return np.full(shape, self.value)
 
-    def lift(self, bounds: Array, node: Node, most: float) -> None:  # noqa: ARG002
+    def lift(self, bounds: Numbers, node: Node, most: float) -> None:  # noqa: ARG002
         """See :class:`Bound`."""
         region = bounds[tuple(slice(0, position + 1) for position in node)]
         np.maximum(region, self.value, out=region)
@@ -63,31 +63,31 @@ class Terms:
         0: the terms are added up. Else: (product of (1 + term)) ^ root - 1.
     """
 
-    values: Array
-    starts: Array
+    values: Numbers
+    starts: Codes
     root: float
 
-    def all(self, shape: Node) -> Array:
+    def all(self, shape: Node) -> Numbers:
         """See :class:`Bound`."""
         return self._rooted(self._joined([n - 1 for n in shape]))
 
-    def lift(self, bounds: Array, node: Node, most: float) -> None:
+    def lift(self, bounds: Numbers, node: Node, most: float) -> None:
         """See :class:`Bound`."""
         region = bounds[tuple(slice(0, position + 1) for position in node)]
         chosen = region <= most
         region[chosen] = np.maximum(region[chosen], self._rooted(self._joined(node)[chosen]))
 
-    def _joined(self, node: Sequence[int]) -> Array:
+    def _joined(self, node: Sequence[int]) -> Numbers:
         """Products of (1 + term), or sums of terms, of all nodes at or below a node."""
-        joined: Array = np.ones(1) if self.root else np.zeros(1)
+        joined: Numbers = np.ones(1) if self.root else np.zeros(1)
         for axis, last in enumerate(node):
             terms = self.values[self.starts[axis] : self.starts[axis] + last + 1]
             joined = joined[..., None] * (1 + terms) if self.root else joined[..., None] + terms
-        result: Array = joined[0]
+        result: Numbers = joined[0]
         return result
 
-    def _rooted(self, joined: Array) -> Array:
-        rooted: Array = joined**self.root - 1 if self.root else joined
+    def _rooted(self, joined: Numbers) -> Numbers:
+        rooted: Numbers = joined**self.root - 1 if self.root else joined
         return rooted
 
     def between(self, low: Node, high: Node) -> float:
@@ -116,7 +116,7 @@ class Loss(Protocol):
     def initial(self) -> Bound:
         """Bound of every node before anything is known of the suppressed records."""
 
-    def grouped(self, checker: Checker) -> Array | None:
+    def grouped(self, checker: Checker) -> Numbers | None:
         """Better bounds of all nodes that cost a few hundred groupings, shape of the lattice; None: no better ones."""
 
     def below(self, found: NodeOutcome) -> Bound:

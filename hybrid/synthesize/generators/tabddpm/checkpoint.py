@@ -1,4 +1,4 @@
-"""Where training stands, on disk, so that it goes on as if it had not been interrupted.
+"""Checkpoints of training, to resume exactly after an interruption.
 
 Imported only where torch is needed.
 """

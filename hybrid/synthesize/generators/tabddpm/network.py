@@ -1,4 +1,4 @@
-"""The network of TabDDPM: from a noisy record and its time to what the clean record was.
+"""Network of TabDDPM: predicts the clean record from a noisy one.
 
 Imported only where torch is needed.
 """

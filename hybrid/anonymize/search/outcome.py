@@ -1,4 +1,4 @@
-"""What a search for the best generalization brings home."""
+"""Outcomes of a search: the best node, none, or a recoding of the distinct rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Score
 from hybrid.anonymize.search.node_check import NodeOutcome
+from hybrid.base.arrays import Mask, Nodes
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,28 @@ class Infeasible:
     fewest_at: Node
     complete: bool
     checked: int
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What an engine decided.
+
+    Parameters
+    ----------
+    nodes : numpy.ndarray, shape (n_distinct, n_qi), int32
+        Hierarchy node of every cell of every distinct row.
+    suppressed : numpy.ndarray, shape (n_distinct,), bool
+        Distinct rows that are left out.
+    levels : dict of str to int, or None
+        Level of each quasi-identifier; None if it differs from row to row.
+    score : Score
+        The loss.
+    gap : float
+        Proven bound on how much smaller a loss could be; 0 when optimal.
+    """
+
+    nodes: Nodes
+    suppressed: Mask
+    levels: dict[str, int] | None
+    score: Score
+    gap: float

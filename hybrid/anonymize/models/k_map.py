@@ -1,0 +1,61 @@
+"""k-map: every class matches k people of a population table (Sweeney 2001, doctoral thesis, MIT).
+
+Pruning: record-monotone. Under a finer generalization fewer people of the population share a record's labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import PositiveInt
+
+from hybrid.anonymize.models.protocol import PopulationModel
+from hybrid.anonymize.models.released import ModelCheck, at_least, equivalence_classes, frame_of
+from hybrid.table import Table
+
+
+class KMap(PopulationModel):
+    """Every class matches k people of a population table (Sweeney 2001); needs ``population``."""
+
+    model: Literal["k_map"]
+    k: PositiveInt
+    """How many people of the population share the labels of a record."""
+
+    @property
+    def name(self) -> str:
+        """See :class:`PrivacyModel`."""
+        return f"{self.k}-map"
+
+    def verify(self, people: pd.Series) -> ModelCheck:
+        """See :class:`PopulationModel`."""
+        return at_least(self.name, people, self.k)
+
+
+def people_per_class(
+    table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
+) -> pd.Series:
+    """People of a population per class of a table; both generalized in the same way.
+
+    Parameters
+    ----------
+    table, population : Table or pandas.DataFrame
+        Both with the quasi-identifiers' labels.
+    quasi_identifiers : sequence of str
+        Columns that an attacker knows.
+    """
+    released = frame_of(table)[list(quasi_identifiers)].astype(object)
+    people = frame_of(population)[list(quasi_identifiers)].astype(object)
+    classes, n_classes = equivalence_classes(pd.concat([released, people], ignore_index=True), quasi_identifiers)
+    counts = np.bincount(classes[len(released) :], minlength=n_classes)
+    return pd.Series(counts[np.unique(classes[: len(released)])])
+
+
+def k_map_reached(
+    table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
+) -> int:
+    """Least number of people of a population that share a record's labels; 0 for an empty table. Higher is safer."""
+    people = people_per_class(table, population, quasi_identifiers)
+    return int(people.min()) if len(people) else 0

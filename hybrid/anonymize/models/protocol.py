@@ -1,0 +1,124 @@
+"""Protocol of privacy models: options, search rule, and check of finished tables."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from hybrid.anonymize.models.histogram import Histogram
+from hybrid.anonymize.models.released import ClassCounts, ModelCheck
+from hybrid.base.arrays import Leaves, Mask, Numbers
+from hybrid.base.options import Options
+from hybrid.hierarchy import Hierarchy
+
+TOLERANCE = 1e-12
+"""Rounding that the search's comparisons of real numbers forgive."""
+
+
+@dataclass(frozen=True)
+class ClassRule:
+    """A model on one sensitive column as the search applies it to classes.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages, such as ``"distinct 2-diversity of 'occupation'"``.
+    attribute : str
+        The sensitive column.
+    reached : callable
+        From a :class:`Histogram` to what each class reaches, shape (n_classes,), float64.
+    threshold : float
+        The value of ``reached`` that is just enough.
+    larger_is_safer : bool
+        Whether a class holds when it reaches at least (else: at most) the threshold.
+    least_distinct : int
+        A class that holds has at least this many distinct values.
+    record_monotone : bool
+        Whether the model is nothing but ``least_distinct``.
+    strict : bool
+        Whether a class must stay below the threshold instead of at most reaching it.
+    """
+
+    name: str
+    attribute: str
+    reached: Callable[[Histogram], Numbers]
+    threshold: float
+    larger_is_safer: bool
+    least_distinct: int = 1
+    record_monotone: bool = False
+    strict: bool = False
+
+    def holds(self, histogram: Histogram) -> Mask:
+        """Which classes meet the model; shape (n_classes,), bool."""
+        reached = self.reached(histogram)
+        if self.strict:
+            below: Mask = reached < self.threshold * (1 - TOLERANCE)
+            return below
+        slack = TOLERANCE * max(1.0, abs(self.threshold))
+        enough: Mask = reached >= self.threshold - slack if self.larger_is_safer else reached <= self.threshold + slack
+        return enough
+
+
+class PrivacyModel(Options):
+    """What every class of records with equal quasi-identifiers must have; the base of all models' options."""
+
+    model: str
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What to call it in messages, such as ``"0.2-closeness (equal) of 'pay'"``."""
+
+    @property
+    def words(self) -> str:
+        """The model in a public sentence, such as ``"t_closeness of pay (t = 0.2)"``; only options that were set."""
+        options = self.model_dump(exclude_unset=True, exclude_none=True, exclude={"model", "attribute"})
+        listed = ", ".join(f"{key} = {value}" for key, value in options.items())
+        attribute = getattr(self, "attribute", None)
+        return f"{self.model} of {attribute} ({listed})" if attribute else f"{self.model} ({listed})"
+
+
+class SensitiveModel(PrivacyModel):
+    """A model of the values of one sensitive column in each class.
+
+    Its rule steers the search; its check judges the result by a formula of its own, from counts made by pandas.
+    """
+
+    if TYPE_CHECKING:  # every model declares it itself, as its last option
+        attribute: str
+
+    @abstractmethod
+    def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:
+        """The rule for the search.
+
+        Parameters
+        ----------
+        hierarchy : Hierarchy or None
+            Of the sensitive column, where it has one.
+        leaves : numpy.ndarray, shape (n_values,), int, or None
+            Leaf, in the hierarchy, of each value number of a histogram.
+
+        Raises
+        ------
+        ConfigError
+            The model needs a hierarchy, and there is none.
+        """
+
+    @abstractmethod
+    def verify(self, counts: ClassCounts) -> ModelCheck:
+        """Measure what a finished table reaches; raises as :meth:`rule`."""
+
+
+class PopulationModel(PrivacyModel):
+    """A model of the people of a population that share a class's labels."""
+
+    if TYPE_CHECKING:
+        k: int
+
+    @abstractmethod
+    def verify(self, people: pd.Series) -> ModelCheck:
+        """Measure what a finished table reaches, given the people of the population per class."""

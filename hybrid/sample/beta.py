@@ -1,0 +1,13 @@
+"""Bernoulli sampling: every record is kept independently with probability beta."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Counts
+from hybrid.sample.options import SampleOptions
+
+
+def quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+    """Records to keep of each stratum, drawn from Binomial(size, beta), and the expected total."""
+    return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())

@@ -1,0 +1,147 @@
+"""Drawing a sample of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.arrays import Codes, Counts, Rows
+from hybrid.base.errors import DataError
+from hybrid.sample import beta, simple, stratified
+from hybrid.sample.options import SampleOptions
+from hybrid.sample.shares import GroupShare, group_shares
+from hybrid.sample.strata import strata_of
+from hybrid.table import Table
+
+Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
+"""From the strata's sizes to the records to keep of each, and their expected total."""
+
+METHODS: dict[str, Quotas] = {
+    "beta": beta.quotas,
+    "simple": simple.quotas,
+    "stratified": stratified.quotas,
+}
+"""Every way to sample; ``none`` keeps all records."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sample, and how it compares with what was asked for.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable
+        The kept records in their order; class ids keep their numbers. Private.
+    method : str
+        The method that was used.
+    beta : float
+        The share asked for; 1 for method none.
+    before : int
+        Number of records that came in.
+    expected : float
+        Expected number of records kept, minima included.
+    strata : int
+        Number of strata; 1 unless stratified.
+    shares : tuple of GroupShare
+        For the declared groups.
+    """
+
+    anonymized: AnonymizedTable
+    method: str
+    beta: float
+    before: int
+    expected: float
+    strata: int
+    shares: tuple[GroupShare, ...] = ()
+
+    @property
+    def actual(self) -> int:
+        """Number of records kept."""
+        return len(self.anonymized)
+
+
+def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.Generator) -> Sampled:
+    """Draw a sample of the anonymized records.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable, n records
+        What to draw from.
+    options : SampleOptions
+        Method, share, strata and declared groups.
+    rng : numpy.random.Generator
+        Decides which records are kept.
+
+    Returns
+    -------
+    Sampled
+        At least one record, in the order of the input, with expected and actual size.
+
+    Raises
+    ------
+    ConfigError
+        A column to stratify by or to report on does not exist.
+    DataError
+        The sample came out empty, or a reported column has more than
+        :data:`~hybrid.sample.shares.MOST_GROUPS` groups.
+    """
+    original = anonymized.originals
+    if options.method == "stratified" and options.by == "equivalence_class":
+        strata = anonymized.class_ids
+    else:
+        strata = strata_of(original, options)
+    kept, expected = _draw(strata, options, rng)
+    return Sampled(
+        anonymized if kept is None else anonymized.take(kept),
+        options.method,
+        1.0 if kept is None else options.beta,
+        len(anonymized),
+        expected,
+        len(np.unique(strata)),
+        group_shares(original, kept, options.groups),
+    )
+
+
+def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator) -> Table:
+    """Draw a sample of records that are not anonymized.
+
+    Parameters
+    ----------
+    table, options, rng
+        As for :func:`sample`; there are no equivalence classes to stratify by.
+
+    Raises
+    ------
+    ConfigError
+        The sample is to be stratified by equivalence class, or by a column that does not exist.
+    DataError
+        The sample came out empty.
+    """
+    kept, _ = _draw(strata_of(table, options), options, rng)
+    return table if kept is None else table.take(kept)
+
+
+def _draw(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
+    """Positions of the kept records (None: all), and their expected number."""
+    n = len(strata)
+    if options.method == "none":
+        return None, float(n)
+    sizes = np.bincount(strata)
+    quotas, expected = METHODS[options.method](sizes, options, rng)
+    kept = _choose(strata, sizes, quotas, rng)
+    if not len(kept):
+        raise DataError(
+            f"sampling {n} records with beta = {options.beta} kept none (expected {expected:.3g})",
+            hint="raise sample.beta, use sample.method: simple, or sample.method: none",
+        )
+    return kept, expected
+
+
+def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
+    """Positions of the kept records, ascending: ``quotas[s]`` of stratum ``s``, all subsets equally likely."""
+    shuffled = np.lexsort((rng.random(len(strata)), strata))
+    place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

@@ -1,0 +1,14 @@
+"""Simple random sampling: an exact number of records, all subsets of that size equally likely."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Counts
+from hybrid.sample.options import SampleOptions
+
+
+def quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:  # noqa: ARG001
+    """Records to keep of each stratum, beta times its size rounded to the nearest, and the total."""
+    rounded = np.round(options.beta * sizes)
+    return rounded.astype(np.int64), float(rounded.sum())

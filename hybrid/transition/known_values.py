@@ -1,0 +1,108 @@
+"""Hierarchies restricted to the values that a transition may draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.hierarchy.build import hierarchy_of_values
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
+
+
+def fit_transition(
+    strategy: Transition, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator
+) -> FittedTransition:
+    """Fit a strategy on hierarchies without the values of any other record.
+
+    The hierarchies of a run cover the whole table: a mask, intervals or groups with ``others`` have leaves and bounds
+    that only control records, suppressed records or records outside the sample hold. Such hierarchies are built again
+    from the records that the strategy learns from; those whose leaves a file lists stay as they are.
+
+    Parameters
+    ----------
+    strategy : Transition
+        What to fit.
+    anonymized : AnonymizedTable, n records
+        What it learns from: kept and, if there is sampling, sampled.
+    options : Options
+        An instance of ``strategy.Options``.
+    rng : numpy.random.Generator
+        Passed to the strategy.
+
+    Returns
+    -------
+    FittedTransition
+        Restores tables with the labels of ``anonymized``.
+    """
+    own = with_known_values(anonymized)
+    fitted = strategy.fit(own, options, rng)
+    if own is anonymized:
+        return fitted
+    node_of = tuple(
+        _node_of(anonymized.hierarchies[name], anonymized.leaves[:, at], own.hierarchies[name], own.leaves[:, at])
+        for at, name in enumerate(anonymized.quasi_identifiers)
+    )
+    return _KnownValues(fitted, own.hierarchies, node_of)
+
+
+def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
+    """Return the same records on hierarchies whose leaves are listed in a file or held by one of the records."""
+    names, labels = anonymized.quasi_identifiers, anonymized.labels
+    values = {name: anonymized.originals.frame[name] for name in names}
+    known = {
+        name: hierarchy_of_values(anonymized.hierarchies[name], labels.schema[name], values[name]) for name in names
+    }
+    if all(known[name] is anonymized.hierarchies[name] for name in names):
+        return anonymized
+    leaves, nodes = np.empty_like(anonymized.leaves), np.empty_like(labels.nodes)
+    for at, name in enumerate(names):
+        leaves[:, at] = known[name].encode(values[name])
+        node_of = _node_of(anonymized.hierarchies[name], anonymized.leaves[:, at], known[name], leaves[:, at])
+        nodes[:, at] = node_of[labels.nodes[:, at]]
+    return replace(anonymized, labels=replace(labels, nodes=nodes, hierarchies=known), leaves=leaves)
+
+
+@dataclass(frozen=True)
+class _KnownValues:
+    """Fitted strategy with a map from the whole table's nodes to its own."""
+
+    fitted: FittedTransition
+    hierarchies: Mapping[str, Hierarchy]
+    node_of: tuple[Array, ...]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Restore as the strategy does.
+
+        Raises
+        ------
+        DataError
+            A label that no record carries from which the strategy learned.
+        """
+        nodes = np.column_stack([numbers[labels.nodes[:, at]] for at, numbers in enumerate(self.node_of)])
+        unknown = (nodes < 0).any(axis=0)
+        if unknown.any():
+            names = [name for name, lacks in zip(labels.quasi_identifiers, unknown, strict=True) if lacks]
+            raise DataError(
+                f"labels of {', '.join(map(repr, names))} that no record carries from which the transition learned",
+                hint="restore only labels of the table that was fitted",
+            )
+        return self.fitted.restore(replace(labels, nodes=nodes, hierarchies=self.hierarchies), rng)
+
+
+def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array) -> Array:
+    """The node of ``known`` for each node of ``whole``; -1 for nodes without a record below them; shape (n_nodes,)."""
+    node_of = np.full(whole.n_nodes, -1, dtype=np.int32)
+    top, known_top = whole.n_levels - 1, known.n_levels - 1
+    for level in range(top):
+        # A column of which only missing values are left has no levels between the values and the root.
+        node_of[whole.node_of[leaves, level]] = known.node_of[known_leaves, min(level, known_top - 1)]
+    if len(leaves):
+        node_of[whole.root] = known.root
+    return node_of

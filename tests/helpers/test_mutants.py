@@ -1,0 +1,43 @@
+"""Every mutant is valid Python that differs in one expression, and a test that notices it kills it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.helpers.mutants import all_mutants, mutants_of, order_of_tests
+
+SOURCE = """\
+def f(x: int = 2, *, ready: bool = True) -> "list[3]":
+    "Text 4."
+    size = f"{x + 5}" if x < 6 else "é" + "b"
+    match x:
+        case 7:
+            return not ready
+    return max(size, 8.0) if ready and x in (x,) else x // x
+""".encode()
+
+
+def test_sites_are_the_expressions_that_run() -> None:
+    found = {(mutant.before, mutant.after) for mutant in mutants_of("hybrid/room/f.py", SOURCE)}
+    assert {after for before, after in found if len(before) < 12} == {
+        *("(3)", "(False)", "(x <= 6)", "(7)", "(ready)", "(8.5)", "(x not in (x,))", "(x * x)"),
+    }
+    assert ("max(size, 8.0)", "(min(size, 8.0))") in found
+    assert ("ready and x in (x,)", "(ready or x in (x,))") in found
+
+
+def test_mutants_are_python_and_differ() -> None:
+    for mutant in mutants_of("hybrid/room/f.py", SOURCE):
+        changed = mutant.apply(SOURCE)
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE)), mutant
+        assert SOURCE.split(b"\n")[mutant.line - 1] not in changed.split(b"\n"), mutant
+
+
+@pytest.mark.parametrize("room", ["table", "store"])
+def test_a_room_has_sites_and_tests(room: str) -> None:
+    found = all_mutants(frozenset({room}))
+    assert len(found) > 50 and {mutant.room for mutant in found} == {room}
+    split = next(mutant for mutant in all_mutants(frozenset({"table"})) if mutant.file.endswith("/split.py"))
+    assert order_of_tests(split)[0] == "tests/table/test_split.py"

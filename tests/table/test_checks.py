@@ -1,0 +1,64 @@
+"""Unique rows, columns that name people, functional dependencies."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
+
+
+def table_of(**columns: list[object]) -> Table:
+    frame = pd.DataFrame({name: pd.Series(values, dtype="category") for name, values in columns.items()})
+    return Table(frame, Schema(tuple(Column(name, Role.INSENSITIVE, Kind.CATEGORICAL) for name in columns)))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values", "expected"),
+    [
+        ("code", Kind.INTEGER, list(range(20)), True),
+        ("code", Kind.INTEGER, list(range(19)), False),
+        ("code", Kind.INTEGER, [*range(19), 0], False),
+        ("code", Kind.INTEGER, [*range(20), None], True),
+        ("code", Kind.DECIMAL, [at + 0.5 for at in range(30)], False),
+        ("email", Kind.CATEGORICAL, ["a", "b", "b"], True),
+        ("email", Kind.CATEGORICAL, ["a", "b", "b", "a"], False),
+        ("email", Kind.CATEGORICAL, ["a"], False),
+        ("patient_name", Kind.CATEGORICAL, ["a", "b"], True),
+        ("Surname", Kind.CATEGORICAL, ["a", "b"], True),
+        ("patientId", Kind.CATEGORICAL, ["a", "b"], True),
+        ("PATIENT_ID", Kind.CATEGORICAL, ["a", "b"], True),
+        ("Madrid", Kind.CATEGORICAL, ["a", "b"], False),
+        ("covid", Kind.CATEGORICAL, ["a", "b"], False),
+        ("nation", Kind.CATEGORICAL, ["a", "b"], False),
+        ("width", Kind.INTEGER, [1, 2], False),
+    ],
+)
+def test_identifiers(name: str, kind: Kind, values: list[object], expected: bool) -> None:
+    column = Column(name, Role.INSENSITIVE, kind)
+    assert looks_like_identifier(column, pd.Series(values, dtype=DTYPES[kind])) is expected
+
+
+def test_unique_share_counts_rows_that_no_other_row_equals() -> None:
+    table = table_of(a=["x", "x", "y", "y", None], b=["1", "1", "1", "2", "1"])
+    assert unique_share(table, ["a"]) == 1 / 5
+    assert unique_share(table, ["b"]) == 1 / 5
+    assert unique_share(table, ["a", "b"]) == 3 / 5
+    assert unique_share(table, []) == 0.0
+
+
+def test_functional_dependencies() -> None:
+    years, school = ["9", "13", "10"] * 10, ["low", "high", "low"] * 10
+    table = table_of(years=years, school=school, same=["s"] * 30, each=[str(at) for at in range(30)])
+    assert giveaways(table, ["school", "years", "same"], table.schema.names) == [("years", "school")]
+    # One exception in thirty rows is no dependency.
+    broken = table_of(years=years, school=["high", *school[1:]])
+    assert giveaways(broken, ["school"], ["years"]) == []
+
+
+def test_a_dependency_needs_five_rows_of_each_value_on_average() -> None:
+    five = table_of(a=["p", "q"] * 5, b=["1", "2"] * 5)
+    assert giveaways(five, ["b"], ["a"]) == [("a", "b")]
+    fewer = table_of(a=(["p", "q"] * 5)[:9], b=(["1", "2"] * 5)[:9])
+    assert giveaways(fewer, ["b"], ["a"]) == []
