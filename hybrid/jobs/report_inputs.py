@@ -10,11 +10,12 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
-from hybrid.base.manifest import LIBRARIES, PACKAGE
+from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import libraries
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
@@ -67,7 +68,7 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
         metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),
-        versions=library_versions(PACKAGE, *LIBRARIES),
+        versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(walk, smallest)),
         config=_public_yaml(walk),
         changes=changes_since(earlier, walk.verdict),
@@ -96,7 +97,7 @@ def audit_report(
         evaluation=evaluation,
         metric_texts=describe(REGISTRY.values()),
         limits=(*notes, *LIMITS[1:]),
-        versions=library_versions(PACKAGE, *LIBRARIES),
+        versions=library_versions(PACKAGE, *libraries()),
     )
 
 

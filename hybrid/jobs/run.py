@@ -19,6 +19,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
@@ -233,6 +234,7 @@ def _write_manifest(walk: Pipeline, folder: Path, created: datetime) -> None:
         seed=walk.seed,
         data_fingerprint=walk.data_fingerprint,
         folder=folder,
+        libraries=libraries(),
         stages=walk.recorder.stages,
         created=created,
     )
