@@ -16,6 +16,7 @@ from hybrid.base import hashing, source_code
 from hybrid.base.manifest import StageName
 from hybrid.base.source_code import NEUTRAL, Roots, modules_behind
 from hybrid.evaluation.measure import Subject
+from hybrid.pipeline import records
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -203,6 +204,7 @@ def test_the_one_list_agrees_with_what_is_derived_from_it() -> None:
     assert {stage.judged for stage in STAGES if stage.judged} == set(get_args(Subject))
     assert all(hasattr(Pipeline, stage.result) for stage in STAGES)
     assert set(get_args(StageName)) <= set(METHOD)
+    assert set(records._COUNTS) == set(get_args(StageName))
     assert needed_by("evaluate-synthetic") == ("synthesize",) and needed_by("evaluate-original") == ()
     assert needed_by("synthesize") == ("transition", "sample") and needed_by("anonymize") == ()
     config = parse_config({**CONTENT, "transition": {"method": "tree", "order": "post"}})
