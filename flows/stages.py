@@ -96,12 +96,12 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
 
 
-def show_run(walk: Pipeline, folder: Path) -> None:
+def show_run(pipeline: Pipeline, folder: Path) -> None:
     """Show the verdict, the figures and the link to the report of a finished run in Prefect."""
-    publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
+    publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
     columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")
-    rows = [{key: metric.to_json()[key] for key in columns} for metric in walk.evaluation.metrics]
-    create_table_artifact(rows, key=artifact_key(walk.config.name, "figures"))
+    rows = [{key: metric.to_json()[key] for key in columns} for metric in pipeline.evaluation.metrics]
+    create_table_artifact(rows, key=artifact_key(pipeline.config.name, "figures"))
 
 
 def set_secrets(credentials: Mapping[str, str]) -> None:

@@ -122,7 +122,7 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
 
 def shown(value: Any) -> Any:
-    """A value as it stands in a table: mappings and lists as one line of YAML."""
+    """A value as shown in a table: mappings and lists as one line of YAML."""
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
@@ -156,7 +156,7 @@ def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
     """Distinct combinations in random order: balanced designs one after the other, or independent draws.
 
     A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
-    factor stands in n / (number of values) points, up to rounding.
+    factor occurs in n / (number of values) points, up to rounding.
     """
     rng = np.random.default_rng(subset.seed)
     seen: set[tuple[int, ...]] = set()

@@ -1,4 +1,4 @@
-"""The trials of a plan, and what each of them depends on."""
+"""Schedule of a comparison: all trials of a plan with their keys."""
 
 from __future__ import annotations
 

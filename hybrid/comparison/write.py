@@ -27,7 +27,7 @@ RECOMMENDED = "recommended.yaml"
 HEADER = """\
 # Recommended by hybrid compare: configuration {name} of the plan {plan}. The ground: comparison.html beside this file.
 # It is the best of several on one table, so its numbers there are a little too good: a run of its own measures it anew.
-# No seed: then nobody can repeat the draws.
+# No seed: then the draws cannot be repeated.
 """
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
 """Options that are facets of their own, or change no number."""
@@ -62,7 +62,7 @@ def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFra
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
-    """What was set in a configuration, as YAML with paths that are relative to ``out``."""
+    """The options that a configuration sets, as YAML with paths that are relative to ``out``."""
     content = config.model_dump(mode="json", exclude_unset=True)
     content.pop("seed", None)
     for section, key in _paths(content):

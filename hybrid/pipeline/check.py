@@ -1,4 +1,4 @@
-"""Everything about a configuration and its data that can be said without running it."""
+"""Checks of a configuration and its data before a run."""
 
 from __future__ import annotations
 

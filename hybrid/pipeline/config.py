@@ -106,7 +106,7 @@ class NightlyOptions(Options):
     deliver: DeliverOptions = DeliverOptions()
     """Where releases go besides the folder of all releases."""
     webhook_env: str | None = None
-    """The environment variable with a URL that is told as JSON how each night went."""
+    """The environment variable with a URL that gets the outcome of each night as JSON."""
     keep_days: float = Field(default=7, ge=0)
     """Stage results in the private zone that were not used for so long are removed."""
 
@@ -119,7 +119,7 @@ class RunConfig(Options):
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     """Names the run's folder and release."""
     seed: int | None = Field(default=None, ge=0, lt=2**63)
-    """Makes every draw repeatable. Leave it out for a real release: then nobody can repeat the draws."""
+    """Makes every draw repeatable. Leave it out for a real release, so that the draws cannot be repeated."""
     data: DataOptions
     """The table."""
     split: SplitOptions = SplitOptions()
@@ -316,7 +316,7 @@ _NO_TRANSITION = Problem(
 
 
 def _stage_order(config: RunConfig) -> Iterator[Problem]:
-    """Why the stated order of the stages cannot be walked, if it cannot."""
+    """The contradiction between the stated order of the stages and the other sections."""
     stated = config.stages
     if stated is None or stated == config.described_stages:
         return
