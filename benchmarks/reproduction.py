@@ -23,9 +23,8 @@ from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import EffectModel
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import expand
-from hybrid.comparison.facets import facets
-from hybrid.comparison.rows import ROWS, Rows
-from hybrid.comparison.table import TABLE, results_table
+from hybrid.comparison.results import ROWS, TABLE, Rows, results_table
+from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of

@@ -1,4 +1,4 @@
-"""What a run was: everything needed to repeat it and to see whether its files changed since.
+"""Manifest of a run: everything needed to repeat it and to see whether its files changed since.
 
 A manifest holds the seed and paths, so it belongs to the operator; a release gets a redacted one.
 """
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -23,16 +23,13 @@ from hybrid.base.hashing import file_sha256, library_versions
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"
-LIBRARIES = (
-    *("numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "numba", "xgboost", "pydantic", "prefect"),
-    *("anjana", "pycanon", "sdv", "ctgan", "realtabformer", "transformers", "torch", "dask"),
-)
-"""Distributions whose versions can change what comes out."""
+StageName = Literal["anonymize", "sample", "transition", "synthesize"]
+"""Stages that a section of the configuration switches on; a release may say how each of them was set."""
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """What one stage took."""
+    """Seconds and memory of one stage."""
 
     name: str
     seconds: float
@@ -80,6 +77,7 @@ def build_manifest(
     seed: int,
     data_fingerprint: str,
     folder: Path,
+    libraries: Sequence[str] = (),
     stages: Sequence[StageRecord] = (),
     created: datetime | None = None,
 ) -> dict[str, Any]:
@@ -97,6 +95,8 @@ def build_manifest(
         :func:`hybrid.base.hashing.fingerprint` of what was read: the table and its hierarchies.
     folder : Path
         The run's folder; all its files are hashed, the manifest and hidden files excepted.
+    libraries : sequence of str
+        Distributions whose versions can change a result; those that are installed are listed with their version.
     stages : sequence of StageRecord
         :attr:`Recorder.stages`.
     created : datetime, optional
@@ -113,7 +113,7 @@ def build_manifest(
         "config": config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config),
         "seed": seed,
         "data_fingerprint": data_fingerprint,
-        "packages": library_versions(PACKAGE, *LIBRARIES),
+        "packages": library_versions(PACKAGE, *libraries),
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
         "git": git_commit(Path(__file__).parents[2]),

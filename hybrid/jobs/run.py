@@ -23,6 +23,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
 from hybrid.publication.ledger import Entry
 from hybrid.publication.verdict import Verdict
@@ -305,6 +306,7 @@ def _write_manifest(walk: Pipeline, folder: Path, created: datetime) -> None:
         seed=walk.seed,
         data_fingerprint=walk.data_fingerprint,
         folder=folder,
+        libraries=libraries(),
         stages=walk.recorder.stages,
         created=created,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 from markupsafe import Markup
@@ -220,7 +221,7 @@ def interval_chart(
     return Markup(svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval"))
 
 
-STAGES: tuple[Subject, ...] = ("original", "anonymized", "synthetic", "baseline")
+STAGES: tuple[Subject, ...] = get_args(Subject)
 
 
 def stage_chart(
