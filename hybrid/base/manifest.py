@@ -82,6 +82,7 @@ def build_manifest(
     folder: Path,
     stages: Sequence[StageRecord] = (),
     created: datetime | None = None,
+    kind: str = "run",
 ) -> dict[str, Any]:
     """The content of ``manifest.json``, once all other files of a run are written.
 
@@ -101,13 +102,15 @@ def build_manifest(
         :attr:`Recorder.stages`.
     created : datetime, optional
         With a time zone; now, if not given.
+    kind : str
+        What the folder holds: ``"run"``, ``"anonymization"``, ``"audit"`` or ``"comparison"``.
 
     Returns
     -------
     dict
         Of JSON types.
     """
-    return {
+    content = {
         "name": name,
         "created": (created or datetime.now(UTC)).isoformat(timespec="microseconds"),
         "config": config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config),
@@ -120,6 +123,12 @@ def build_manifest(
         "stages": [asdict(stage) for stage in stages],
         "files": hash_files(folder, leave_out=(MANIFEST,)),
     }
+    return marked(content, kind)
+
+
+def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The content of a manifest with the mark of this program."""
+    return {"written_by": PACKAGE, "kind": kind, **content}
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:

@@ -55,14 +55,15 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
 
 def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
-    from hybrid.jobs.run import check_writable, new_folder, write_run
+    from hybrid.base.ownership import check_replaceable
+    from hybrid.jobs.run import new_folder, write_run
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.store import Store, StorePlace
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(loaded.name)
-    check_writable(folder)
+    check_replaceable(folder)
     kept = Store(None) if store is None else StorePlace(store).open()
     with console.progress() as progress:
         walk = Pipeline(loaded, seed, kept, progress)
@@ -74,14 +75,15 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
+    from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
-    from hybrid.jobs.run import check_writable, new_folder, write_anonymized
+    from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
-    check_writable(folder)
+    check_replaceable(folder)
     reason = why_not_streamed(loaded)
     with console.progress() as progress:
         if reason is None:
@@ -120,12 +122,13 @@ def audit(
 
     CSV or Parquet, with the same columns in any order.
     """
+    from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.audit import audit_config, audit_tables, read_audited
-    from hybrid.jobs.run import check_writable, new_folder
+    from hybrid.jobs.run import new_folder
 
     loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
-    check_writable(folder)
+    check_replaceable(folder)
     audited = read_audited(train, control, synthetic, loaded.data)
     for note in audited.notes:
         console.line("note", note)
@@ -151,8 +154,9 @@ def release(
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
     """Run, pass the gate, publish. Exit code 3: refused."""
+    from hybrid.base.ownership import check_growing, check_replaceable
     from hybrid.jobs.nightly import remember
-    from hybrid.jobs.run import check_writable, new_folder, write_candidate
+    from hybrid.jobs.run import new_folder, write_candidate
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.publish import publish
@@ -162,8 +166,8 @@ def release(
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
     loaded = load_config(config, overrides(set_))
     folder = new_folder(loaded.name, runs)
-    check_writable(folder)
-    check_writable(out, resumable=True)
+    check_replaceable(folder)
+    check_growing(out)
     with console.progress() as progress:
         walk = Pipeline(loaded, seed, Store(work / "store"), progress)
         write_candidate(walk, folder, work)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.run import check_writable, keep_private_details, new_folder, write_candidate
+from hybrid.base.ownership import check_growing
+from hybrid.jobs.run import keep_private_details, new_folder, write_candidate
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import Baseline, DriftFinding, compare, describe, find_baseline, keep_baseline
 from hybrid.operations.notify import Notice, Outcome, post
@@ -144,8 +145,8 @@ class Night:
         HybridError
             The source cannot be read, or the configuration cannot be run.
         """
-        check_writable(self.places.runs, resumable=True)
-        check_writable(self.places.releases, resumable=True)
+        check_growing(self.places.runs)
+        check_growing(self.places.releases)
         self.walk.check()
         key = release_key(self.places.work)
         latest = self._latest()

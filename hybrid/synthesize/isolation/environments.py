@@ -25,11 +25,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.base.locks import locked
 from hybrid.base.progress import Progress, silent
-from hybrid.store import make_private
-from hybrid.synthesize.isolation.worker import write_json
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))

@@ -49,14 +49,8 @@ def main(folder: Path) -> None:
         message = f"{_adapter(job).name} failed to {job['task']} ({type(error).__name__})"
         hint = "--debug shows its own words; more records or a smaller learning rate may help"
         result = {"problems": [[message, hint, str(error)]]}
-    write_json(folder / "result.json", result)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content), encoding="utf-8")
-    temporary.replace(path)
+    # Read only when this process has ended with status 0.
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
 def write_columns(path: Path, columns: Any) -> None:
