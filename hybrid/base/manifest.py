@@ -6,7 +6,6 @@ A manifest holds the seed and paths, so it belongs to the operator; a release ge
 from __future__ import annotations
 
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hybrid.base.hashing import file_sha256, library_versions
+from hybrid.base.memory import children_peak_bytes, peak_bytes, restart_peak
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"
@@ -53,18 +53,18 @@ class Recorder:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Record the seconds and the peak memory of a block, also when it fails."""
-        self._raise_peaks(_peak_memory())
-        _restart_peak()
+        self._raise_peaks(peak_bytes())
+        restart_peak()
         self._open.append(0)
         self._inner_seconds.append(0.0)
-        children = _children_peak()
+        children = children_peak_bytes()
         start = time.perf_counter()
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
-            workers = _children_peak()
-            self._raise_peaks(max(_peak_memory(), workers if workers > children else 0))
+            workers = children_peak_bytes()
+            self._raise_peaks(max(peak_bytes(), workers if workers > children else 0))
             own = seconds - self._inner_seconds.pop()
             self._inner_seconds[-1] += seconds
             self.stages.append(StageRecord(name, round(own, 4), self._open.pop()))
@@ -156,27 +156,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _restart_peak() -> None:
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def _peak_memory() -> int:
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return _maxrss(resource.RUSAGE_SELF)
-    kibibytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), None)
-    return _maxrss(resource.RUSAGE_SELF) if kibibytes is None else int(kibibytes) * 1024
-
-
-def _children_peak() -> int:
-    return _maxrss(resource.RUSAGE_CHILDREN)
-
-
-def _maxrss(who: int) -> int:
-    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
+from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
 
@@ -46,10 +46,7 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
         key, separator, value = setting.partition("=")
         if not separator or not key:
             raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
-        try:
-            result[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigError(f"--set {setting}: the value is not valid YAML", hint="quote it") from None
+        result[key.strip()], _ = parse_yaml(value, f"--set {key.strip()}")
     return result
 
 

@@ -13,10 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import yaml
 from pydantic import Field, create_model, model_validator
 
-from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.config_files import parse_yaml, read_yaml, validated
 from hybrid.base.options import Options
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
@@ -109,5 +108,5 @@ def load_policy(path: Path | None = None) -> Policy:
     """
     if path is None:
         text = files("hybrid.publication").joinpath("policies", "default.yaml").read_text(encoding="utf-8")
-        return Policy.model_validate(yaml.safe_load(text))
-    return validated(Policy, read_yaml(path), str(path))
+        return Policy.model_validate(parse_yaml(text, "default.yaml")[0])
+    return validated(Policy, read_yaml(path))

@@ -77,8 +77,15 @@ def test_a_missing_file_does_not(run: Path) -> None:
 
 @pytest.mark.parametrize(
     "manifest",
-    ["{}", "[]", "not json", '{"name": "an extension", "manifest_version": 3}', '{"written_by": "hybrid-release"}']
-    + ['{"written_by": "other", "kind": "run", "files": {}}', '{"written_by": "hybrid-release", "files": {"a": 1}}'],
+    [
+        "{}",
+        "[]",
+        "not json",
+        '{"name": "an extension", "manifest_version": 3}',
+        '{"written_by": "hybrid-release"}',
+        '{"written_by": "other", "kind": "run", "files": {}}',
+        '{"written_by": "hybrid-release", "files": {"a": 1}}',
+    ],
 )
 def test_a_stranger_s_manifest_protects_a_folder(tmp_path: Path, manifest: str) -> None:
     folder = tmp_path / "extension"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import sys
 import threading
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
+from hybrid.base.memory import peak_bytes
 from hybrid.synthesize.protocol import Encoded, Feature, Generator
 
 OUT_OF_MEMORY = 77
@@ -102,19 +102,9 @@ def _watch(folder: Path, parent: int, memory_bytes: int | None) -> None:
         if os.getppid() != parent:
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(ORPHANED)
-        if memory_bytes is not None and _peak_bytes() > memory_bytes:
+        if memory_bytes is not None and peak_bytes() > memory_bytes:
             os._exit(OUT_OF_MEMORY)
         time.sleep(WATCH_SECONDS)
-
-
-def _peak_bytes() -> int:
-    """The most memory this process held so far. Linux carries getrusage's figure over from the parent."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 if __name__ == "__main__":
