@@ -8,13 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from hybrid.analysis import answer, results
+from hybrid.base.atomic import write_text
+from hybrid.base.ownership import seal
 from hybrid.comparison.expand import expand
 from hybrid.comparison.facets import facets
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.recommended import recommended_yaml
+from hybrid.comparison.run_trials import KIND
 from hybrid.evaluation import REGISTRY
 from hybrid.report import comparison_json, describe, render_comparison
-from hybrid.table.write import write_text
 
 RECOMMENDED = "recommended.yaml"
 
@@ -51,4 +53,5 @@ def write_comparison(plan: ComparePlan, folder: Path, comparison: pd.DataFrame, 
         write_text(out / RECOMMENDED, recommended_yaml(plan.name, chosen.configuration, config, out))
     report = out / "comparison.html"
     write_text(report, render_comparison(plan.name, answers, texts, [each.reason for each in expansion.left_out]))
+    seal(out, plan.name, KIND)
     return report

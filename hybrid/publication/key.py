@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.atomic import atomic_file, make_private
 from hybrid.base.errors import OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.locks import locked
 from hybrid.publication.redact import public_config
-from hybrid.store import make_private
 from hybrid.table.record_hash import SECRET_BYTES
 
 KEY = "release.key"
@@ -43,7 +41,8 @@ def release_key(private_dir: Path) -> bytes:
         make_private(private_dir)
         with locked(private_dir / f".{KEY}.lock"):
             if not path.exists():
-                _make(path)
+                with atomic_file(path, private=True) as temporary:
+                    temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
             key = path.read_bytes()
     except OSError as error:
         raise OutputError(f"{path}: the release key cannot be made or read ({error.strerror})") from None
@@ -69,15 +68,3 @@ def record_secret(key: bytes) -> bytes:
 
 def _tag(key: bytes, *parts: str) -> str:
     return hmac.new(key, fingerprint(parts).encode(), hashlib.sha256).hexdigest()
-
-
-def _make(path: Path) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(secrets.token_bytes(KEY_BYTES))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)

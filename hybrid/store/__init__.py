@@ -2,7 +2,7 @@
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.store.entry import StoreEntry
-from hybrid.store.local import Store, keep_private, make_private
+from hybrid.store.local import Store, keep_private
 from hybrid.store.opened import MEMORY, StorePlace, memory_store
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "fingerprint",
     "keep_private",
     "library_versions",
-    "make_private",
     "memory_store",
 ]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hybrid.base.atomic import workplace
 from hybrid.base.errors import ConfigError
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, key_of_environment, new_key
-from hybrid.store.local import Store, make_private
+from hybrid.store.local import Store
 from hybrid.store.remote import SharedStore
 
 MEMORY = "memory"
 MEMORY_FOLDER = Path("/dev/shm")
-_PREFIX = "hybrid-store-"
 
 
 @dataclass(frozen=True)
@@ -62,18 +61,5 @@ def memory_store() -> Iterator[StorePlace]:
     in this process and those it starts.
     """
     home = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
-    _sweep(home)
-    folder = home / f"{_PREFIX}{os.getuid()}-{os.getpid()}"
-    make_private(folder)
-    try:
-        yield StorePlace(str(folder), new_key())
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sweep(home: Path) -> None:
-    """Remove what killed processes left: nobody has their keys."""
-    for folder in home.glob(f"{_PREFIX}{os.getuid()}-*"):
-        process = folder.name.rpartition("-")[2]
-        if not Path(f"/proc/{process}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    with workplace(home) as hidden:
+        yield StorePlace(str(hidden / "store"), new_key())
