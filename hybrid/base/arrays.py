@@ -1,4 +1,4 @@
-"""Names for array types; shapes and dtypes stand in the docstrings."""
+"""Type aliases for arrays; shapes and dtypes are given in docstrings."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -124,19 +124,14 @@ def workplace(parent: Path) -> Iterator[Path]:
         The folder cannot be created or locked.
     """
     sweep(parent)
-    while True:
-        hidden = parent / f"{PREFIX}{_boot()}-{secrets.token_hex(8)}"
-        hidden.mkdir(mode=0o700)
-        made = hidden.stat()
-        with locked_if_free(hidden / LOCK) as held:
-            # A sweeper that came between mkdir and lock removes the folder: then there is another try.
-            if not held or not _is(hidden, made):
-                continue
-            try:
-                yield hidden
-            finally:
-                _clear(hidden)
-            return
+    with ExitStack() as locks:
+        hidden = _new_name(parent)
+        while not _made(hidden, locks):
+            hidden = _new_name(parent)
+        try:
+            yield hidden
+        finally:
+            _clear(hidden)
 
 
 def place(new: Path, target: Path, hidden: Path) -> None:
@@ -224,6 +219,22 @@ def sync_folder(folder: Path) -> None:
     sync(folder)
 
 
+def _new_name(parent: Path) -> Path:
+    return parent / f"{PREFIX}{_boot()}-{secrets.token_hex(8)}"
+
+
+def _made(hidden: Path, locks: ExitStack) -> bool:
+    """Create and lock a workplace; False where a sweeper came between the two and removed it."""
+    hidden.mkdir(mode=0o700)
+    try:
+        made = hidden.stat()
+        return locks.enter_context(locked_if_free(hidden / LOCK)) and os.path.samestat(hidden.stat(), made)
+    except (FileNotFoundError, OutputError):
+        if hidden.exists():
+            raise
+        return False
+
+
 def _is_workplace(folder: Path) -> bool:
     """Whether a folder has a lock, or nothing yet because its writer was killed before the lock."""
     return folder.is_dir() and ((folder / LOCK).is_file() or not any(folder.iterdir()))
@@ -272,13 +283,6 @@ def _restrict(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o700 if path.is_dir() else 0o600)
-
-
-def _is(path: Path, made: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(path.stat(), made)
-    except FileNotFoundError:
-        return False
 
 
 def _changed(folder: Path) -> float:

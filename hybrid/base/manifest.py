@@ -1,4 +1,4 @@
-"""What a run was: everything needed to repeat it and to see whether its files changed since.
+"""Manifest of a run: what is needed to repeat it and to detect changed files.
 
 A manifest holds the seed and paths, so it belongs to the operator; a release gets a redacted one.
 """
@@ -32,7 +32,7 @@ LIBRARIES = (
 
 @dataclass(frozen=True)
 class StageRecord:
-    """What one stage took."""
+    """Time and memory of one stage."""
 
     name: str
     seconds: float
@@ -43,7 +43,10 @@ class StageRecord:
 
 
 class Recorder:
-    """Measures stages, one after the other or one inside the other: an inner stage's seconds are not the outer's."""
+    """Measurement of stages, consecutive or nested.
+
+    The seconds of an inner stage do not count for the outer one; its peak memory does.
+    """
 
     def __init__(self) -> None:
         self.stages: list[StageRecord] = []
@@ -84,7 +87,7 @@ def build_manifest(
     created: datetime | None = None,
     kind: str = "run",
 ) -> dict[str, Any]:
-    """The content of ``manifest.json``, once all other files of a run are written.
+    """Content of ``manifest.json``, after all other files of a run are written.
 
     Parameters
     ----------
@@ -127,12 +130,12 @@ def build_manifest(
 
 
 def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The content of a manifest with the mark of this program."""
+    """Content of a manifest with the mark of this program."""
     return {"written_by": PACKAGE, "kind": kind, **content}
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every file below a folder, by its name inside (``/`` between parts); no hidden files."""
+    """SHA-256 and size of every file below a folder, by relative path; hidden files excepted."""
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -142,7 +145,7 @@ def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[st
 
 
 def git_commit(folder: Path) -> dict[str, Any] | None:
-    """The commit a source folder is at, and whether files were changed since; None if it is no git checkout."""
+    """Commit of a source folder and whether files differ from it; None without git."""
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")

@@ -1,4 +1,4 @@
-"""Recognize the same source and method again, without letting anybody else do so.
+"""Release key, and tags by which only its holder recognises a source or a method.
 
 A plain SHA-256 of a table confirms a guess: whoever knows all records but one can try values for the last until the
 hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
@@ -27,7 +27,7 @@ KEY_BYTES = 32
 
 
 def release_key(private_dir: Path) -> bytes:
-    """The installation's secret (32 random bytes, file mode 0600), made when first asked for.
+    """Secret key of an installation (32 random bytes, file mode 0600), created on first use.
 
     Losing it is harmless: the same source then counts as a new one.
 
@@ -52,17 +52,17 @@ def release_key(private_dir: Path) -> bytes:
 
 
 def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """What stands for the source in a certificate; 64 hexadecimal digits."""
+    """Tag of the source in a certificate; 64 hexadecimal digits."""
     return _tag(key, "data", manifest["data_fingerprint"])
 
 
 def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """What stands for source and method together: equal for runs that differ only in seed, places and time."""
+    """Tag of source and method; equal for runs that differ only in seed, paths and time."""
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
 
 
 def record_secret(key: bytes) -> bytes:
-    """What record hashes of the ledger are made with."""
+    """Secret for the record hashes of the ledger."""
     return hmac.new(key, b"records", hashlib.sha256).digest()[:SECRET_BYTES]
 
 

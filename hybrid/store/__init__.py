@@ -1,4 +1,4 @@
-"""Results of stages, kept by content: same inputs, options and code are not computed twice."""
+"""Stores of stage results, keyed by inputs, options and code."""
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.store.entry import StoreEntry

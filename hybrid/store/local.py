@@ -1,8 +1,8 @@
-"""A store in a folder of this machine.
+"""Store of stage results in a local folder.
 
 One entry is one folder ``<stage>-<fingerprint>`` with the pickled result and a small JSON file about it. It is
-filled under a temporary name and renamed, so it exists wholly or not; a kernel lock per fingerprint lets two
-processes that need the same result compute it once. The store belongs to the *private* zone: it holds originals.
+written atomically; a kernel lock per fingerprint lets two processes that need the same result compute it once. The
+store belongs to the *private* zone: it holds originals.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, Lo
 
 
 class Store:
-    """A folder of stage results, named by what they were computed from.
+    """Folder of stage results, named by the fingerprints of their inputs.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Store:
         self.cipher = cipher
 
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
-        """The kept result, or that of ``compute``, which is then kept.
+        """Return the stored result, or compute and store it.
 
         Parameters
         ----------
@@ -96,11 +96,11 @@ class Store:
             return result
 
     def entry(self, stage: str, key: str) -> StoreEntry | None:
-        """What is known about a kept result; None if there is none."""
+        """Metadata of a stored result; None if there is none."""
         return None if self.path is None else _about(self.path / self._name(stage, key))
 
     def unfinished(self, stage: str, key: str) -> Path | None:
-        """A private folder for what an interrupted computation wants to find when it is started again.
+        """Private folder in which a computation keeps its intermediate state for a restart.
 
         To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
         result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
@@ -114,12 +114,12 @@ class Store:
         return workplace
 
     def entries(self) -> list[StoreEntry]:
-        """What is kept, oldest first; damaged entries are left out."""
+        """Metadata of all stored results, oldest first; damaged ones are left out."""
         found = (_about(folder) for folder in self._folders())
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
 
     def clean(self, max_age: timedelta) -> int:
-        """Remove what was not used for ``max_age``, damaged entries, and what dead processes left.
+        """Remove results unused for ``max_age``, damaged ones, and leftovers of killed processes.
 
         An entry that a process is working on is left alone.
 
@@ -201,7 +201,7 @@ class Store:
             yield from (path for path in self.path.iterdir() if path.name[0] != "." and _ENTRY.fullmatch(path.name))
 
     def _locks(self) -> list[Path]:
-        """The lock of every entry, leftover temporary, unfinished work and computation."""
+        """Locks of all entries, unfinished work and computations."""
         assert self.path is not None
         names = {path.stem for path in (self.path / LOCKS).glob("*.lock")} | {path.name for path in self._folders()}
         names |= {path.name[len(UNFINISHED) :] for path in self.path.glob(f"{UNFINISHED}*")}
@@ -210,7 +210,7 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a file of the private zone atomically (mode 0600); its like beside it go after ``days``.
+    """Write a file of the private zone atomically (mode 0600) and remove expired ones beside it.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def keep_private(path: Path, content: bytes, days: float) -> None:
 
 
 class _Damaged(Exception):
-    """An entry is not what was written."""
+    """An entry differs from what was written."""
 
 
 def _about(folder: Path) -> StoreEntry | None:
@@ -248,7 +248,7 @@ def _about(folder: Path) -> StoreEntry | None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """A file of an entry, checked to be ours after it was opened, so that nobody can exchange it in between."""
+    """Open a file of an entry and check its owner afterwards, so that it cannot be exchanged in between."""
     _refuse_foreign(path.parent.lstat(), path.parent)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -266,7 +266,7 @@ def _opened(path: Path) -> BufferedReader:
 
 
 def _refuse_foreign(found: os.stat_result, path: Path) -> None:
-    """A pickle runs code when read: it must come from nobody else."""
+    """Refuse files of other users: reading a pickle runs code."""
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022 or stat.S_ISLNK(found.st_mode):
         raise OutputError(
             f"{path}: the store belongs to another user, or others may write to it; nothing is read from it",
@@ -279,7 +279,7 @@ def _created(path: Path) -> IO[bytes]:
 
 
 class _HashingWriter:
-    """Passes on what pickle writes, and hashes it on the way."""
+    """Writer that hashes what passes through."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream

@@ -1,4 +1,4 @@
-"""Open a store from what users write: a folder, an address, or the word memory."""
+"""Stores by their place: a folder, an address, or main memory."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MEMORY_FOLDER = Path("/dev/shm")
 
 @dataclass(frozen=True)
 class StorePlace:
-    """Where a store is, in a form that travels to other processes."""
+    """Place and key of a store; can be sent to other processes."""
 
     place: str
     """A folder, or an address with ``://``."""
     key: str | None = field(default=None, repr=False)
-    """What it is encrypted with; None: the key of the environment, if there is one."""
+    """Encryption key; None: the key in the environment, if there is one."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is an address that other machines reach."""
+        """Whether it is an address that other machines can reach."""
         return "://" in self.place
 
     def open(self) -> Store:
-        """The store.
+        """Open the store.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class StorePlace:
 
 @contextmanager
 def memory_store() -> Iterator[StorePlace]:
-    """A store that is gone with the block.
+    """Yield a store that is removed at the end of the block.
 
     It is in main memory where the system offers a folder there, and always encrypted under a key that exists only
     in this process and those it starts.

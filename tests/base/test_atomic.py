@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,22 +220,26 @@ def test_an_exception_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert content(tmp_path) == {"file": "old"}
 
 
-def test_a_workplace_swept_before_its_lock_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original, made = Path.mkdir, []
+@pytest.mark.parametrize("step", ["mkdir", "stat"])
+def test_a_workplace_swept_before_its_lock_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    original, seen = getattr(Path, step), []
 
-    def swept(path: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
-        original(path, mode, parents, exist_ok)
-        if path.name.startswith(PREFIX):
-            made.append(path)
-            if len(made) == 1:
-                sweep(tmp_path)
+    def swept(path: Path, *arguments: Any, **options: Any) -> Any:
+        result = original(path, *arguments, **options)
+        if path.parent == tmp_path and path.name.startswith(PREFIX):
+            seen.append(path)
+            if len(seen) == 1:
+                shutil.rmtree(path)
+        return result
 
-    monkeypatch.setattr(Path, "mkdir", swept)
-    with pytest.raises(FileNotFoundError), workplace(tmp_path):
-        pass
+    monkeypatch.setattr(Path, step, swept)
     with workplace(tmp_path) as place:
-        assert place == made[-1]
+        assert place != seen[0]
+        assert hidden(tmp_path) == [place]
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert hidden(tmp_path) == []
 
 
 @pytest.mark.parametrize(("private", "file", "folder"), [(True, 0o600, 0o700), (False, 0o664, 0o775)])

@@ -197,7 +197,7 @@ def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable
 
 
 def _call(command: list[str], folder: Path, failure: str) -> str:
-    """Run a command to its end and give what it printed."""
+    """Run a command to its end and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment(), check=False)
     if done.returncode != 0:
         (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
@@ -211,7 +211,7 @@ def _failure(message: str, folder: Path) -> GeneratorError:
 
 
 def _clean_environment() -> dict[str, str]:
-    """The environment variables without those that would mix another Python's packages in."""
+    """Environment variables without those that add packages of another Python."""
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
 
 
@@ -247,6 +247,6 @@ def _requirements(name: str) -> list[str]:
 
 
 def _digest(name: str) -> str:
-    """Of what decides what is built; comments do not."""
+    """Hash of everything that decides what is built; comments do not."""
     content = [_header(name, "python"), _header(name, "options"), *_requirements(name)]
     return hashlib.sha256("\n".join(content).encode()).hexdigest()
