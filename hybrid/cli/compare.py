@@ -42,7 +42,6 @@ def compare(
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan
     from hybrid.comparison.write import RECOMMENDED
-    from hybrid.jobs.run import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
         raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
@@ -53,7 +52,6 @@ def compare(
     if dry_run:
         _print_forecast(forecast(plan, config.parent, folder), jobs)
         return
-    check_writable(folder, resumable=True)
     with console.progress() as progress:
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
     failed = int((table["status"] == "failed").sum())

@@ -116,7 +116,7 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
     ConfigError
         The file is missing, malformed, or has unknown keys; all problems at once. Or there is no such scale.
     """
-    plan = validated(ComparePlan, read_yaml(path), str(path))
+    plan = validated(ComparePlan, read_yaml(path))
     name = plan.scale if scale is None else scale
     if name is None:
         return plan

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked_if_free
+from hybrid.base.ownership import claim, seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
@@ -21,9 +23,9 @@ from hybrid.comparison.schedule import Planned, Schedule, schedule
 from hybrid.comparison.trial import Ended, Workplace, failed, unpack
 from hybrid.comparison.write import write_report
 from hybrid.store import MEMORY, StorePlace, memory_store
-from hybrid.table.write import atomic
 
 STORE = ".store"
+KIND = "comparison"
 
 
 def compare(
@@ -67,11 +69,12 @@ def compare(
     ------
     ConfigError
         The base configuration is wrong by itself; a combination that makes no sense is a failed row instead. Or
-        another process fills ``out``, or a cluster is to share a store in this machine's memory.
+        ``out`` holds anything but a comparison, another process fills it, or a cluster is to share a store in this
+        machine's memory.
     """
     if scheduler is not None and plan.store == MEMORY:
         raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
-    out.mkdir(parents=True, exist_ok=True)
+    claim(out, plan.name, KIND)
     with locked_if_free(out / ".lock") as free:
         if not free:
             raise ConfigError(f"{out}: another comparison is writing here", hint="wait for it, or choose another --out")
@@ -122,9 +125,10 @@ def _store(plan: ComparePlan, out: Path) -> Iterator[StorePlace]:
 
 def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
     result = results_table(rows)
-    with atomic(out / TABLE) as temporary:
+    with atomic_file(out / TABLE) as temporary:
         result.to_csv(temporary, index=False)
-    with atomic(out / LEFT_OUT) as temporary:
+    with atomic_file(out / LEFT_OUT) as temporary:
         left_out_table(planned.expansion).to_csv(temporary, index=False)
     write_report(plan, planned.expansion, result, out)
+    seal(out, plan.name, KIND)
     return result

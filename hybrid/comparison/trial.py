@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.analysis.results import BESIDE, STAGES
+from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
@@ -104,9 +105,11 @@ def metric_columns(evaluation: Evaluation) -> dict[str, float]:
 
 
 def unpack(packed: bytes, out: Path) -> None:
-    """Put a packed run folder into the results."""
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(out, filter="data")
+    """Write a packed run folder into the results, whole."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive, atomic.workplace(out) as hidden:
+        archive.extractall(hidden / "runs", filter="data")
+        for folder in (hidden / "runs").iterdir():
+            atomic.place(folder, out / folder.name, hidden)
 
 
 def _write(pipeline: Pipeline, place: Workplace, trial: Trial) -> bytes | None:

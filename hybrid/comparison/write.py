@@ -13,6 +13,7 @@ import pandas as pd
 import yaml
 
 from hybrid.analysis import answer, results
+from hybrid.base.atomic import write_text
 from hybrid.base.hashing import fingerprint
 from hybrid.comparison.expand import Configuration, Expansion, shown
 from hybrid.comparison.plan import ComparePlan
@@ -20,7 +21,6 @@ from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.table.files import is_url
-from hybrid.table.write import write_text
 
 REPORT = "comparison.html"
 RECOMMENDED = "recommended.yaml"

@@ -17,7 +17,7 @@ import yaml
 from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator, model_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
@@ -309,19 +309,20 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     changed = copy.deepcopy(dict(content))
     for key in sorted(overrides, key=lambda key: key not in _CHOICES):
         _override(changed, key, overrides[key])
-    config = parse_config(changed, source=str(path))
+    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    config = parse_config(changed, source.with_changes(overrides))
     config._folder = path.parent
     return config
 
 
-def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfig:
+def parse_config(content: Mapping[str, Any], source: Source = Source("config")) -> RunConfig:  # noqa: B008 - frozen
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)
     return config
 
 
-def refuse_contradictions(config: RunConfig, source: str = "config") -> None:
+def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
     """Check that the sections of a configuration make sense together, however it was made.
 
     Raises
@@ -329,7 +330,10 @@ def refuse_contradictions(config: RunConfig, source: str = "config") -> None:
     ConfigError
         They do not; all problems at once.
     """
-    problems = [Problem(f"{source}: {problem.message}", problem.hint) for problem in _contradictions(config)]
+    problems = [
+        Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
+        for problem in _contradictions(config)
+    ]
     if problems:
         raise ConfigError(problems)
 

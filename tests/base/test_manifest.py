@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.base import manifest
+from hybrid.base import memory
 from hybrid.base.manifest import Recorder, StageRecord, build_manifest, git_commit, hash_files
 from hybrid.base.options import Options
 
@@ -103,11 +103,11 @@ def test_a_failing_stage_is_recorded() -> None:
 
 
 def test_without_proc_the_peak_since_the_start_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(*_: object) -> str:
+    def gone(*_: object, **__: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(manifest.Path, "read_text", gone)
-    monkeypatch.setattr(manifest.Path, "write_text", gone)
+    monkeypatch.setattr(memory.Path, "read_text", gone)
+    monkeypatch.setattr(memory.Path, "write_text", gone)
     recorder = Recorder()
     with recorder.stage("any"):
         pass

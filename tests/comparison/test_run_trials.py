@@ -213,7 +213,7 @@ def test_other_stores_give_the_same(
     plan = load_plan(write_plan(folder, store="memory" if store == "memory" else str(tmp_path / "store")))
     compare(plan, folder, tmp_path / "out", jobs=2)
     pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), undisturbed)
-    assert not list(tmp_path.glob("hybrid-store-*"))
+    assert not list(tmp_path.glob(".hybrid-tmp-*"))
     wards = [ward for ward in pd.read_csv(folder / "admissions.csv")["ward"].dropna().unique() if len(ward) > 6]
     assert wards
     kept = [path.read_bytes() for path in (tmp_path / "store").glob("*/result.pickle")]

@@ -94,7 +94,7 @@ def test_unknown_generator_names_the_near_one() -> None:
 def test_yaml_mistakes_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("version: 1\ndata: {path: a.csv}\nname: a\nname: b\n")
-    with pytest.raises(ConfigError, match=r"line 4.*stands twice"):
+    with pytest.raises(ConfigError, match=r"line 4: the key .* is given twice \(first on line \d+\)"):
         load_config(path)
     path.write_text("data: [")
     with pytest.raises(ConfigError, match="not valid YAML"):
