@@ -1,4 +1,4 @@
-"""Chapter 5 of the thesis beside what was found here: the tables of docs/evidence/chapter5.md from results of comparisons.
+"""Chapter 5 of the thesis, compared: the tables of docs/evidence/chapter5.md from results of comparisons.
 
 python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart tabddpm=runs/tabddpm > tables.md
 python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart --write docs/evidence/chapter5.md

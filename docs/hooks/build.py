@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from reference import pages
 
@@ -14,6 +16,10 @@ PICTURES = {
     "evidence/transition_fronts.svg": "benchmarks/results/transition/fronts.svg",
 }
 """Pictures that benchmarks write, by their path on the site."""
+
+
+LOADED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\bsrc=["']?(?:https?:)?//|<link[^>]*stylesheet[^>]*//""")
+"""Something a page would load from another host."""
 
 
 def on_config(config: Any) -> Any:
@@ -35,3 +41,10 @@ def on_files(files: Files, *, config: Any) -> Files:
     for path, source in PICTURES.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / source)))
     return files
+
+
+def on_post_page(output: str, *, page: Any, **_: Any) -> str:
+    """Refuse a page that loads anything from another host: the site works without network."""
+    if found := LOADED.search(output):
+        raise PluginError(f"{page.file.src_uri} loads something from another host: {found[0]}")
+    return output

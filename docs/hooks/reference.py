@@ -56,8 +56,8 @@ def configuration() -> str:
     """The keys of a run configuration."""
     start = (
         "# Configuration\n\nEvery key of a run configuration, with type, default and meaning. "
-        "`hybrid check CONFIG --show` prints a configuration with all its defaults; `--set KEY=VALUE` changes a key for "
-        "one run. Unknown keys are errors. Paths are relative to the configuration file.\n\n"
+        "`hybrid check CONFIG --show` prints a configuration with all its defaults; `--set KEY=VALUE` changes a key "
+        "for one run. Unknown keys are errors. Paths are relative to the configuration file.\n\n"
     )
     return start + "\n".join(_sections("", RunConfig))
 
@@ -92,8 +92,8 @@ def metrics() -> str:
     parts = [
         "# Metrics\n",
         "*no leak*: what a fresh sample of the same population scores. *copy*: what an exact copy of the training "
-        "records scores. A dash: it depends on the data. [How to read a number](../concepts/metrics.md) explains value, "
-        "interval and reference.\n",
+        "records scores. A dash: it depends on the data. [How to read a number](../concepts/metrics.md) explains "
+        "value, interval and reference.\n",
     ]
     for family in ("privacy", "utility", "fidelity"):
         parts.append(f"## {family.capitalize()}\n")
@@ -146,8 +146,8 @@ def generators() -> str:
     """Every generator with licence, packages, presets and options."""
     parts = [
         "# Generators\n",
-        "The options below go under `synthesize.options`. [Which one to choose](../guides/generators.md) compares them; "
-        "`hybrid generators` adds what is installed here.\n",
+        "The options below go under `synthesize.options`. [Which one to choose](../guides/generators.md) compares "
+        "them; `hybrid generators` adds what is installed here.\n",
     ]
     for name, generator in GENERATORS.items():
         extra = f"extra `[{generator.extra}]`" if generator.extra else "no extra"
@@ -184,8 +184,11 @@ def python() -> str:
 def shipped_policies() -> dict[str, Policy]:
     """The policies inside the package by the name a configuration uses, the default first."""
     folder = files("hybrid.publication").joinpath("policies")
-    texts = {file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8") for file in folder.iterdir()
-             if file.name.endswith(".yaml")}
+    texts = {
+        file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    }
     ordered = sorted(texts, key=lambda name: (name != "default", name))
     return {name: Policy.model_validate(yaml.safe_load(texts[name])) for name in ordered}
 
