@@ -20,6 +20,8 @@ PICTURES = {
 
 LOADED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\bsrc=["']?(?:https?:)?//|<link[^>]*stylesheet[^>]*//""")
 """Something a page would load from another host."""
+ROLE = re.compile(r":[a-z]+:(?=<code>)")
+"""A Sphinx role in front of a name, as docstrings have it."""
 
 
 def on_config(config: Any) -> Any:
@@ -41,6 +43,11 @@ def on_files(files: Files, *, config: Any) -> Files:
     for path, source in PICTURES.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / source)))
     return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Drop the Sphinx roles that docstrings put before names."""
+    return ROLE.sub("", html)
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:

@@ -24,9 +24,11 @@ from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import MODULES
 from hybrid.pipeline.config import RunConfig
-from hybrid.publication.policy import MetricRule, Policy, Rule
+from hybrid.publication.policy import Policy
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 
+LARGEST = 10**15
+"""Limits above it only say how wide a number may be; they are not shown."""
 ROLE = re.compile(r":[a-z]+:`~?\.?([^`]+)`")
 COMPARED = {
     "value": "value",
@@ -132,8 +134,8 @@ def policies() -> str:
         parts += [
             f"## {name}\n",
             f"{_text(policy.description)} Version {policy.version}; {policy.approvals} {people} a review.\n",
-            "| rule | judges | compares | review | block | not computable | reason |",
-            "|---|---|---|---|---|---|---|",
+            "| rule | judges | compares | review | block | not computable |",
+            "|---|---|---|---|---|---|",
             *(f"| {' | '.join(_rule(rule))} |" for rule in policy.all_rules),
             "",
         ]
@@ -290,7 +292,7 @@ def _range(info: FieldInfo) -> str:
         f"{words} {getattr(limit, sign):g}"
         for limit in info.metadata
         for sign, words in signs.items()
-        if isinstance(getattr(limit, sign, None), int | float)
+        if isinstance(getattr(limit, sign, None), int | float) and getattr(limit, sign) < LARGEST
     ]
     return f", {', '.join(said)}" if said else ""
 
@@ -351,19 +353,21 @@ def _parameters(command: Any) -> str:
     return "\n".join(["| argument or option | default | meaning |", "|---|---|---|", *rows]) + "\n" if rows else ""
 
 
-def _rule(rule: Rule) -> list[str]:
-    """The cells of one policy rule."""
-    if isinstance(rule, MetricRule):
-        what, compares = f"`{rule.metric}` ({rule.stage})", COMPARED[rule.compare]
-        if rule.other:
-            compares = f"value - value at {rule.other}"
-        if rule.allowance is not None:
-            compares += f"; up to {rule.allowance:g} passes"
-    else:
-        what, compares = f"`{getattr(rule, 'quantity', '')}`", "value"
+def _rule(rule: Any) -> list[str]:
+    """The cells of one policy rule, of any kind."""
+    judged = getattr(rule, "metric", None) or getattr(rule, "quantity", None)
+    what = f"`{judged}`" if judged else _cell(type(rule).__name__)
+    table = getattr(rule, "stage", None) or getattr(rule, "subject", None)
+    what += f" ({table})" if table else ""
+    compares = getattr(rule, "compare", "value")
+    compares = COMPARED.get(compares, compares.replace("_", " "))
+    if getattr(rule, "other", None):
+        compares = f"value - value at {rule.other}"
+    if getattr(rule, "allowance", None) is not None:
+        compares += f"; up to {rule.allowance:g} passes"
     side = "above" if rule.better == "lower" else "below"
     review, block = (f"{side} {limit:g}" if limit is not None else "" for limit in (rule.review, rule.block))
-    return [_cell(rule.name), what, compares, review, block, rule.if_not_computable, _cell(rule.reason)]
+    return [f"**{_cell(rule.name)}**: {_cell(rule.reason)}", what, compares, review, block, rule.if_not_computable]
 
 
 def _title(module: types.ModuleType) -> str:

@@ -100,7 +100,7 @@ def test_every_shipped_policy_is_a_table_of_its_rules(file: Path) -> None:
     rules = [rule for part in ("anonymity", "history", "rules") for rule in content.get(part, ())]
     assert rules
     for rule in rules:
-        row = next(line for line in section.splitlines() if line.startswith(f"| {rule['name']} |"))
+        row = next(line for line in section.splitlines() if line.startswith(f"| **{rule['name']}**: "))
         for limit in ("review", "block"):
             assert limit not in rule or f"{rule[limit]:g}" in row
 
