@@ -9,7 +9,7 @@ from docs.hooks.reference import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)(```+)(\w*)[^\n]*\n(.*?)^\1\2", re.MULTILINE | re.DOTALL)
 
 
 def written() -> dict[str, str]:
@@ -24,7 +24,7 @@ def everything() -> dict[str, str]:
 
 def blocks(text: str, language: str) -> list[str]:
     """Fenced blocks of one language ("" for none)."""
-    return [content for _, said, content in FENCE.findall(text) if said == language]
+    return [content for _, _, said, content in FENCE.findall(text) if said == language]
 
 
 def prose(text: str) -> str:
