@@ -159,7 +159,7 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
     if not url:
         raise ConfigError(
             f"the environment variable {url_env} is not set",
-            hint="set it to the URL of the database: see docs/nightly.md",
+            hint="set it to the URL of the database: see docs/guides/nights.md",
         )
     try:
         # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
