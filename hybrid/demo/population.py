@@ -211,7 +211,7 @@ def _nationality_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _occupation_weights(vocabulary: Vocabulary) -> Array:
-    """Weights of occupations, rows: age x sex; always one, often "not employed" at both ends."""
+    """Weights of occupations by age and sex; the share not employed rises at both ends."""
     frame = vocabulary.occupations
     age = np.arange(MAX_AGE + 1)[:, None]
     low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
