@@ -243,7 +243,7 @@ def _ends_in_field(text: str, field: str, options: ReadOptions) -> bool:
 
 
 def _refuse_binary(file: File, encoding: str) -> None:
-    """Refuse a file that is not text.
+    """Refuse a file whose beginning is not text.
 
     Raises
     ------
