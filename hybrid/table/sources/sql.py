@@ -153,7 +153,7 @@ def replace_sql_table(table: Table, url_env: str, target: str) -> None:
 
 @contextmanager
 def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Connection]:
-    """Connection whose errors do not repeat the text of database or driver."""
+    """A connection; what the database or its driver says of an error stays inside."""
     import sqlalchemy as sa
 
     url = os.environ.get(url_env)
