@@ -82,6 +82,4 @@ def test_every_comparison_is_a_choice_of_compare(name: str) -> None:
     assert rule.compare == name
     nothing = MetricResult("identical_match", "privacy", "synthetic", "lower", Measure(0.5))
     verdict = judge(Policy.model_validate(HEAD | {"rules": [rule.model_dump()]}), Evaluation((nothing,)), None)
-    assert verdict.status == "block", (
-        "0.5 is beyond the limit; without interval or reference it is unknown"
-    )
+    assert verdict.status == "block", "0.5 is beyond the limit; without interval or reference it is unknown"
