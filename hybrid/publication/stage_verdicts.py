@@ -1,4 +1,4 @@
-"""Verdicts on each stage's table, as if that table were to be released."""
+"""Hypothetical verdicts on the tables of other stages."""
 
 from __future__ import annotations
 

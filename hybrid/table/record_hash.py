@@ -1,4 +1,4 @@
-"""Keyed hashes that identify a record across tables of the same source."""
+"""Record hashes: recognize a record in a later table without keeping its values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
-    """Keyed hash of each record, equal in every table that holds it.
+    """Hash of each record, the same from table to table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The figures of the report, as inline SVG.
+"""Charts of the report, as inline SVG.
 
 Everywhere: what is real is a filled bar, what is synthetic a line or a diamond, a reference a hollow diamond; no
 figure needs colour to be read. Sizes are in CSS pixels at natural size.
@@ -26,7 +26,7 @@ WIDTH = 360.0
 
 
 def percent(share: float) -> str:
-    """0..1 as per cent with one digit; "<0.1 %" for what is not zero but would look like it."""
+    """Format a share (0..1) as per cent; "<0.1 %" for tiny ones."""
     if 0 < share < 0.0005:
         return "<0.1 %"
     return f"{100 * share:.1f} %"
@@ -149,7 +149,7 @@ def _records_by_size(sizes: Array) -> Array:
 
 
 def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
-    """Information loss against the suppression limit; what was chosen is filled."""
+    """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
     x_of = {
