@@ -14,7 +14,7 @@ SEED ?= $(shell date +%s)
 FIRST = not generators and not engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all test-engines fuzz mutants format clean
+.PHONY: help demo quick test test-all test-engines docs fuzz mutants format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,9 +67,16 @@ fuzz: $(VENV)/.ready  ## the tests of invariants, ROUNDS times, with new example
 mutants: $(VENV)/.ready  ## change MUTANTS expressions, one at a time: do the tests notice? (an hour)
 	$(VENV)/bin/python -m tests.helpers.mutants --n $(MUTANTS) --seed $(SEED) --jobs $(JOBS)
 
+$(VENV)/.docs: $(VENV)/.ready
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## build the documentation site in site/; warnings and broken links are errors
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict --quiet
+
 format: $(VENV)/.ready  ## format and sort imports
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
 clean:  ## remove environments and everything that was made
-	rm -rf $(VENV) $(VENV_ALL) demo runs work releases .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_ALL) site demo runs work releases .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
-"""Chapter 5 of the thesis beside what was found here: the tables of docs/reproduction.md from results of comparisons.
+"""Chapter 5 of the thesis, compared: the tables of docs/evidence/chapter5.md from results of comparisons.
 
 python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart tabddpm=runs/tabddpm > tables.md
-python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart --write docs/reproduction.md
+python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart --write docs/evidence/chapter5.md
 
 Each argument is SCALE=FOLDER: a scale of the plan, and the folder that `hybrid compare --scale SCALE` filled, finished
 or not. A judgement needs two seeds or more; with one, the numbers stand without.
@@ -23,9 +23,8 @@ from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import EffectModel
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import expand
-from hybrid.comparison.facets import facets
-from hybrid.comparison.rows import ROWS, Rows
-from hybrid.comparison.table import TABLE, results_table
+from hybrid.comparison.results import ROWS, TABLE, Rows, results_table
+from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of
@@ -234,7 +233,7 @@ def _of_best(answers: Answers) -> list[str]:
         for each in answers.per_metric
         if each.column.metric in SHOWN
     ]
-    head = ["metric", "best", "value (95 %)", "minus generator alone (95 %)", "not told from it"]
+    head = ["metric", "best", "value (95 %)", "minus generator alone (95 %)", "not distinguishable from it"]
     first = _grid(["best overall", "settings", "mean rank", "behind the first (95 %)"], overall)
     return [*first, "", *_grid(head, metrics)]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.comparison import compare as run_plan
-from hybrid.comparison import load_plan, write_comparison
+from hybrid.comparison import load_plan
+from hybrid.comparison.write import REPORT
 
 
 @stage_task("run")
@@ -16,7 +17,7 @@ def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None
     """Run every trial of the plan; return the path of the report. Trials are too many and too small to be tasks."""
     loaded = load_plan(Path(plan), scale)
     table = run_plan(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
-    report = write_comparison(loaded, Path(plan).parent, table, Path(out))
+    report = Path(out) / REPORT
     failed = int((table["status"] == "failed").sum())
     publish_artifacts("comparison", f"{len(table) - failed} runs done, {failed} failed", report)
     return str(report)

@@ -1,4 +1,4 @@
-"""How far a night is and how long it still takes, as a progress artifact."""
+"""Progress of a night as a Prefect artifact, with an estimate of the time left."""
 
 import time
 from collections.abc import Mapping
@@ -7,9 +7,10 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
 from flows.shown import shown
+from hybrid.pipeline.stages import STAGES
 
-STEPS = ("read", "anonymize", "sample", "transition", "synthesize", "baseline", "evaluate")
-"""The stages of a walk, as it reports them."""
+STEPS = tuple(stage.name for stage in STAGES)
+"""Stages of a run, as its progress names them."""
 _EVERY_SECONDS = 2.0
 _LEAST_SECONDS = 0.1
 
@@ -25,7 +26,7 @@ class ShownProgress:
 
     def __init__(self, key: str) -> None:
         self.seconds: Mapping[str, float] = {}
-        """What each stage took last time; empty if nobody knows: then all count alike."""
+        """Seconds of each stage in the latest release; where empty, all stages count alike."""
         self.artifact: UUID | None = None
         self.key = key
         self.current = STEPS[0]

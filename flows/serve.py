@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.pipeline.config import load_config
-from hybrid.store import make_private
 
 _PATIENCE_SECONDS = 120
 

@@ -1,4 +1,4 @@
-"""What all flows share: stages as tasks of one process, which pass on a walk and hand no table to Prefect."""
+"""Stages as Prefect tasks of one process: they share a pipeline, and no table goes through Prefect."""
 
 import functools
 import logging
@@ -18,6 +18,7 @@ from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import LogProgress, Progress
 from hybrid.jobs.run import summary
+from hybrid.pipeline import stages
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
@@ -41,8 +42,8 @@ logging.getLogger("hybrid").setLevel("INFO")
 if os.environ.get("HYBRID_LOG_FORMAT") == "json":
     write_json_lines()
 
-STAGES = ("anonymized", "sampled", "restored", "generated", "baseline", "evaluation")
-"""The stages of a walk, in order; each is one task."""
+STAGES = tuple(stage.name for stage in stages.STAGES)
+"""The stages of a run, in order; each is one task."""
 
 
 def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, R]]:
@@ -72,16 +73,16 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
 
 
 def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
-    """The walk of one flow: the source is read once. Progress goes to the log, if nobody else wants it."""
+    """The pipeline of one flow: the source is read once. By default progress goes to the log."""
     return Pipeline(
         config, store=Store(work / "store"), progress=progress or LogProgress(logging.getLogger("hybrid").info)
     )
 
 
 @stage_task("{stage}")
-def compute(walk: Pipeline, stage: str) -> None:
+def compute(pipeline: Pipeline, stage: str) -> None:
     """Compute one stage, or find it in the store."""
-    getattr(walk, stage)
+    pipeline.compute(stage)
 
 
 def artifact_key(name: str, what: str) -> str:
@@ -95,12 +96,12 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
 
 
-def show_run(walk: Pipeline, folder: Path) -> None:
+def show_run(pipeline: Pipeline, folder: Path) -> None:
     """Show the verdict, the figures and the link to the report of a finished run in Prefect."""
-    publish_artifacts(walk.config.name, summary(walk), folder / "report.html")
+    publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
     columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")
-    rows = [{key: metric.to_json()[key] for key in columns} for metric in walk.evaluation.metrics]
-    create_table_artifact(rows, key=artifact_key(walk.config.name, "figures"))
+    rows = [{key: metric.to_json()[key] for key in columns} for metric in pipeline.evaluation.metrics]
+    create_table_artifact(rows, key=artifact_key(pipeline.config.name, "figures"))
 
 
 def set_secrets(credentials: Mapping[str, str]) -> None:
@@ -121,7 +122,7 @@ def set_secrets(credentials: Mapping[str, str]) -> None:
             os.environ[variable] = str(Secret.load(block).get())
         except ValueError:
             raise ConfigError(
-                f"Prefect has no Secret block {block!r} (for {variable})", hint="make it: see docs/nightly.md"
+                f"Prefect has no Secret block {block!r} (for {variable})", hint="make it: see docs/guides/nights.md"
             ) from None
 
 

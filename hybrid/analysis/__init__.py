@@ -1,4 +1,4 @@
-"""What the results of a comparison say: effects with intervals, the paradox, the best, and what to take."""
+"""Statistics of a comparison: effects, the paradox, rankings, a recommendation."""
 
 from hybrid.analysis.answer import Answers, answer
 from hybrid.analysis.results import Results, results

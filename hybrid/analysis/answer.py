@@ -1,4 +1,4 @@
-"""All answers at once."""
+"""All statistics of a comparison at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid.analysis.results import Results
 
 @dataclass(frozen=True)
 class Answers:
-    """What the results of a comparison say.
+    """Statistics of a comparison's results.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Answers:
 
 
 def answer(results: Results) -> Answers:
-    """Ask the results everything."""
+    """Compute all statistics of a comparison."""
     columns = [column for column in results.columns.values() if column.stage == "synthetic"]
     names = [column.name for column in columns]
     matrices = {name: results.matrix(name) for name in names}

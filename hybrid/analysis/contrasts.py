@@ -1,4 +1,4 @@
-"""Weighted sums of configurations with intervals over seeds: the only statistics of a comparison.
+"""Contrasts: weighted sums of configurations, with intervals over seeds.
 
 Runs with one seed share the split into training and control records, and often an anonymized table or a generator:
 their errors hang together. Different seeds share nothing. So a question to the results is put to each seed by
@@ -24,7 +24,7 @@ NOISE = 1e-9
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its intervals over the seeds.
+    """A contrast with its intervals over the seeds.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class Estimate:
 
     @property
     def found(self) -> bool:
-        """Whether it differs from zero, beyond what chance would do to any number of its family."""
+        """Whether the simultaneous interval excludes zero."""
         return self.wide_low is not None and self.wide_high is not None and not self.wide_low <= 0 <= self.wide_high
 
     @property
     def differs(self) -> bool:
-        """Whether its own interval leaves zero out."""
+        """Whether the individual interval excludes zero."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
 def complete(values: Array) -> tuple[Array, Array]:
-    """The configurations and seeds that are compared: no value missing, and as many configurations as possible.
+    """Complete cases: the configurations and seeds without a missing value.
 
     A plan with holes is worse than one seed less. So seeds are given up first, down to half of them (but two), and
     configurations only where that is not enough, those with the fewest seeds first.
@@ -85,7 +85,7 @@ def complete(values: Array) -> tuple[Array, Array]:
 
 
 def estimates(weights: Array, values: Array, family: int = 1, confidence: float = CONFIDENCE) -> list[Estimate]:
-    """Weighted sums of configurations, with intervals.
+    """Estimate contrasts with intervals.
 
     Parameters
     ----------

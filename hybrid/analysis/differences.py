@@ -1,4 +1,4 @@
-"""Two things side by side on the same footing: two strategies, two stages, a pipeline and its generator alone."""
+"""Paired differences of strategies, of stages, and of a pipeline and its baseline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric of the one minus the same metric of the other.
+    """Paired difference of one metric.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def judgement(self) -> Judgement:
-        """Whether the one is better or worse than the other.
+        """Direction of the difference: better, worse or not distinguishable.
 
         Perhaps: by its own interval alone, as one in twenty such differences would be by chance; open: the seeds do
         not tell.
@@ -79,7 +79,7 @@ class Paradox:
 
 @dataclass(frozen=True)
 class StageMeans:
-    """One metric at the tables on the way, over all configurations.
+    """Means of one metric at each stage, over all configurations.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class StageMeans:
 
 
 def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
-    """The columns of the headline metrics at a stage: privacy, utility, fidelity."""
+    """Columns of the headline metrics at a stage: privacy, utility, fidelity."""
     wanted = [name for names in HEADLINES.values() for name in names]
     columns = [column for column in results.columns.values() if column.stage == stage and column.metric in wanted]
     return sorted(columns, key=lambda column: wanted.index(column.metric))
@@ -122,12 +122,12 @@ def paradox(results: Results, one: str = "conditional", other: str = "uniform") 
 
 
 def against_baseline(results: Results) -> list[Difference]:
-    """All pipelines minus their generators alone: eq. 5.3 of the thesis as a difference, which is sound near zero."""
+    """Differences of pipelines from their baselines (thesis, eq. 5.3, as a difference)."""
     return _beside(results, headlines(results), np.ones(len(results.configurations), dtype=bool))
 
 
 def stage_means(results: Results) -> list[StageMeans]:
-    """The headline metrics at every stage."""
+    """Means of the headline metrics at every stage."""
     found = []
     for column in headlines(results):
         matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
@@ -141,7 +141,7 @@ def stage_means(results: Results) -> list[StageMeans]:
 
 
 def _averages(matrices: Sequence[Array]) -> list[Estimate]:
-    """Means over the complete configurations of each; the wide intervals hold together."""
+    """Means over complete configurations, with simultaneous intervals."""
     found = []
     for values in matrices:
         rows, seeds = complete(values)
@@ -155,7 +155,7 @@ def _averages(matrices: Sequence[Array]) -> list[Estimate]:
 
 
 def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Series) -> list[Difference]:
-    """Synthetic minus baseline over the chosen configurations."""
+    """Difference of synthetic and baseline over the chosen configurations."""
     both = [column for column in columns if column.at("baseline") in results.columns]
     found = []
     for column in both:
@@ -177,7 +177,7 @@ def _matched(
     other: pd.Series,
     chosen: Array | pd.Series,
 ) -> list[Difference]:
-    """One minus other, averaged over the blocks that hold both."""
+    """Difference of two groups, averaged over the blocks that hold both."""
     found = []
     for column in columns:
         values = results.matrix(column.name)
@@ -197,6 +197,6 @@ def _matched(
 
 
 def _block_means(blocks: pd.Series, rows: Array) -> Mapping[str, Array]:
-    """Per block the weights that average its chosen configurations."""
+    """Weights that average the chosen configurations of each block."""
     members = {block: np.asarray(blocks == block) & rows for block in dict.fromkeys(blocks[rows])}
     return {block: member / member.sum() for block, member in members.items()}

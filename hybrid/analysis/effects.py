@@ -1,4 +1,4 @@
-"""What every factor does by itself, and what two of them do together."""
+"""Main effects and two-way interactions of a plan's factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid.base.arrays import Array
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """One level of a factor.
+    """Effect of one level of a factor.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class LevelEffect:
 
 @dataclass(frozen=True)
 class Cell:
-    """A pair of levels: what they do together beyond what each does by itself."""
+    """Interaction of a pair of levels."""
 
     levels: tuple[str, str]
     effect: Estimate
@@ -92,7 +92,7 @@ class EffectModel:
         return self._coded[factor][1]
 
     def main(self, factor: str) -> tuple[Array, Array, Array]:
-        """Weights of a factor's level means and effects, shape (n_levels, n_configurations) each, and what is known.
+        """Weights of level means and effects, shape (n_levels, n_configurations), and which are estimable.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class EffectModel:
         return means, effects, estimable & also
 
     def interaction(self, first: str, second: str) -> tuple[list[tuple[str, str]], Array]:
-        """The pairs of levels that the plan tells apart, and the weights of their joint effects."""
+        """Estimable pairs of levels, and the weights of their interactions."""
         if (first, second) not in self._pairs:
             self._pairs[first, second] = self._solve_pair(first, second)
         return self._pairs[first, second]
@@ -163,7 +163,7 @@ def metric_effects(column: str, levels: pd.DataFrame, values: Array, models: dic
 
 
 def _free(n: int) -> int:
-    """How many of n numbers differ in more than their sign."""
+    """Number of values that differ in more than their sign."""
     return n if n > 2 else n // 2
 
 
@@ -195,7 +195,7 @@ def _zero_sum(n: int) -> Array:
 
 
 def _weights(asked: Array, design: Array, solved: Array) -> tuple[Array, Array]:
-    """Least-squares weights of linear functions of a model's parameters, and which of them the design determines."""
+    """Least-squares weights of linear functions, and which of them are estimable."""
     weights = asked @ solved
     return weights, np.isclose(weights @ design, asked, atol=1e-8).all(axis=1)
 

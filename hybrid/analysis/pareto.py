@@ -1,4 +1,4 @@
-"""Which configurations no other one beats on both axes."""
+"""Pareto front of configurations on two axes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hybrid.base.arrays import Array
 
 
 def pareto_front(first: Array, second: Array) -> Array:
-    """Points that no other point beats, where higher is better on both axes.
+    """Non-dominated points, where higher is better on both axes.
 
     A point is beaten by one that is at least as good on both axes and better on one.
 

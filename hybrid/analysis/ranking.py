@@ -1,4 +1,4 @@
-"""The best configurations: overall, and by each metric (thesis, tables A.1 to A.4)."""
+"""Rankings of configurations, overall and by metric (thesis, tables A.1 to A.4)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BestOf:
 
 @dataclass(frozen=True)
 class Ranked:
-    """One configuration among all.
+    """Overall rank of one configuration.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Ranked:
 
 
 def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]:
-    """The best configuration by each metric; metrics by which all score the same are left out."""
+    """Best configuration by each metric that varies."""
     found = []
     names = list(results.configurations.index)
     for column in columns:
@@ -92,7 +92,7 @@ def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]
 
 
 def best_overall(results: Results) -> list[Ranked]:
-    """All configurations with a value for every headline metric and seed, the best first."""
+    """Overall ranking of the configurations without missing values."""
     columns = headlines(results)
     matrices = [column.sign * results.matrix(column.name) for column in columns]
     # A metric that no run has, such as one that needs a control set, must not empty the table.
@@ -123,7 +123,7 @@ def best_overall(results: Results) -> list[Ranked]:
 
 
 def _ranks(values: Array) -> Array:
-    """Ranks of the configurations in each seed; 1 is the largest value, equal ones share the mean of their ranks."""
+    """Ranks by seed; 1 is the largest value, ties share their mean."""
     from scipy.stats import rankdata
 
     ranks: Array = rankdata(-values, axis=0)
@@ -131,6 +131,6 @@ def _ranks(values: Array) -> Array:
 
 
 def _told_apart(values: Array, best: int) -> Array:
-    """Which configurations are worse than the best one beyond chance, all of them together."""
+    """Configurations significantly worse than the best one (simultaneous test)."""
     behind = estimates(np.eye(len(values)), values[best] - values, len(values) - 1)
     return np.array([one.found for one in behind])

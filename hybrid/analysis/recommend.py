@@ -1,4 +1,4 @@
-"""Which configuration to take, and why: the safest of those that nothing shows to be less useful than the best."""
+"""Recommended configuration: the safest of those not shown less useful than the best."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to take.
+    """Recommended configuration, with its alternatives.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Recommendation:
 
 
 def recommend(results: Results) -> Recommendation | None:
-    """Choose a configuration; None if nothing with a privacy and a utility metric ended well with every seed.
+    """Choose a configuration; None without a complete privacy and utility metric.
 
     Of the configurations with the best verdict of the gate, those within one standard error of the most useful one (the
     rule of Breiman et al. 1984, section 3.4.3, for trees); of these the one with the lowest privacy risk. The standard
@@ -118,7 +118,7 @@ def recommend(results: Results) -> Recommendation | None:
 
 
 def _first(results: Results, names: Sequence[str]) -> list[Column]:
-    """The columns, one per target or secret, of the first metric that was measured."""
+    """Columns of the first metric that was measured, one per target or secret."""
     for name in names:
         found = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
         if found:
@@ -132,7 +132,7 @@ def _mean(results: Results, columns: Sequence[Column]) -> Array:
 
 
 def _verdicts(results: Results) -> Array:
-    """The worst verdict of each configuration; empty text where the gate was not asked."""
+    """Worst verdict of each configuration; empty where no policy was applied."""
     worst: dict[str, int] = {}
     given = results.ok.get("verdict")
     for name, verdict in zip(results.ok["configuration"], [] if given is None else given, strict=given is not None):
@@ -142,7 +142,7 @@ def _verdicts(results: Results) -> Array:
 
 
 def _errors(results: Results, columns: Sequence[Column], useful: Array, best: int) -> Array:
-    """Standard error of each configuration's distance from the best one, shape (n_configurations,)."""
+    """Standard error of the differences from the best configuration, shape (n_configurations,)."""
     seeds = useful.shape[1]
     if seeds > 1:
         spread: Array = (useful[best] - useful).std(axis=1, ddof=1) / np.sqrt(seeds)

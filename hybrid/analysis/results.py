@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation import REGISTRY
-from hybrid.evaluation.measure import Direction, Family
+from hybrid.evaluation.measure import Direction, Family, Subject
 from hybrid.evaluation.metric import Metric
 
-STAGES = ("original", "anonymized", "synthetic", "baseline")
+STAGES: tuple[str, ...] = get_args(Subject)
 """The tables that are measured; baseline is the generator alone."""
 BESIDE = ("low", "high", "reference")
 """What stands beside a metric's value, in columns of their own."""

@@ -1,91 +1,275 @@
-"""YAML files of users: read strictly, checked against option models, every mistake a sentence."""
+"""YAML files of users: strict reading, validation against option models, messages with line numbers.
+
+Files are read as YAML 1.1 (``off`` and ``no`` are false, ``010`` is 8), in which ``y`` and ``n`` stay text.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.resolver import VersionedResolver
 
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, HybridError, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
 
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML in which a key that stands twice is an error instead of the last one winning."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+DEEPEST = 64
+"""Mappings and lists within each other, beyond which a file is refused."""
+LARGEST = 1_000_000
+"""Values of a file, with aliases expanded, beyond which it is refused."""
+_LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """A YAML file that holds a mapping.
+@dataclass(frozen=True)
+class Source:
+    """Where an option was read: the name of a file, and the line of each key.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in messages.
+    lines : mapping of tuple of str to int
+        Line, from 1, of each key and list item, by its path.
+    changed : tuple of tuple of str
+        Paths of values that do not come from the file.
+    """
+
+    name: str
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    changed: tuple[tuple[str, ...], ...] = ()
+
+    def at(self, path: Sequence[object]) -> str:
+        """Name and line of a key; of the nearest section around it that has one, else the name alone."""
+        keys = tuple(map(str, path))
+        if any(keys[: len(other)] == other for other in self.changed):
+            return self.name
+        line = next((self.lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in self.lines), None)
+        return self.name if line is None else f"{self.name}, line {line}"
+
+    def at_key_of(self, message: str) -> str:
+        """Name and line of the dotted key with which a message begins."""
+        found = _LEADING_KEY.match(message)
+        return self.at(found.group().split(".")) if found else self.name
+
+    def with_changes(self, keys: Iterable[str]) -> Source:
+        """The source where dotted keys have other values than the file gives them, and therefore no line."""
+        return replace(self, changed=(*self.changed, *(tuple(key.split(".")) for key in keys)))
+
+
+class YamlMapping(dict[str, Any]):
+    """The mapping that a file holds, with its source."""
+
+    def __init__(self, content: Mapping[str, Any], source: Source) -> None:
+        super().__init__(content)
+        self.source = source
+
+
+class _Resolver(VersionedResolver):
+    """YAML 1.1 as most programs read it: ``y`` and ``n`` are text, and so is a number such as ``1e5``."""
+
+    processing_version = (1, 1)
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)
+        name = str(tag).rpartition(":")[2]
+        text = (name == "bool" and len(value) == 1) or (name == "float" and "." not in value)
+        return self.DEFAULT_SCALAR_TAG if kind is ScalarNode and implicit[0] and text else tag
+
+
+class _TextResolver(VersionedResolver):
+    """Every scalar is text: ``no`` is Norway, ``01`` keeps its zero."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        return self.DEFAULT_SCALAR_TAG if kind is ScalarNode else super().resolve(kind, value, implicit)
+
+
+def read_yaml(path: Path) -> YamlMapping:
+    """Read a YAML file that holds a mapping.
 
     Raises
     ------
     ConfigError
-        The file is missing, no YAML, no mapping, or has a key twice; the line is named.
+        The file is missing, no UTF-8 text, no YAML, no mapping, or nested too deeply, or has keys twice.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: the file does not exist", hint="check the path")
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
-        raise ConfigError(f"{path}:{line} this is not valid YAML: {error.problem}", hint="correct the line") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise ConfigError(f"{path}: this is not valid YAML", hint="save it as UTF-8 text") from None
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: this is not valid YAML: not text in UTF-8", hint="save it as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})", hint="check the file") from None
+    content, source = parse_yaml(text, str(path))
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: a mapping of keys to values was expected", hint="write key: value lines")
-    return content
+    return YamlMapping(content, source)
 
 
-def validated(model: type[Model], content: Mapping[str, Any], source: str) -> Model:
-    """The content of a file as an option model.
+def parse_yaml(
+    text: str, name: str, *, as_text: bool = False, error: type[HybridError] = ConfigError
+) -> tuple[Any, Source]:
+    """Parse the text of one YAML document.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    name : str
+        What messages call it.
+    as_text : bool
+        Every scalar stays text, and keys may be cell values: messages do not name them.
+    error : subclass of HybridError
+        What is raised.
+
+    Returns
+    -------
+    tuple of object and Source
+        The content, and the line of each key.
+
+    Raises
+    ------
+    HybridError
+        Of the class ``error``: the text is no YAML, too deep or too large, or keys are given twice (all at once).
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Resolver = _TextResolver if as_text else _Resolver
+    yaml.allow_duplicate_keys = True  # found by _Lines, all at once
+    try:
+        constructor, _ = yaml.get_constructor_parser(io.StringIO(text))
+        node = constructor.composer.get_single_node()
+        lines = _Lines(node)
+        if not lines.too_large and not lines.twice:
+            return (None if node is None else constructor.construct_document(node)), Source(name, lines.of)
+    except MarkedYAMLError as problem:
+        where = f"{name}, line {problem.problem_mark.line + 1}" if problem.problem_mark else name
+        raise error(f"{where}: this is not valid YAML: {problem.problem}", hint="correct the line") from None
+    except RecursionError:
+        raise error(_too_deep(name)) from None
+    except (YAMLError, ValueError):
+        raise error(f"{name}: this is not valid YAML", hint="save it as UTF-8 text") from None
+    if lines.too_large:
+        raise error(_too_deep(name))
+    raise error(_given_twice(name, key, first, second, as_text) for key, first, second in lines.twice)
+
+
+class _Lines:
+    """Line of each key and list item of a document; keys that are given twice; whether it is too deep or too large."""
+
+    def __init__(self, root: Node | None) -> None:
+        self.of: dict[tuple[str, ...], int] = {}
+        self.twice: list[tuple[str, int, int]] = []
+        self.too_large = False
+        todo: list[tuple[tuple[str, ...], Node]] = [] if root is None else [((), root)]
+        seen: set[int] = set()
+        n_values = 0
+        while todo and not self.too_large:
+            path, node = todo.pop()
+            if isinstance(node, MappingNode) and id(node) not in seen:
+                self.twice += _twice(node)
+            seen.add(id(node))
+            for key, line, child in _children(node):
+                self.of[*path, key] = line
+                todo.append(((*path, key), child))
+            n_values += 1
+            self.too_large = len(path) > DEEPEST or n_values > LARGEST
+        self.twice.sort(key=lambda found: found[2])
+
+
+def _children(node: Node) -> Iterator[tuple[str, int, Node]]:
+    """Key or position, line and node of what a node holds."""
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            yield str(key.value), key.start_mark.line + 1, value
+    elif isinstance(node, SequenceNode):
+        for at, item in enumerate(node.value):
+            yield str(at), item.start_mark.line + 1, item
+
+
+def _twice(node: MappingNode) -> Iterator[tuple[str, int, int]]:
+    """Keys that a mapping has twice, with the lines of the first and of the second."""
+    first: dict[tuple[str, str], int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, ScalarNode):
+            continue
+        line, name = key.start_mark.line + 1, (str(key.tag), key.value)
+        if name in first:
+            yield key.value, first[name], line
+        first.setdefault(name, line)
+
+
+def _given_twice(name: str, key: str, first: int, second: int, private: bool) -> Problem:
+    what = "a key" if private else f"the key {key!r}"
+    message = f"{name}, line {second}: {what} is given twice (first on line {first})"
+    return Problem(message, "remove one of the two", values=key if private else "")
+
+
+def _too_deep(name: str) -> Problem:
+    return Problem(
+        f"{name}: the file is nested deeper than {DEEPEST} levels, or has more than {LARGEST:,} values",
+        "write it flatter, with fewer aliases",
+    )
+
+
+def validated(model: type[Model], content: Mapping[str, Any], source: Source | str = "") -> Model:
+    """Check the content of a file against an option model.
+
+    Parameters
+    ----------
+    model : type of BaseModel
+        What is expected.
+    content : mapping
+        Usually of :func:`read_yaml`.
+    source : Source or str
+        Where it was read, if ``content`` does not know.
 
     Raises
     ------
     ConfigError
-        All unknown keys (with the near ones) and wrong values at once, each under ``source`` and its dotted key.
+        All unknown keys (with the near ones) and wrong values at once, each with file, line and dotted key.
     """
+    if isinstance(content, YamlMapping):
+        source = content.source
+    elif isinstance(source, str):
+        source = Source(source)
     try:
         return model.model_validate(content)
     except ValidationError as error:
         raise ConfigError(_problem(model, source, detail, content) for detail in error.errors()) from None
 
 
-def _problem(root: type[BaseModel], source: str, detail: Any, content: Mapping[str, Any]) -> Problem:
+def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mapping[str, Any]) -> Problem:
     """One pydantic error as a sentence: where, what, and what would be right."""
     location = detail["loc"]
     path = [part for part in location if _is_key(part, location, content)]
     if detail["type"] in ("missing", "extra_forbidden") and (not path or path[-1] is not location[-1]):
         path.append(location[-1])
     where = ".".join(map(str, path))
+    file = source.at(path)
     if detail["type"] == "extra_forbidden":
         known = _siblings(root, path[:-1])
         close = difflib.get_close_matches(str(path[-1]), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
-        return Problem(f"{source}: {where}: unknown key", hint)
+        return Problem(f"{file}: {where}: unknown key", hint)
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "union_tag_invalid":
         message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"
     given = detail.get("input")
     found = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
-    return Problem(f"{source}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")
+    return Problem(f"{file}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")
 
 
 def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) -> bool:
-    """Whether a part of a pydantic location is a key of the file (and not the tag of a union)."""
+    """Whether a part of a pydantic location is a key of the file, and not the tag of a union."""
     at: Any = content
     for step in location:
         if step is part:

@@ -1,4 +1,4 @@
-"""Errors a user meets, one class per kind of fault.
+"""Error classes for users, one per kind of fault.
 
 The text of every error carries file names, column names, counts and rules, and **never a cell value**: it
 travels into logs and into Prefect's database. Values that help to fix it (the uncovered category, the
@@ -15,7 +15,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and how to fix it.
+    """One fault and its remedy.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Problem:
 
 
 class HybridError(Exception):
-    """Base of all errors this package raises on purpose.
+    """Base class of all errors that this package raises on purpose.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class DataError(HybridError):
 
 
 class UnreachableError(DataError):
-    """A storage or a database cannot be reached; later it may be."""
+    """A storage or a database cannot be reached at the moment."""
 
 
 class DriftError(DataError):
-    """The input table is not what it was at the last release, beyond the limits."""
+    """The input table differs from the one last released by more than the limits."""
 
     title = "drift"
 
@@ -105,13 +105,13 @@ class MissingExtraError(HybridError):
 
 
 class OutputError(HybridError):
-    """A result could not be written; what had been there before is untouched."""
+    """A result could not be written; earlier results are unchanged."""
 
     title = "output"
 
 
 class VerificationError(HybridError):
-    """A result does not keep what it promised. The run stops; nothing is released."""
+    """A result fails its verification. The run stops; nothing is released."""
 
     title = "verification"
 
@@ -123,14 +123,17 @@ class GeneratorError(HybridError):
 
 
 class GateRefused(HybridError):
-    """The policy does not let this table out."""
+    """The policy refuses the release of this table."""
 
     exit_code = 3
     title = "refused"
 
 
 def place_of(error: BaseException) -> str:
-    """Module and line of this package where an error came from: all that may be said of one whose text is unknown."""
+    """Module and line of this package that raised an error.
+
+    Nothing else may be said about an error whose text is unknown, since it may hold cell values.
+    """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "hybrid" in frame.filename]
     if not frames:
         return "a library"

@@ -1,4 +1,4 @@
-"""What a check found: fine, worth knowing, or wrong."""
+"""Findings of checks: ok, note or error."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class Finding:
 
     @classmethod
     def error(cls, problem: Problem) -> Finding:
-        """An error that is a problem of an exception."""
+        """The finding for a problem of an exception."""
         return cls("error", problem.message, problem.hint, problem.values)

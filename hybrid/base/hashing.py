@@ -1,4 +1,4 @@
-"""Names for content: the same values give the same name in every process, any change gives another."""
+"""Content hashes of values, tables, source code and files, equal in every process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hybrid.base.arrays import Array
 
 
 def fingerprint(*parts: Any) -> str:
-    """The SHA-256 of any mixture of values, tables and options.
+    """SHA-256 of any mixture of values, tables and options.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def fingerprint(*parts: Any) -> str:
 
 @cache
 def code_version(*modules: str) -> str:
-    """The SHA-256 of the source files of modules and packages (with all that is in the package's folder).
+    """SHA-256 of the source files of modules and packages.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def code_version(*modules: str) -> str:
 
 
 def library_versions(*distributions: str) -> dict[str, str]:
-    """The installed version of each distribution; those that are not installed are left out."""
+    """Installed version of each distribution; absent ones are left out."""
     versions = ((name, _version(name)) for name in distributions)
     return {name: version for name, version in versions if version is not None}
 
@@ -87,7 +87,7 @@ def _version(distribution: str) -> str | None:
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes, as ``sha256sum`` prints it."""
+    """SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -109,7 +109,7 @@ class _Sink(Protocol):
 
 
 def _feed(sink: _Sink, value: Any) -> None:
-    """Add one value: a tag of its type, then its content with its length, so that no two values read alike."""
+    """Feed one value to the hash: type tag, length and content, so that no two values collide."""
     match value:
         case None:
             _bytes(sink, "none", b"")
@@ -186,7 +186,7 @@ def _array(sink: _Sink, array: Array) -> None:
 
 
 def _objects(sink: _Sink, values: Array) -> None:
-    """Objects that are all texts (or None) as one text and its lengths; anything else one by one."""
+    """Feed an object array: texts (or None) as one text with lengths, others one by one."""
     try:
         texts = pa.array(values, type=pa.large_string(), from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -1,4 +1,7 @@
-"""Compiling loops that numpy has no operation for. Import it only where it is needed: numba is slow to import."""
+"""Just-in-time compilation of loops with numba.
+
+numba is slow to import: import this module only where it is needed.
+"""
 
 from __future__ import annotations
 

@@ -1,87 +1,68 @@
-"""A lock between processes that the kernel lets go of when its holder dies."""
+"""Exclusive locks between processes and threads, released by the kernel when the holder dies."""
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from hybrid.base.errors import OutputError
 
 logger = logging.getLogger(__name__)
+_PRIVATE = 0o600
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on ``path`` for the length of the block; wait for whoever holds it.
+    """Hold the exclusive lock on a file for the length of the block; wait for its holder.
 
-    The file is made if it is not there (mode 0600) and stays behind, empty: its existence means nothing.
+    Parameters
+    ----------
+    path : Path
+        The lock file. Created with mode 0600 where it is missing, and left behind empty: that it exists means
+        nothing.
 
     Raises
     ------
     OutputError
-        The lock file cannot be made.
+        The lock file cannot be created, or its file system has no kernel locks.
     """
-    handle = _acquire(path, wait=True)
-    assert handle is not None
+    lock = _lock(path)
+    if not _acquired(lock, path, wait=False):
+        logger.info("waiting for another process that holds %s", path.stem)
+        _acquired(lock, path, wait=True)
     try:
         yield
     finally:
-        _release(handle)
+        lock.release()
 
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """As :func:`locked` without waiting: gives False, and holds nothing, where somebody else holds the lock."""
-    handle = _acquire(path, wait=False)
+    """Hold the lock as :func:`locked` does if it is free; otherwise yield False at once and hold nothing."""
+    lock = _lock(path)
+    held = _acquired(lock, path, wait=False)
     try:
-        yield handle is not None
+        yield held
     finally:
-        if handle is not None:
-            _release(handle)
+        if held:
+            lock.release()
 
 
-def _acquire(path: Path, *, wait: bool) -> int | None:
-    while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise OutputError(f"{path}: the lock cannot be made ({error.strerror})", hint="check the folder") from None
-        try:
-            held = _flock(handle, path, wait=wait)
-        except BaseException:
-            os.close(handle)
-            raise
-        if held and _is_at(handle, path):
-            return handle
-        os.close(handle)
-        if not held:
-            return None
+def _lock(path: Path) -> FileLock:
+    # A lock file whose mere existence locks would outlive a killed holder: without kernel locks there is no lock.
+    return FileLock(path, mode=_PRIVATE, thread_local=False, fallback_to_soft=False)
 
 
-def _flock(handle: int, path: Path, *, wait: bool) -> bool:
+def _acquired(lock: FileLock, path: Path, *, wait: bool) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if not wait:
-            return False
-        logger.info("waiting for another process that works on %s", path.stem)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    return True
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    """Whether the locked file still is the one at ``path`` (it may have been removed while we waited)."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
+        path.parent.stat()  # filelock would create a missing folder
+        lock.acquire(blocking=wait)
+    except Timeout:
         return False
-
-
-def _release(handle: int) -> None:
-    # Closing alone would leave the lock with a forked child that inherited the descriptor.
-    fcntl.flock(handle, fcntl.LOCK_UN)
-    os.close(handle)
+    except OSError as error:
+        raise OutputError(f"{path}: the lock cannot be created ({error.strerror})", hint="check the folder") from None
+    return True

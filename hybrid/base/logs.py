@@ -1,4 +1,4 @@
-"""Logs for programs: one JSON object a line, without personal data."""
+"""JSON log lines for programs, without personal data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import sys
 from datetime import UTC, datetime
 
 FIELDS = ("data_set", "outcome", "release")
-"""What the line about a night's end holds besides."""
+"""Additional fields of the line about the end of a night."""
 
 
 class JsonLines(logging.Formatter):
-    """Time (UTC, ISO 8601), level, logger and message; of an exception its type alone, since its text may hold more."""
+    """Log records as JSON: time (UTC, ISO 8601), level, logger and message.
+
+    Of an exception only the type is written, since its text may hold cell values.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Format one record as one line."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -29,7 +32,7 @@ class JsonLines(logging.Formatter):
 
 
 def write_json_lines() -> None:
-    """Let this package's log go to standard error as JSON, from level INFO."""
+    """Send the log of this package to standard error as JSON, from level INFO."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("hybrid")

@@ -1,4 +1,4 @@
-"""What a run was: everything needed to repeat it and to see whether its files changed since.
+"""Manifest of a run: what is needed to repeat it and to detect changed files.
 
 A manifest holds the seed and paths, so it belongs to the operator; a release gets a redacted one.
 """
@@ -6,7 +6,6 @@ A manifest holds the seed and paths, so it belongs to the operator; a release ge
 from __future__ import annotations
 
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -15,24 +14,22 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from hybrid.base.hashing import file_sha256, library_versions
+from hybrid.base.memory import children_peak_bytes, peak_bytes, restart_peak
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"
-LIBRARIES = (
-    *("numpy", "pandas", "pyarrow", "scipy", "scikit-learn", "numba", "xgboost", "pydantic", "prefect"),
-    *("anjana", "pycanon", "sdv", "ctgan", "realtabformer", "transformers", "torch", "dask"),
-)
-"""Distributions whose versions can change what comes out."""
+StageName = Literal["anonymize", "sample", "transition", "synthesize"]
+"""Stages that a section of the configuration switches on; a release may say how each of them was set."""
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """What one stage took."""
+    """Seconds and memory of one stage."""
 
     name: str
     seconds: float
@@ -43,7 +40,10 @@ class StageRecord:
 
 
 class Recorder:
-    """Measures stages, one after the other or one inside the other: an inner stage's seconds are not the outer's."""
+    """Measurement of stages, consecutive or nested.
+
+    The seconds of an inner stage do not count for the outer one; its peak memory does.
+    """
 
     def __init__(self) -> None:
         self.stages: list[StageRecord] = []
@@ -53,18 +53,18 @@ class Recorder:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Record the seconds and the peak memory of a block, also when it fails."""
-        self._raise_peaks(_peak_memory())
-        _restart_peak()
+        self._raise_peaks(peak_bytes())
+        restart_peak()
         self._open.append(0)
         self._inner_seconds.append(0.0)
-        children = _children_peak()
+        children = children_peak_bytes()
         start = time.perf_counter()
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
-            workers = _children_peak()
-            self._raise_peaks(max(_peak_memory(), workers if workers > children else 0))
+            workers = children_peak_bytes()
+            self._raise_peaks(max(peak_bytes(), workers if workers > children else 0))
             own = seconds - self._inner_seconds.pop()
             self._inner_seconds[-1] += seconds
             self.stages.append(StageRecord(name, round(own, 4), self._open.pop()))
@@ -80,10 +80,12 @@ def build_manifest(
     seed: int,
     data_fingerprint: str,
     folder: Path,
+    libraries: Sequence[str] = (),
     stages: Sequence[StageRecord] = (),
     created: datetime | None = None,
+    kind: str = "run",
 ) -> dict[str, Any]:
-    """The content of ``manifest.json``, once all other files of a run are written.
+    """Content of ``manifest.json``, after all other files of a run are written.
 
     Parameters
     ----------
@@ -97,33 +99,43 @@ def build_manifest(
         :func:`hybrid.base.hashing.fingerprint` of what was read: the table and its hierarchies.
     folder : Path
         The run's folder; all its files are hashed, the manifest and hidden files excepted.
+    libraries : sequence of str
+        Distributions whose versions can change a result; those that are installed are listed with their version.
     stages : sequence of StageRecord
         :attr:`Recorder.stages`.
     created : datetime, optional
         With a time zone; now, if not given.
+    kind : str
+        What the folder holds: ``"run"``, ``"anonymization"``, ``"audit"`` or ``"comparison"``.
 
     Returns
     -------
     dict
         Of JSON types.
     """
-    return {
+    content = {
         "name": name,
         "created": (created or datetime.now(UTC)).isoformat(timespec="microseconds"),
         "config": config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config),
         "seed": seed,
         "data_fingerprint": data_fingerprint,
-        "packages": library_versions(PACKAGE, *LIBRARIES),
+        "packages": library_versions(PACKAGE, *libraries),
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
         "git": git_commit(Path(__file__).parents[2]),
         "stages": [asdict(stage) for stage in stages],
         "files": hash_files(folder, leave_out=(MANIFEST,)),
     }
+    return marked(content, kind)
+
+
+def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Content of a manifest with the mark of this program."""
+    return {"written_by": PACKAGE, "kind": kind, **content}
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every file below a folder, by its name inside (``/`` between parts); no hidden files."""
+    """SHA-256 and size of every file below a folder, by relative path; hidden files excepted."""
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -133,7 +145,7 @@ def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[st
 
 
 def git_commit(folder: Path) -> dict[str, Any] | None:
-    """The commit a source folder is at, and whether files were changed since; None if it is no git checkout."""
+    """Commit of a source folder and whether files differ from it; None without git."""
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")
@@ -147,27 +159,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _restart_peak() -> None:
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def _peak_memory() -> int:
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return _maxrss(resource.RUSAGE_SELF)
-    kibibytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), None)
-    return _maxrss(resource.RUSAGE_SELF) if kibibytes is None else int(kibibytes) * 1024
-
-
-def _children_peak() -> int:
-    return _maxrss(resource.RUSAGE_CHILDREN)
-
-
-def _maxrss(who: int) -> int:
-    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

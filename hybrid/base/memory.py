@@ -1,8 +1,9 @@
-"""How much memory this process may still take."""
+"""Memory of this process and of the machine."""
 
 from __future__ import annotations
 
-import os
+import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +15,42 @@ _CGROUPS = (
 
 
 def available_bytes() -> int:
-    """Memory that is free or can be freed without swapping, in bytes; within a container, of its share.
+    """Memory in bytes that is free or can be freed without swapping; within a container, of its share."""
+    import psutil  # not in every managed environment, whose workers measure their peak with this module
 
-    Where the system does not say (not Linux): all memory of the machine.
+    return min(int(psutil.virtual_memory().available), *_left_to_container())
+
+
+def peak_bytes() -> int:
+    """Most resident memory of this process in bytes since it started, or since :func:`restart_peak`.
+
+    ``getrusage`` carries the figure of the parent process over on Linux, and psutil has no peak there: the kernel's
+    own high-water mark is read.
     """
-    return min(_free())
+    status = _text("/proc/self/status")
+    kibibytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), None)
+    return _maxrss(resource.RUSAGE_SELF) if kibibytes is None else int(kibibytes) * 1024
 
 
-def _free() -> Iterator[int]:
-    yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for line in _text("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            yield int(line.split()[1]) * 1024
+def restart_peak() -> None:
+    """Let :func:`peak_bytes` count from now, where the kernel can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return
+
+
+def children_peak_bytes() -> int:
+    """Most resident memory in bytes of the largest child process that has ended."""
+    return _maxrss(resource.RUSAGE_CHILDREN)
+
+
+def _maxrss(who: int) -> int:
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _left_to_container() -> Iterator[int]:
+    yield sys.maxsize
     for limit, used in _CGROUPS:
         most, now = _text(limit).strip(), _text(used).strip()
         if most.isdigit() and now.isdigit():
@@ -34,6 +59,6 @@ def _free() -> Iterator[int]:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
+        return Path(path).read_text(encoding="utf-8")
     except OSError:
         return ""

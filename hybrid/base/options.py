@@ -1,4 +1,4 @@
-"""The base of every option model: frozen, and unknown keys are errors."""
+"""Base class of option models: frozen, unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Options(BaseModel):
-    """What a user can set for one stage. Immutable; hashable content through ``model_dump``."""
+    """Options of one stage; immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -1,4 +1,4 @@
-"""How long work tells where it is, without knowing who listens."""
+"""Progress reports of long computations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called by long work as it goes on."""
+    """Receiver of progress reports."""
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
         """Report that ``done`` of ``total`` units of ``step`` are finished.
@@ -25,11 +25,11 @@ class Progress(Protocol):
 
 
 def silent(step: str, done: int, total: int | None = None, **values: float) -> None:
-    """Report to nobody."""
+    """Discard the report."""
 
 
 class LogProgress:
-    """Progress in words, for logs: when a step begins, then every so many seconds with what is left of it.
+    """Progress as log lines: at the start of a step, then at intervals with the remaining time.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class LogProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
-        """Say it, unless something was said a moment ago."""
+        """Write a line, unless the last one was written less than the interval ago."""
         now = time.monotonic()
         if step not in self._begun:
             self._begun[step] = (now, done)
             self._say(f"{step} ...")
         elif now - self._last >= self._every:
-            told = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
+            shown = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
             reached = f"{step} {done:,}" + (f" of {total:,}" if total else "")
-            self._say(", ".join([reached, *told, *self._left(step, done, total)]))
+            self._say(", ".join([reached, *shown, *self._left(step, done, total)]))
         else:
             return
         self._last = now

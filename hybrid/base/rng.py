@@ -1,4 +1,4 @@
-"""Independent random streams: one per stage, all derived from the run's seed."""
+"""Independent random generators, one per stage, derived from the seed of the run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def fresh_seed() -> int:
-    """A seed nobody can guess, for runs that do not ask for one (64 bits from the operating system)."""
+    """An unpredictable seed: 63 random bits from the operating system."""
     return secrets.randbits(63)
 
 
 def rng_for(seed: int, *names: str | int) -> np.random.Generator:
-    """The random generator of one stage.
+    """Random generator of one stage.
 
     Parameters
     ----------

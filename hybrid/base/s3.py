@@ -1,4 +1,7 @@
-"""S3 as Arrow reaches it: credentials and the address of the server (``AWS_ENDPOINT_URL``) from the environment."""
+"""S3 file system of Arrow.
+
+Credentials and the address of the server (``AWS_ENDPOINT_URL``) come from the environment.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ CONNECT_SECONDS, ANSWER_SECONDS = 10, 60
 
 
 def s3() -> pafs.S3FileSystem:
-    """The file system; paths are ``bucket/folder/file``."""
+    """Connect to S3; paths are ``bucket/folder/file``."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     scheme, _, host = endpoint.rpartition("://")
     return pafs.S3FileSystem(

@@ -40,9 +40,8 @@ def compare(
 ) -> None:
     """Run a plan of configurations side by side. After an interruption, the same command continues it."""
     from hybrid.comparison import compare as run_plan
-    from hybrid.comparison import forecast, load_plan, write_comparison
+    from hybrid.comparison import forecast, load_plan
     from hybrid.comparison.write import RECOMMENDED
-    from hybrid.jobs.run import check_writable
 
     if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
         raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
@@ -53,10 +52,8 @@ def compare(
     if dry_run:
         _print_forecast(forecast(plan, config.parent, folder), jobs)
         return
-    check_writable(folder, resumable=True)
     with console.progress() as progress:
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    write_comparison(plan, config.parent, table, folder)
     failed = int((table["status"] == "failed").sum())
     said = f", {failed:,} failed (why is in the column reason)" if failed else ""
     console.line("note" if failed else "ok", f"{len(table) - failed:,} runs done{said}")

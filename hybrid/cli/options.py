@@ -36,15 +36,12 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
     ConfigError
         An argument has no ``=`` or its value is no YAML.
     """
-    import yaml
+    from hybrid.base.config_files import parse_yaml
 
     result: dict[str, Any] = {}
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator or not key:
             raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
-        try:
-            result[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigError(f"--set {setting}: the value is not valid YAML", hint="quote it") from None
+        result[key.strip()], _ = parse_yaml(value, f"--set {key.strip()}")
     return result

@@ -32,14 +32,15 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
+    from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
-    from hybrid.jobs.run import check_writable, new_folder, write_anonymized
+    from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
-    check_writable(folder)
+    check_replaceable(folder)
     reason = why_not_streamed(loaded)
     with console.progress() as progress:
         if reason is None:
@@ -78,12 +79,13 @@ def audit(
 
     CSV or Parquet, with the same columns in any order.
     """
+    from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.audit import audit_config, audit_tables, read_audited
-    from hybrid.jobs.run import check_writable, new_folder
+    from hybrid.jobs.run import new_folder
 
     loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
-    check_writable(folder)
+    check_replaceable(folder)
     audited = read_audited(train, control, synthetic, loaded.data)
     for note in audited.notes:
         console.line("note", note)

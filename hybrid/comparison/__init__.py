@@ -2,11 +2,10 @@
 
 from hybrid.comparison.forecast import Forecast, forecast
 from hybrid.comparison.plan import ComparePlan, load_plan
+from hybrid.comparison.results import metric_names
 from hybrid.comparison.run_trials import compare
 from hybrid.comparison.schedule import trials
-from hybrid.comparison.table import metric_names
 from hybrid.comparison.trial import Trial, run_trial
-from hybrid.comparison.write import write_comparison
 
 __all__ = [
     "ComparePlan",
@@ -18,5 +17,4 @@ __all__ = [
     "metric_names",
     "run_trial",
     "trials",
-    "write_comparison",
 ]

@@ -5,39 +5,19 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from hybrid.base.errors import ConfigError, HybridError, MissingExtraError
 from hybrid.base.hashing import code_version
 from hybrid.comparison.local import Result
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Ended, Trial, Workplace, failed, run_trial
-from hybrid.evaluation.measure import Subject
-from hybrid.pipeline.cache_keys import EVALUATE
-from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import needed_by
 
 RETRIES = 3
 """How often a task may lose its worker before it counts as failed."""
 CONNECT_SECONDS = 20
-NEEDS = {
-    "sample": ("anonymize",),
-    "transition": ("sample",),
-    "synthesize": ("transition", "sample"),
-    "evaluate-anonymized": ("transition",),
-    "evaluate-synthetic": ("synthesize",),
-    "evaluate-baseline": ("baseline",),
-}
-"""Which stages a stage is computed from."""
-RESULTS = {
-    "anonymize": "anonymized",
-    "tradeoff": "trade_off",
-    "sample": "sampled",
-    "transition": "restored",
-    "synthesize": "generated",
-    "baseline": "baseline",
-}
-"""Where a walk has a stage's result."""
 
 
 def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> Iterator[Result]:
@@ -49,7 +29,7 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
     Parameters
     ----------
     place : Workplace
-        With paths as the workers see them.
+        With paths as the workers see them. Configurations travel with the trials; data files must be reachable.
     todo : sequence of Planned
         What to run.
     address : str
@@ -83,15 +63,13 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
 
 
 def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
-    """Put one stage's result into the store; its failure is told by the trials that need it."""
+    """Put one stage's result into the store; the trials that need it report its failure."""
+    if trial.config is None:
+        return
     try:
-        walk = Pipeline(load_config(place.base, trial.settings), seed=trial.seed, store=place.store.open())
-        if stage.startswith(EVALUATE):
-            walk.evaluated(cast(Subject, stage.removeprefix(EVALUATE)))
-        else:
-            getattr(walk, RESULTS[stage])
-    except Exception:  # noqa: BLE001 - the trial itself fails in the same way, and says so
-        pass
+        Pipeline(trial.config, seed=trial.seed, store=place.store.open()).compute(stage)
+    except Exception:  # noqa: BLE001 - the trial itself fails in the same way, and reports it
+        return
 
 
 def run_after(place: Workplace, trial: Trial, *_: Any) -> Ended:
@@ -109,7 +87,7 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
         for stage, key in planned.stages.items():
             if uses[key] < 2 or key in stages:
                 continue
-            before = [stages[planned.stages[need]] for need in NEEDS.get(stage, ()) if _shared(planned, need, stages)]
+            before = [stages[planned.stages[need]] for need in needed_by(stage) if _shared(planned, need, stages)]
             # Task names stand in the cluster's logs: a number says nothing of the data, a fingerprint would.
             name = f"hybrid-{run}-{stage}-{len(stages)}"
             stages[key] = client.submit(

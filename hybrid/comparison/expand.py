@@ -1,4 +1,4 @@
-"""From a plan to its configurations: combinations, subsets, constraints, duplicates."""
+"""Configurations of a plan: combinations, subsets, constraints, duplicates."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ class Configuration:
     name : str
         c1, c2, ...
     factors : mapping
-        What was varied, with the value or the level's name.
-    settings : mapping
-        Dotted keys of the run configuration, with their values.
+        The varied keys, with the value or the level's name.
     config : RunConfig or None
         The outcome; None where the combination is no valid configuration.
     problem : str
@@ -45,7 +43,6 @@ class Configuration:
 
     name: str
     factors: Mapping[str, Any]
-    settings: Mapping[str, Any]
     config: RunConfig | None
     problem: str = ""
 
@@ -117,7 +114,7 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     width = len(str(len(kept)))
     return Expansion(
         tuple(
-            Configuration(f"c{i:0{width}d}", each.factors, each.settings, config, problem)
+            Configuration(f"c{i:0{width}d}", each.factors, config, problem)
             for i, (each, config, problem) in enumerate(kept, start=1)
         ),
         tuple(left_out),
@@ -125,7 +122,7 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
 
 def shown(value: Any) -> Any:
-    """A value as it stands in a table: mappings and lists as one line of YAML."""
+    """A value as shown in a table: mappings and lists as one line of YAML."""
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
@@ -159,7 +156,7 @@ def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
     """Distinct combinations in random order: balanced designs one after the other, or independent draws.
 
     A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
-    factor stands in n / (number of values) points, up to rounding.
+    factor occurs in n / (number of values) points, up to rounding.
     """
     rng = np.random.default_rng(subset.seed)
     seen: set[tuple[int, ...]] = set()

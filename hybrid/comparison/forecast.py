@@ -1,4 +1,4 @@
-"""What a comparison will take, before it runs."""
+"""Forecast of a comparison: how often each stage is computed, and for how long."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 
 from hybrid.comparison.expand import LeftOut
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.rows import ROWS, Rows
+from hybrid.comparison.results import ROWS, Rows
 from hybrid.comparison.run_trials import STORE
 from hybrid.comparison.schedule import Planned, schedule
+from hybrid.pipeline.stages import BASELINE, SYNTHESIZE
 from hybrid.store import MEMORY, StorePlace
 
-BY_GENERATOR = ("synthesize", "baseline")
+BY_GENERATOR = (SYNTHESIZE.name, BASELINE.name)
 """Stages whose time depends on the generator most of all."""
 
 
@@ -37,7 +38,7 @@ class StageForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan will take."""
+    """Stages to compute and seconds of a plan."""
 
     configurations: int
     left_out: tuple[LeftOut, ...]
@@ -108,7 +109,7 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
         left_out=planned.expansion.left_out,
         trials=len(planned.planned),
         done=len(planned.planned) - len(open_),
-        invalid=sum(bool(each.problem) for each in planned.planned),
+        invalid=sum(bool(each.trial.problem) for each in planned.planned),
         stages=tuple(stages),
     )
 

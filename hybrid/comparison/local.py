@@ -16,7 +16,7 @@ from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Environment variables by which numerical libraries (torch too) are told how many threads to use."""
+"""Environment variables that set the number of threads of numerical libraries (torch too)."""
 FIRST_GUESS = 1 << 30
 """Bytes a trial is taken to need before the first one has ended."""
 MARGIN = 1.2

@@ -1,4 +1,4 @@
-"""The plan of a comparison: what is varied, what is left out, how much is spent."""
+"""Plan of a comparison: factors, constraints, subset, seeds, budgets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ComparePlan(Options):
     seeds: tuple[int, ...] = Field(default=(1, 2, 3), min_length=1)
     """Every configuration runs once with each seed."""
     scale: str | None = None
-    """Which of the scales applies; none: the plan as it stands."""
+    """Which of the scales applies; none: the plan without one."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """Budgets by name."""
     runs: Literal["all", "none"] = "all"
@@ -116,7 +116,7 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
     ConfigError
         The file is missing, malformed, or has unknown keys; all problems at once. Or there is no such scale.
     """
-    plan = validated(ComparePlan, read_yaml(path), str(path))
+    plan = validated(ComparePlan, read_yaml(path))
     name = plan.scale if scale is None else scale
     if name is None:
         return plan

@@ -10,20 +10,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from hybrid.base.atomic import atomic_file
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked_if_free
+from hybrid.base.ownership import claim, seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.rows import ROWS, Rows
+from hybrid.comparison.results import LEFT_OUT, ROWS, TABLE, Rows, left_out_table, results_table
 from hybrid.comparison.schedule import Planned, Schedule, schedule
-from hybrid.comparison.table import LEFT_OUT, TABLE, left_out_table, results_table
 from hybrid.comparison.trial import Ended, Workplace, failed, unpack
+from hybrid.comparison.write import write_report
 from hybrid.store import MEMORY, StorePlace, memory_store
-from hybrid.table.write import atomic
 
 STORE = ".store"
+KIND = "comparison"
 
 
 def compare(
@@ -45,12 +47,14 @@ def compare(
     folder : Path
         Where ``plan.base`` is relative to.
     out : Path
-        Gets one run folder per trial, ``rows.jsonl`` with every row as soon as it is there, and ``comparison.csv``
-        and ``left_out.csv`` once all have ended. Interrupted, the same call goes on where it was.
+        Gets one run folder per trial, ``rows.jsonl`` with every row as soon as it is there, and once all have ended
+        ``comparison.csv``, ``left_out.csv``, the report ``comparison.html`` with ``comparison.json``, and
+        ``recommended.yaml`` if there is a configuration to recommend. Interrupted, the same call continues there.
+        Configurations are expanded once, at the beginning: files edited later change neither trials nor report.
     jobs : int
         Trials at a time, each in its own process.
     progress : Progress
-        Told about every trial that ends.
+        Called after every trial.
     scheduler : str, optional
         Address of a Dask scheduler on whose workers the trials run instead.
     retry_failed : bool
@@ -59,17 +63,18 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per trial; for the columns see :mod:`hybrid.comparison.table`.
+        One row per trial; for the columns see :mod:`hybrid.comparison.results`.
 
     Raises
     ------
     ConfigError
         The base configuration is wrong by itself; a combination that makes no sense is a failed row instead. Or
-        another process fills ``out``, or a cluster is to share a store in this machine's memory.
+        ``out`` holds anything but a comparison, another process fills it, or a cluster is to share a store in this
+        machine's memory.
     """
     if scheduler is not None and plan.store == MEMORY:
         raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
-    out.mkdir(parents=True, exist_ok=True)
+    claim(out, plan.name, KIND)
     with locked_if_free(out / ".lock") as free:
         if not free:
             raise ConfigError(f"{out}: another comparison is writing here", hint="wait for it, or choose another --out")
@@ -79,21 +84,21 @@ def compare(
         todo = [each for each in planned.planned if each.key not in done]
         progress("compare", len(planned.planned) - len(todo), len(planned.planned))
         with _store(plan, out) as store:
-            place = Workplace((folder / plan.base).resolve(), store, out.resolve() if plan.runs == "all" else None)
+            place = Workplace(store, out.resolve() if plan.runs == "all" else None)
             for each, ended in _results(place, todo, jobs, scheduler):
                 if ended.packed is not None:
                     unpack(ended.packed, out)
                 rows.append(each.key, ended.row)
                 done[each.key] = ended.row
                 progress("compare", sum(one.key in done for one in planned.planned), len(planned.planned))
-        return _written(planned, [done[each.key] for each in planned.planned], out)
+        return _written(plan, planned, [done[each.key] for each in planned.planned], out)
 
 
 def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
-    yield from ((each, Ended(failed(each.trial, each.problem))) for each in todo if each.problem)
+    yield from ((each, Ended(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
     # One seed after the other: what is there when time runs out is the whole design.
     order = list(dict.fromkeys(each.trial.seed for each in todo))
-    sound = sorted((each for each in todo if not each.problem), key=lambda each: order.index(each.trial.seed))
+    sound = sorted((each for each in todo if not each.trial.problem), key=lambda each: order.index(each.trial.seed))
     if not sound:
         return
     if scheduler is not None:
@@ -118,10 +123,12 @@ def _store(plan: ComparePlan, out: Path) -> Iterator[StorePlace]:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _written(planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
+def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
     result = results_table(rows)
-    with atomic(out / TABLE) as temporary:
+    with atomic_file(out / TABLE) as temporary:
         result.to_csv(temporary, index=False)
-    with atomic(out / LEFT_OUT) as temporary:
+    with atomic_file(out / LEFT_OUT) as temporary:
         left_out_table(planned.expansion).to_csv(temporary, index=False)
+    write_report(plan, planned.expansion, result, out)
+    seal(out, plan.name, KIND)
     return result

@@ -1,4 +1,4 @@
-"""The trials of a plan, and what each of them depends on."""
+"""Schedule of a comparison: all trials of a plan with their keys."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.trial import Trial
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import TRADEOFF
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate
 
@@ -27,11 +28,9 @@ class Planned:
     stages : dict
         The keys of its stages; equal keys are computed once.
     generator : str
-        Who learns the table.
+        The generator that learns the table; empty where the configuration is not valid.
     cost : Cost or None
-        About what that takes; None where nobody does.
-    problem : str
-        Why it cannot run; empty if it can.
+        An estimate of what that takes; None without a generator.
     """
 
     trial: Trial
@@ -39,12 +38,11 @@ class Planned:
     stages: dict[str, str]
     generator: str
     cost: Cost | None = None
-    problem: str = ""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Everything that is to be run."""
+    """Everything that is to be run, as it was when the plan was expanded."""
 
     expansion: Expansion
     planned: tuple[Planned, ...]
@@ -75,7 +73,7 @@ def trials(plan: ComparePlan, folder: Path) -> list[Trial]:
 
 def _trial(configuration: Configuration, seed: int) -> Trial:
     factors = {name: shown(value) for name, value in configuration.factors.items()}
-    return Trial(configuration.name, factors, seed, configuration.settings)
+    return Trial(configuration.name, factors, seed, configuration.config, configuration.problem)
 
 
 @dataclass(frozen=True)
@@ -90,27 +88,26 @@ class _Read:
 def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) -> Planned:
     trial, config = _trial(configuration, seed), configuration.config
     if config is None:
-        key = fingerprint(trial.head, configuration.problem)
-        return Planned(trial, key, {}, "", problem=configuration.problem)
-    walk = Pipeline(config, seed)
+        return Planned(trial, fingerprint(trial.head, trial.problem), {}, "")
+    pipeline = Pipeline(config, seed)
     source = _source(config)
     if source in read.data:
-        walk.data_fingerprint = read.data[source]
-    read.data[source] = walk.data_fingerprint
+        pipeline.data_fingerprint = read.data[source]
+    read.data[source] = pipeline.data_fingerprint
     if config.policy_path not in read.policies:
-        read.policies[config.policy_path] = fingerprint(walk.policy)
-    stages = {name: key for name, key in walk.keys.items() if write or name != "tradeoff"}
+        read.policies[config.policy_path] = fingerprint(pipeline.policy)
+    stages = {name: key for name, key in pipeline.keys.items() if write or name != TRADEOFF.name}
     policy = read.policies[config.policy_path]
     key = fingerprint(code_version(), trial.head, config, policy, write, sorted(stages.items()))
-    return Planned(trial, key, stages, config.synthesize.generator, _cost(walk, source, read.costs))
+    return Planned(trial, key, stages, config.synthesize.generator, _cost(pipeline, source, read.costs))
 
 
-def _cost(walk: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
-    if walk.config.synthesize.is_off:
+def _cost(pipeline: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
+    if pipeline.config.synthesize.is_off:
         return None
-    key = fingerprint(source, walk.config.split)
+    key = fingerprint(source, pipeline.config.split)
     if key not in known:
-        known[key] = estimate(walk.train, walk.config.synthesize)[0]
+        known[key] = estimate(pipeline.train, pipeline.config.synthesize)[0]
     return known[key]
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.analysis.results import BESIDE, STAGES
+from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
-from hybrid.pipeline.config import load_config
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
 
@@ -27,8 +28,10 @@ class Trial:
     factors: Mapping[str, Any]
     """As shown: no mapping, no list."""
     seed: int
-    settings: Mapping[str, Any]
-    """Dotted keys of the run configuration."""
+    config: RunConfig | None
+    """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
+    problem: str = ""
+    """Then, why."""
 
     @property
     def folder(self) -> str:
@@ -43,10 +46,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class Workplace:
-    """What a process needs to know to run trials."""
+    """Where a process that runs trials keeps what comes out."""
 
-    base: Path
-    """The run configuration."""
     store: StorePlace
     out: Path | None
     """Gets the run folders; None: they are not kept."""
@@ -67,21 +68,23 @@ class Ended:
 
 def run_trial(place: Workplace, trial: Trial) -> Ended:
     """Run one configuration with one seed; a failure is a row with its reason."""
+    if trial.config is None:
+        return Ended(failed(trial, trial.problem))
     store = place.store.open()
     try:
-        walk = Pipeline(load_config(place.base, trial.settings), seed=trial.seed, store=store)
-        walk.check()
-        metrics = metric_columns(walk.evaluation)
-        verdict = walk.verdict.status
-        packed = _write(walk, place, trial)
+        pipeline = Pipeline(trial.config, seed=trial.seed, store=store)
+        pipeline.check()
+        metrics = metric_columns(pipeline.evaluation)
+        verdict = pipeline.verdict.status
+        packed = _write(pipeline, place, trial)
     except HybridError as error:
         return Ended(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
         return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
-    entries = {stage: store.entry(stage, key) for stage, key in walk.keys.items()}
+    entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
     seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
     row = trial.head | {"status": "ok", "reason": "", "verdict": verdict} | metrics | seconds
-    return Ended(row, max(stage.peak_memory_bytes for stage in walk.recorder.stages), packed)
+    return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:
@@ -102,19 +105,21 @@ def metric_columns(evaluation: Evaluation) -> dict[str, float]:
 
 
 def unpack(packed: bytes, out: Path) -> None:
-    """Put a packed run folder into the results."""
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(out, filter="data")
+    """Write a packed run folder into the results, whole."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive, atomic.workplace(out) as hidden:
+        archive.extractall(hidden / "runs", filter="data")
+        for folder in (hidden / "runs").iterdir():
+            atomic.place(folder, out / folder.name, hidden)
 
 
-def _write(walk: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
+def _write(pipeline: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
     if place.out is None:
         return None
     if not place.pack:
-        write_run(walk, place.out / trial.folder)
+        write_run(pipeline, place.out / trial.folder)
         return None
     with tempfile.TemporaryDirectory() as temporary:
-        write_run(walk, Path(temporary) / trial.folder)
+        write_run(pipeline, Path(temporary) / trial.folder)
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             archive.add(Path(temporary) / trial.folder, trial.folder)

@@ -1,44 +1,52 @@
-"""What a comparison says, written beside its results."""
+"""Report of a comparison, and the recommended configuration as a file to run."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import yaml
 
 from hybrid.analysis import answer, results
-from hybrid.comparison.expand import expand
-from hybrid.comparison.facets import facets
+from hybrid.base.atomic import write_text
+from hybrid.base.hashing import fingerprint
+from hybrid.comparison.expand import Configuration, Expansion, shown
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.recommended import recommended_yaml
 from hybrid.evaluation import REGISTRY
+from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison
-from hybrid.table.write import write_text
+from hybrid.table.files import is_url
 
+REPORT = "comparison.html"
 RECOMMENDED = "recommended.yaml"
+HEADER = """\
+# Recommended by hybrid compare: configuration {name} of the plan {plan}. The ground: comparison.html beside this file.
+# It is the best of several on one table, so its numbers there are a little too good: a run of its own measures it anew.
+# No seed: then the draws cannot be repeated.
+"""
+KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
+"""Options that are facets of their own, or change no number."""
 
 
-def write_comparison(plan: ComparePlan, folder: Path, comparison: pd.DataFrame, out: Path) -> Path:
+def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFrame, out: Path) -> None:
     """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``.
 
     Parameters
     ----------
     plan : ComparePlan
         What was run.
-    folder : Path
-        Where ``plan.base`` is relative to.
+    expansion : Expansion
+        Its configurations, as they ran.
     comparison : pandas.DataFrame
-        The results; see :mod:`hybrid.comparison.table`.
+        The results; see :mod:`hybrid.comparison.results`.
     out : Path
         The folder of the results.
-
-    Returns
-    -------
-    Path
-        Of the report.
     """
-    expansion = expand(plan, folder)
     configurations = {each.name: each for each in expansion.configurations}
     answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations)))
     texts = describe(REGISTRY.values())
@@ -49,6 +57,82 @@ def write_comparison(plan: ComparePlan, folder: Path, comparison: pd.DataFrame, 
     (out / RECOMMENDED).unlink(missing_ok=True)
     if chosen and config is not None:
         write_text(out / RECOMMENDED, recommended_yaml(plan.name, chosen.configuration, config, out))
-    report = out / "comparison.html"
-    write_text(report, render_comparison(plan.name, answers, texts, [each.reason for each in expansion.left_out]))
-    return report
+    reasons = [each.reason for each in expansion.left_out]
+    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons))
+
+
+def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
+    """The options that a configuration sets, as YAML with paths that are relative to ``out``."""
+    content = config.model_dump(mode="json", exclude_unset=True)
+    content.pop("seed", None)
+    for section, key in _paths(content):
+        path = Path(section[key]).expanduser()
+        if not is_url(section[key]) and not path.is_absolute():
+            section[key] = os.path.relpath(config.path(section[key]).resolve(), out.resolve())
+    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    return HEADER.format(name=name, plan=plan) + text
+
+
+def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where a configuration names files, of the places that are set."""
+    deliver = (content.get("nightly") or {}).get("deliver") or {}
+    places = [
+        (content["data"], "path"),
+        *((column, "hierarchy") for column in content["data"].get("columns", {}).values()),
+        (content.get("anonymize") or {}, "population"),
+        (content, "policy"),
+        (deliver, "folder"),
+    ]
+    return (place for place in places if place[0].get(place[1]))
+
+
+def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]:
+    """Per configuration: k, sampling, beta, transition, order, generator, and ``rest``, equal where all else is equal.
+
+    Where one transition or generator occurs with several options, its facet names them. Configurations that are not
+    valid are left out.
+    """
+    configs = {each.name: each.config for each in configurations if each.config is not None}
+    named = {
+        "transition": _named({name: _section(config.transition, "method") for name, config in configs.items()}),
+        "generator": _named({name: _section(config.synthesize, "generator") for name, config in configs.items()}),
+    }
+    return {
+        name: {
+            "k": "none" if config.anonymize is None else str(config.anonymize.k),
+            "sampling": config.sample.method,
+            "beta": "1" if config.sample.method == "none" else f"{config.sample.beta:g}",
+            "transition": named["transition"][name],
+            "order": "none" if config.transition is None else config.transition.order,
+            "generator": named["generator"][name],
+            "rest": _rest(config),
+        }
+        for name, config in configs.items()
+    }
+
+
+def _section(options: Any, key: str) -> tuple[str, str]:
+    """The choice a section makes, and its own options in one line."""
+    if options is None:
+        return "none", ""
+    given = options.model_dump(mode="json", exclude_defaults=True)
+    return getattr(options, key), str(shown({name: value for name, value in given.items() if name not in KNOBS}))
+
+
+def _named(sections: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """The choice alone, with its options where it occurs with several."""
+    variants = defaultdict(set)
+    for choice, options in sections.values():
+        variants[choice].add(options)
+    return {
+        name: choice if len(variants[choice]) == 1 else f"{choice} {options}".strip()
+        for name, (choice, options) in sections.items()
+    }
+
+
+def _rest(config: RunConfig) -> str:
+    """A fingerprint of what no other facet says."""
+    anonymize = config.anonymize and config.anonymize.model_copy(update={"k": None})
+    sample = config.sample.model_copy(update={"method": "none", "beta": 1.0})
+    changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": config.synthesize.rows}
+    return fingerprint(config.model_copy(update=changes))

@@ -1,4 +1,4 @@
-"""A simulated population of hospital admissions: a table, its hierarchies and a config to try everything on."""
+"""Simulated hospital admissions: a table, its hierarchies and a config."""
 
 from hybrid.demo.write import write_demo
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hybrid.base.atomic import write_text
 from hybrid.demo.vocabulary import SEXES, Vocabulary
 from hybrid.hierarchy.tree import ROOT
-from hybrid.table.write import write_text
 
 RULES = {
     "age": """\

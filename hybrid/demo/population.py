@@ -1,4 +1,4 @@
-"""Draw simulated hospital admissions, whole columns at a time.
+"""Simulation of hospital admissions, whole columns at a time.
 
 The columns depend on each other the way a steward would expect: age and sex decide which diagnoses are likely,
 smoking and weight add to it; the diagnosis decides ward, season, stay and cost; where somebody lives is linked
@@ -75,7 +75,7 @@ class Admissions:
 
 
 class Population:
-    """The distributions everything is drawn from; the same for every seed."""
+    """Distributions of the simulation; the same for every seed."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         diagnoses = vocabulary.diagnoses
@@ -211,7 +211,7 @@ def _nationality_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _occupation_weights(vocabulary: Vocabulary) -> Array:
-    """Rows: age x sex. The not employed share rises at both ends of life; nobody is without an occupation."""
+    """Weights of occupations by age and sex; the share not employed rises at both ends."""
     frame = vocabulary.occupations
     age = np.arange(MAX_AGE + 1)[:, None]
     low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
@@ -273,7 +273,7 @@ def _bmi(age: Array, sex: Array, rng: np.random.Generator) -> Array:
 
 
 def _missing(age: Array, emergency: Array, rng: np.random.Generator) -> dict[str, Array]:
-    """What nobody wrote down: more often in emergencies; small children are not asked whether they smoke."""
+    """Masks of missing values: more frequent in emergencies, and smoking for small children."""
     n = len(age)
     return {
         "postcode": rng.random(n) < 0.006,

@@ -1,4 +1,4 @@
-"""What the simulated population is made of: diagnoses, occupations, nationalities, postcodes.
+"""Vocabulary of the simulation: diagnoses, occupations, nationalities, postcodes.
 
 The four CSV files beside this module hold one line per value; weights are relative frequencies. They are
 plausible, not epidemiology: nothing here was learned from records of people.

@@ -14,12 +14,12 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
+from hybrid.base.atomic import atomic_file, write_text
 from hybrid.base.errors import ConfigError
 from hybrid.base.rng import rng_for
 from hybrid.demo.hierarchies import write_hierarchies
 from hybrid.demo.population import FIRST_DAY, Admissions, Population
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
-from hybrid.table.write import atomic, write_text
 
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
@@ -60,7 +60,7 @@ def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Lit
     vocabulary = load()
     data = folder / f"admissions.{format}"
     batches = _batches(vocabulary, rows, seed)
-    with atomic(data) as temporary:
+    with atomic_file(data) as temporary:
         (_write_csv if format == "csv" else _write_parquet)(batches, temporary)
     write_hierarchies(folder / "hierarchies", vocabulary)
     config = (resources.files("hybrid.demo") / "config.yaml").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.atomic import write_text
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.base.findings import Finding
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
@@ -18,7 +19,6 @@ from hybrid.hierarchy.save import csv_line
 from hybrid.hierarchy.tree import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
 from hybrid.table import Column
-from hybrid.table.write import write_text
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import io
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from hybrid.base.config_files import Source, parse_yaml
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
@@ -86,49 +86,31 @@ def read_spec(path: Path) -> HierarchySpec:
     Raises
     ------
     HierarchyError
-        The file is missing, no YAML, has a key twice, an unknown key or a wrong value; all problems at once.
+        The file is missing, no YAML, has a key twice, an unknown key or a wrong value; all problems at once, each with
+        its line.
     """
-    try:
-        content = yaml.load(_read_text(path), _TextLoader)
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}:" if error.problem_mark else ""
-        raise HierarchyError(
-            f"{path}:{line} this is not valid YAML: {error.problem}", hint="correct the line"
-        ) from None
-    except yaml.YAMLError:
-        raise HierarchyError(f"{path}: this is not valid YAML", hint="save it as UTF-8 text") from None
+    content, source = parse_yaml(_read_text(path), str(path), as_text=True, error=HierarchyError)
     if not isinstance(content, dict):
         raise HierarchyError(f"{path}: a mapping with the key 'type' was expected", hint="start with type: intervals")
     try:
         spec: HierarchySpec = TypeAdapter(HierarchySpec).validate_python(content)
     except ValidationError as error:
-        raise HierarchyError(_problem(path, detail) for detail in error.errors()) from None
+        raise HierarchyError(_problem(source, detail) for detail in error.errors()) from None
     return spec
 
 
-def _problem(path: Path, detail: Any) -> Problem:
+def _problem(source: Source, detail: Any) -> Problem:
     keys = [str(part) for part in detail["loc"][1:]]
+    file = source.at(keys or ["type"])
     if keys and keys[0] in _FREE_TEXT:
         keys = keys[:1]
     where = ".".join(keys)
     if detail["type"] == "extra_forbidden":
-        return Problem(f"{path}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
+        return Problem(f"{file}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return Problem(f"{path}: type: one of intervals, dates, mask, tree, groups was expected")
+        return Problem(f"{file}: type: one of intervals, dates, mask, tree, groups was expected")
     message = detail["msg"].removeprefix("Value error, ")
-    return Problem(f"{path}: {where}: {message}" if where else f"{path}: {message}")
-
-
-class _TextLoader(yaml.BaseLoader):
-    """YAML whose scalars all stay text, and in which a key that stands twice is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            if key_node.value in seen:
-                raise yaml.MarkedYAMLError(problem="a key stands twice", problem_mark=key_node.start_mark)
-            seen.add(key_node.value)
-        return super().construct_mapping(node, deep=deep)
+    return Problem(f"{file}: {where}: {message}" if where else f"{file}: {message}")
 
 
 def _read_text(path: Path) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import yaml
 
+from hybrid.base.atomic import write_text
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.hierarchy.tree import Hierarchy
-from hybrid.table.write import write_text
 
 
 def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:

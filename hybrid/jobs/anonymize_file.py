@@ -9,6 +9,7 @@ from pathlib import Path
 from hybrid import transition
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
+from hybrid.base.atomic import write_json
 from hybrid.base.errors import DataError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
@@ -16,7 +17,7 @@ from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.jobs.run import LABELS, staged, write_json
+from hybrid.jobs.run import LABELS, staged
 from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import ANONYMIZATION
@@ -89,6 +90,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
             folder=temporary,
             stages=recorder.stages,
             created=created,
+            kind="anonymization",
         )
         explanation = _explanation(config, streamed.schema, streamed.hierarchies)
         write_json(temporary / MANIFEST, manifest | {"explanation": explanation})

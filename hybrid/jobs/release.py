@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.run import check_writable, configuration, new_folder, write_run
+from hybrid.jobs.run import configuration, new_folder, write_run
 from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
@@ -49,8 +50,8 @@ class Places:
         ConfigError
             A folder cannot be made or written to.
         """
-        check_writable(self.runs, resumable=True)
-        check_writable(self.releases, resumable=True)
+        check_growing(self.runs)
+        check_growing(self.releases)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
         Of any stage; then there is no folder.
     """
     folder = new_folder(pipeline.config.name, places.runs)
-    check_writable(folder)
+    check_replaceable(folder)
     write_run(pipeline, folder, Ledger(places.work).entries(pipeline.config.name))
     if pipeline.anonymized is not None:
         found = pipeline.membership(record_secret(release_key(places.work)))

@@ -10,11 +10,13 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
-from hybrid.base.manifest import LIBRARIES, PACKAGE
+from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.records import stage_records
+from hybrid.pipeline.stages import libraries
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
@@ -52,7 +54,7 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
             private=any(one.holds for one in walk.explanations),
         ),
         verdict=walk.verdict,
-        walk=tuple(_steps(walk)),
+        walk=tuple(WalkStep(*step) for step in stage_records(walk)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in walk.hierarchies.items()},
         class_sizes_before=None if anonymized is None else _class_sizes(train),
@@ -67,7 +69,7 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
         metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),
-        versions=library_versions(PACKAGE, *LIBRARIES),
+        versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(walk, smallest)),
         config=_public_yaml(walk),
         changes=changes_since(earlier, walk.verdict),
@@ -96,27 +98,8 @@ def audit_report(
         evaluation=evaluation,
         metric_texts=describe(REGISTRY.values()),
         limits=(*notes, *LIMITS[1:]),
-        versions=library_versions(PACKAGE, *LIBRARIES),
+        versions=library_versions(PACKAGE, *libraries()),
     )
-
-
-def _steps(walk: Pipeline) -> Iterator[WalkStep]:
-    seconds = {stage.name: stage.seconds for stage in walk.recorder.stages}
-    config = walk.config
-    yield WalkStep("input", len(walk.table), seconds.get("read"))
-    control = 0 if walk.control is None else len(walk.control)
-    yield WalkStep("train", len(walk.train), None, f"{control:,} records are kept apart as control")
-    if walk.anonymized is not None and walk.sampled is not None:
-        result = walk.anonymized.result
-        note = f"k = {result.k}, {result.suppressed:,} records suppressed"
-        yield WalkStep("anonymize", len(walk.anonymized), seconds.get("anonymize"), note)
-        note = f"{config.sample.method}, {walk.sampled.expected:,.1f} records expected"
-        yield WalkStep("sample", walk.sampled.actual, seconds.get("sample"), note)
-    if walk.restored is not None and config.transition is not None:
-        note = f"{config.transition.method}, {config.transition.order}"
-        yield WalkStep("transition", len(walk.restored.table), seconds.get("transition"), note)
-    note = config.synthesize.generator
-    yield WalkStep("synthesize", len(walk.generated.table), seconds.get("synthesize"), note)
 
 
 def _losses(walk: Pipeline) -> dict[str, list[tuple[int, float]]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,21 +12,24 @@ from typing import Any
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.errors import ConfigError, HybridError, OutputError
+from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
+from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.ownership import check_replaceable, seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
 from hybrid.publication.ledger import Entry
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.store import Store, StorePlace, make_private
+from hybrid.store import Store, StorePlace
 from hybrid.table import Table
-from hybrid.table.write import write_table, write_text
+from hybrid.table.write import write_table
 
 LABELS = "anonymized.parquet"
 
@@ -87,7 +87,7 @@ def run(
     loaded = configuration(config, data, overrides)
     folder = None if out is None else Path(out)
     if folder is not None:
-        check_writable(folder)
+        check_replaceable(folder)
     kept = Store(None) if store is None else StorePlace(str(store)).open()
     pipeline = Pipeline(loaded, seed, kept, progress)
     if folder is None:
@@ -125,73 +125,20 @@ def new_folder(name: str, runs: Path = Path("runs")) -> Path:
     return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def check_writable(folder: Path, resumable: bool = False) -> None:
-    """Find out before the work whether its results can be written.
-
-    Parameters
-    ----------
-    folder : Path
-        May exist if it is empty or holds an earlier run, which is then replaced as a whole.
-    resumable : bool
-        The folder is filled step by step and may hold anything.
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """Yield a hidden private folder to fill, which takes the place of ``folder`` when the block ends without an error.
 
     Raises
     ------
     ConfigError
-        The folder holds something else, or cannot be made or written to.
+        What is in ``folder`` by then must not be replaced (:func:`~hybrid.base.ownership.check_replaceable`).
+    OutputError
+        It cannot be written; nothing was changed.
     """
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise ConfigError(f"{folder}: this is a file, not a folder", hint="choose another --out")
-        ours = resumable or not folder.exists() or not any(folder.iterdir()) or (folder / MANIFEST).is_file()
-        if not ours:
-            raise ConfigError(
-                f"{folder}: the folder holds other files and is left as it is", hint="choose a new or empty --out"
-            )
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder if folder.exists() else folder.parent):
-            pass
-    except OSError as error:
-        raise ConfigError(f"{folder}: cannot be written ({error.strerror})", hint="choose another --out") from None
-
-
-@contextmanager
-def staged(folder: Path) -> Iterator[Path]:
-    """A hidden folder to fill, which takes the place of ``folder`` when the block ends well."""
-    temporary = folder.with_name(f".{folder.name}.tmp-{os.getpid()}")
-    old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
-    try:
-        _sweep(folder.parent)
-        temporary.mkdir(parents=True)
+    with atomic_folder(folder, private=True) as temporary:
         yield temporary
-        if folder.exists():
-            folder.rename(old)
-        temporary.rename(folder)
-    except OSError as error:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        raise OutputError(f"{folder}: writing failed ({error.strerror}); nothing was changed") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what killed processes left half-written; whatever a living one works on stays."""
-    for left in parent.glob(".*.tmp-*"):
-        writer = left.name.rpartition("-")[2]
-        if writer.isdigit() and (int(writer) == os.getpid() or not _lives(int(writer))):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        check_replaceable(folder)
 
 
 def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
@@ -237,7 +184,7 @@ def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
         _write_labels(walk, temporary)
-        _write_manifest(walk, temporary, datetime.now(UTC))
+        _write_manifest(walk, temporary, datetime.now(UTC), "anonymization")
     return walk.anonymized.result
 
 
@@ -254,8 +201,7 @@ def write_audit(
     with staged(folder) as temporary:
         write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json(), "notes": notes})
         write_text(temporary / REPORT, render_report(inputs))
-        # Marks the folder as ours, to be replaced by the next audit.
-        write_json(temporary / MANIFEST, {"name": name, "kind": "audit"})
+        seal(temporary, name, "audit")
 
 
 def summary(walk: Pipeline) -> str:
@@ -277,11 +223,6 @@ def keep_private_details(error: HybridError, private: Path) -> None:
         file.write("\n\n".join(details))
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON for people and programs; numbers that are not finite are refused."""
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def _results(walk: Pipeline) -> dict[str, Any]:
     """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
@@ -298,15 +239,17 @@ def _write_labels(walk: Pipeline, folder: Path) -> None:
     write_json(folder / ANONYMIZATION, walk.anonymized.result.to_json())
 
 
-def _write_manifest(walk: Pipeline, folder: Path, created: datetime) -> None:
+def _write_manifest(walk: Pipeline, folder: Path, created: datetime, kind: str = "run") -> None:
     manifest = build_manifest(
         name=walk.config.name,
         config=walk.config,
         seed=walk.seed,
         data_fingerprint=walk.data_fingerprint,
         folder=folder,
+        libraries=libraries(),
         stages=walk.recorder.stages,
         created=created,
+        kind=kind,
     )
     said = {
         "explanation": walk.explanation.text if walk.explanations else None,

@@ -10,16 +10,16 @@ from typing import Self
 import pyarrow.fs as pafs
 from pydantic import model_validator
 
+from hybrid.base.atomic import atomic_file, make_private, write_text
 from hybrid.base.errors import HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
-from hybrid.publication.folder import CERTIFICATE, LATEST
-from hybrid.store import make_private
+from hybrid.base.ownership import CERTIFICATE
+from hybrid.publication.folder import LATEST
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.sources.sql import replace_sql_table
-from hybrid.table.write import atomic, write_text
 
 logger = logging.getLogger(__name__)
 STATE = "delivered"
@@ -133,7 +133,7 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
         with filesystem.open_output_stream(path) as stream:
             stream.write(content)
         return
-    with atomic(Path(path)) as temporary:
+    with atomic_file(Path(path)) as temporary:
         temporary.write_bytes(content)
 
 

@@ -1,4 +1,4 @@
-"""What sampling before k-anonymization proves, and when it proves nothing.
+"""Differential privacy by sampling before k-anonymization: formula, conditions, explanation.
 
 Li, Qardaji and Su (2012), On Sampling, Anonymization, and Differential Privacy, Theorem 5: a k-anonymization whose
 generalization does not depend on the records ("strongly safe": levels fixed beforehand, every combination of labels

@@ -1,4 +1,4 @@
-"""Everything about a configuration and its data that can be said without running it."""
+"""Checks of a configuration and its data before a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import RunConfig, refuse_contradictions
 from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
@@ -47,6 +47,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
         What is fine, then errors, then notes. Messages hold no cell values.
     """
     findings: list[Finding] = []
+    _attempt(findings, lambda: refuse_contradictions(config))
     table = _attempt(findings, config.load_table)
     _attempt(findings, lambda: load_policy(config.policy_path))
     if not config.synthesize.is_off:

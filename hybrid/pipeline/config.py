@@ -1,4 +1,4 @@
-"""The configuration of a run: which table, which stages, which knobs.
+"""Configuration of a run: the table, the stages, and the options of each.
 
 A section's options are defined in the room that uses them (``hybrid/table/options.py``,
 ``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import pandas as pd
 import yaml
-from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator
+from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator, model_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
+from hybrid.pipeline.stages import section_order
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
@@ -39,9 +41,10 @@ from hybrid.transition.protocol import Transition
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
 """Keys of the section ``data`` where the table is a DataFrame."""
 Order = Literal["pre", "post"]
-StageName = Literal["anonymize", "sample", "transition", "synthesize"]
 DEFAULT_TRANSITION = "tree"
 """What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
+SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
+"""Limits of the trade-off curve beside the configured one."""
 _CHOICES = {
     "transition.method": {"order"},
     "synthesize.generator": {"rows", "isolate", "time_limit", "memory_limit"},
@@ -63,9 +66,12 @@ else:
         model = create_model(
             f"{strategy.name.title()}Transition",
             __base__=strategy.Options,
+            __module__=__name__,
             method=(Literal[strategy.name], strategy.name),
             order=(Order, "pre"),
         )
+        # Under its name in this module, so that other processes can unpickle a configuration.
+        globals()[model.__name__] = model
         return Annotated[model, Tag(strategy.name)]
 
     def _method(value: Any) -> str:
@@ -106,7 +112,7 @@ class NightlyOptions(Options):
     deliver: DeliverOptions = DeliverOptions()
     """Where releases go besides the folder of all releases."""
     webhook_env: str | None = None
-    """The environment variable with a URL that is told as JSON how each night went."""
+    """The environment variable with a URL that gets the outcome of each night as JSON."""
     keep_days: float = Field(default=7, ge=0)
     """Stage results in the private zone that were not used for so long are removed."""
 
@@ -119,7 +125,7 @@ class RunConfig(Options):
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     """Names the run's folder and release."""
     seed: int | None = Field(default=None, ge=0, lt=2**63)
-    """Makes every draw repeatable. Leave it out for a real release: then nobody can repeat the draws."""
+    """Makes every draw repeatable. Leave it out for a real release, so that the draws cannot be repeated."""
     data: DataOptions
     """The table."""
     split: SplitOptions = SplitOptions()
@@ -129,7 +135,7 @@ class RunConfig(Options):
     sample: SampleOptions = SampleOptions()
     """Which of the anonymized records go on."""
     transition: TransitionOptions | None = None
-    """From labels back to values; null with anonymize set: the default strategy."""
+    """From labels back to values; null with anonymize set: the default strategy. Cannot be off with anonymize set."""
     synthesize: SynthesizeOptions = SynthesizeOptions()
     """The generator."""
     evaluate: EvaluateOptions = EvaluateOptions()
@@ -147,25 +153,61 @@ class RunConfig(Options):
     _folder: Path = PrivateAttr(default=Path())
     _frame: pd.DataFrame | None = PrivateAttr(default=None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_transition(cls, content: Any) -> Any:
+        """Give a configuration that anonymizes and does not mention the transition the default one."""
+        if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
+            return content
+        return (
+            {**content, "transition": {"method": DEFAULT_TRANSITION}} if content.get("transition") is None else content
+        )
+
     @field_validator("anonymize", "transition", mode="before")
     @classmethod
     def _off(cls, value: Any) -> Any:
         return None if value is False else value
 
     @property
+    def required_transition(self) -> TransitionOptions:
+        """The transition of a configuration that anonymizes.
+
+        Raises
+        ------
+        ConfigError
+            It is off.
+        """
+        if self.transition is None:
+            raise ConfigError([_NO_TRANSITION])
+        return self.transition
+
+    @property
     def described_stages(self) -> tuple[StageName, ...]:
         """The stages that this configuration switches on, in the order in which they run."""
         post = self.transition is not None and self.transition.order == "post"
-        order: tuple[StageName, ...] = ("anonymize", "sample", "transition", "synthesize")
-        if post:
-            order = ("anonymize", "sample", "synthesize", "transition")
-        on = {
+        on: dict[StageName, bool] = {
             "anonymize": self.anonymize is not None,
             "sample": self.sample.method != "none",
             "transition": self.transition is not None,
             "synthesize": not self.synthesize.is_off,
         }
-        return tuple(stage for stage in order if on[stage])
+        return tuple(stage for stage in section_order(transition_last=post) if on[stage])
+
+    @property
+    def has_tradeoff(self) -> bool:
+        """Whether information loss is computed at several suppression limits: where the whole lattice is searched."""
+        options = self.anonymize
+        return options is not None and options.engine == "exact" and options.recoding == "global"
+
+    @property
+    def suppression_limits(self) -> list[float]:
+        """Limits of the trade-off curve, ascending, the configured one among them; none without anonymization."""
+        return [] if self.anonymize is None else sorted({*SUPPRESSION_LIMITS, self.anonymize.suppression_limit})
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether the generator is also trained on the original records, for comparison."""
+        return self.anonymize is not None and not self.synthesize.is_off and self.evaluate.baseline
 
     def path(self, relative: str) -> Path:
         """A path of this configuration, seen from where the program runs."""
@@ -267,24 +309,44 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     changed = copy.deepcopy(dict(content))
     for key in sorted(overrides, key=lambda key: key not in _CHOICES):
         _override(changed, key, overrides[key])
-    config = parse_config(changed, source=str(path))
+    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    config = parse_config(changed, source.with_changes(overrides))
     config._folder = path.parent
     return config
 
 
-def parse_config(content: Mapping[str, Any], source: str = "config") -> RunConfig:
+def parse_config(content: Mapping[str, Any], source: Source = Source("config")) -> RunConfig:  # noqa: B008 - frozen
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
-    if content.get("anonymize") and not content.get("transition"):
-        content = {**content, "transition": {"method": DEFAULT_TRANSITION}}
     config = validated(RunConfig, content, source)
-    problems = [Problem(f"{source}: {problem.message}", problem.hint) for problem in _contradictions(config)]
-    if problems:
-        raise ConfigError(problems)
+    refuse_contradictions(config, source)
     return config
 
 
+def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
+    """Check that the sections of a configuration make sense together, however it was made.
+
+    Raises
+    ------
+    ConfigError
+        They do not; all problems at once.
+    """
+    problems = [
+        Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
+        for problem in _contradictions(config)
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+_NO_TRANSITION = Problem(
+    "transition is off but anonymize is set: the generator needs values, and without a transition only the original "
+    "ones are left",
+    "leave transition out (then it is tree), choose a method, or set anonymize: null to do without anonymization",
+)
+
+
 def _stage_order(config: RunConfig) -> Iterator[Problem]:
-    """Why the stated order of the stages cannot be walked, if it cannot."""
+    """The contradiction between the stated order of the stages and the other sections."""
     stated = config.stages
     if stated is None or stated == config.described_stages:
         return
@@ -322,6 +384,8 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
                 "set sample.by to column names, or use sample.method: beta",
             )
         return
+    if config.transition is None:
+        yield _NO_TRANSITION
     if not quasi_identifiers:
         yield Problem(
             "anonymize is set but no column has the role quasi_identifier",

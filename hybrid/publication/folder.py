@@ -1,29 +1,26 @@
-"""The folder of all releases: which are there, which is the latest, and how one comes in or goes."""
+"""The folder of all releases: list them, add one, name the latest."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked
+from hybrid.base.ownership import CERTIFICATE
 
-CERTIFICATE = "certificate.json"
 LATEST = "latest"
 LOCK = ".publish.lock"
-TEMPORARY = ".tmp-"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A folder in place, and what its certificate says."""
+    """Folder and certificate of one release."""
 
     path: Path
     certificate: dict[str, Any]
@@ -36,7 +33,7 @@ class Release:
 
 @contextmanager
 def opened(releases_dir: Path) -> Iterator[None]:
-    """Be the only one who changes the folder, which is made if needed and cleared of what a killed process left.
+    """Lock the folder for changes; it is created if needed and cleared of what killed processes left.
 
     Raises
     ------
@@ -46,8 +43,7 @@ def opened(releases_dir: Path) -> Iterator[None]:
     try:
         releases_dir.mkdir(parents=True, exist_ok=True)
         with locked(releases_dir / LOCK):
-            for left in releases_dir.glob(f"{TEMPORARY}*"):
-                _remove(left)
+            atomic.sweep(releases_dir)
             yield
     except OSError as error:
         raise OutputError(
@@ -57,7 +53,7 @@ def opened(releases_dir: Path) -> Iterator[None]:
 
 
 def releases_in(releases_dir: Path) -> list[Release]:
-    """All releases with a readable certificate, oldest first; whatever else lies in the folder is left out."""
+    """All releases with a readable certificate, oldest first."""
     found = []
     for path in releases_dir.iterdir() if releases_dir.is_dir() else ():
         if path.name[0] != "." and path.is_dir() and not path.is_symlink():
@@ -67,57 +63,40 @@ def releases_in(releases_dir: Path) -> list[Release]:
 
 
 def latest_in(releases_dir: Path) -> Release | None:
-    """The release that ``latest`` points to; None if it points to none."""
+    """The release that ``latest`` names; None if it names none."""
     target = (releases_dir / LATEST).resolve()
     return _read(target) if target.is_dir() and target.parent == releases_dir.resolve() else None
 
 
 @contextmanager
 def incoming(releases_dir: Path) -> Iterator[Path]:
-    """A folder to fill, invisible to readers (mode 0700); removed unless :func:`place` took it."""
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=releases_dir))
-    try:
+    """Yield a hidden folder to fill (mode 0700); removed unless :func:`place` took it."""
+    with atomic.workplace(releases_dir) as hidden:
+        temporary = hidden / "release"
+        temporary.mkdir()
         yield temporary
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def place(temporary: Path, target: Path) -> None:
-    """Let a filled folder appear under its name, whole, read-only, and kept through a power cut."""
+    """Rename a folder of :func:`incoming` to a release: whole, read-only, and on the disk.
+
+    Raises
+    ------
+    OutputError
+        There is a release of this name; it is not touched.
+    """
     for path in temporary.iterdir():
         path.chmod(0o444)
-        sync(path)
     temporary.chmod(0o755)
-    sync(temporary)
+    atomic.sync_folder(temporary)
     if target.exists():
         raise OutputError(f"{target}: a release of this name is already there; it was not touched")
-    temporary.rename(target)
-    sync(target.parent)
+    atomic.place(temporary, target, temporary.parent)
 
 
 def point_latest(release: Path) -> None:
-    """Let ``latest`` name this release: the link is exchanged in one step and never absent or broken."""
-    temporary = release.with_name(f"{TEMPORARY}{LATEST}")
-    temporary.symlink_to(release.name, target_is_directory=True)
-    temporary.replace(release.with_name(LATEST))
-    sync(release.parent)
-
-
-def take_away(release: Path) -> None:
-    """Let a release disappear in one step, then remove its files."""
-    gone = release.with_name(f"{TEMPORARY}{release.name}")
-    release.rename(gone)
-    sync(release.parent)
-    _remove(gone)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file's content, or a folder's entries, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """Let ``latest`` name this release."""
+    atomic.point(release.with_name(LATEST), release.name)
 
 
 def _read(path: Path) -> Release | None:
@@ -127,10 +106,3 @@ def _read(path: Path) -> Release | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return release
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

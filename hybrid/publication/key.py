@@ -1,4 +1,4 @@
-"""Recognize the same source and method again, without letting anybody else do so.
+"""Release key, and tags by which only its holder recognises a source or a method.
 
 A plain SHA-256 of a table confirms a guess: whoever knows all records but one can try values for the last until the
 hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.atomic import atomic_file, make_private
 from hybrid.base.errors import OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.locks import locked
 from hybrid.publication.redact import public_config
-from hybrid.store import make_private
 from hybrid.table.record_hash import SECRET_BYTES
 
 KEY = "release.key"
@@ -29,7 +27,7 @@ KEY_BYTES = 32
 
 
 def release_key(private_dir: Path) -> bytes:
-    """The installation's secret (32 random bytes, file mode 0600), made when first asked for.
+    """Secret key of an installation (32 random bytes, file mode 0600), created on first use.
 
     Losing it is harmless: the same source then counts as a new one.
 
@@ -43,7 +41,8 @@ def release_key(private_dir: Path) -> bytes:
         make_private(private_dir)
         with locked(private_dir / f".{KEY}.lock"):
             if not path.exists():
-                _make(path)
+                with atomic_file(path, private=True) as temporary:
+                    temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
             key = path.read_bytes()
     except OSError as error:
         raise OutputError(f"{path}: the release key cannot be made or read ({error.strerror})") from None
@@ -53,31 +52,19 @@ def release_key(private_dir: Path) -> bytes:
 
 
 def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """What stands for the source in a certificate; 64 hexadecimal digits."""
+    """Tag of the source in a certificate; 64 hexadecimal digits."""
     return _tag(key, "data", manifest["data_fingerprint"])
 
 
 def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """What stands for source and method together: equal for runs that differ only in seed, places and time."""
+    """Tag of source and method; equal for runs that differ only in seed, paths and time."""
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
 
 
 def record_secret(key: bytes) -> bytes:
-    """What record hashes of the ledger are made with."""
+    """Secret for the record hashes of the ledger."""
     return hmac.new(key, b"records", hashlib.sha256).digest()[:SECRET_BYTES]
 
 
 def _tag(key: bytes, *parts: str) -> str:
     return hmac.new(key, fingerprint(parts).encode(), hashlib.sha256).hexdigest()
-
-
-def _make(path: Path) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(secrets.token_bytes(KEY_BYTES))
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)

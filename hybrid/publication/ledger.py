@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
-from hybrid.store import make_private
 
 LEDGER = "ledger.sqlite"
 FORMAT = 1

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked, locked_if_free
-from hybrid.store import make_private
 
 _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
 

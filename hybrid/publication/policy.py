@@ -133,4 +133,4 @@ def load_policy(path: Path | None = None) -> Policy:
         at once.
     """
     path = packaged_policies()["default"] if path is None else path
-    return validated(Policy, read_yaml(path), str(path))
+    return validated(Policy, read_yaml(path))

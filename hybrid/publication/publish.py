@@ -15,14 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.atomic import remove
 from hybrid.base.errors import ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
+from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import Acceptance, build_certificate
 from hybrid.publication.composition import Exposure
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
-    CERTIFICATE,
     Release,
     incoming,
     latest_in,
@@ -30,7 +31,6 @@ from hybrid.publication.folder import (
     place,
     point_latest,
     releases_in,
-    take_away,
 )
 from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key, release_tag
@@ -142,7 +142,7 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
         protected = {release.path.name for release in (latest, good) if release is not None}
         removed = [release.path for release in releases[:-keep] if release.path.name not in protected]
         for path in removed:
-            take_away(path)
+            remove(path)
     return [path.name for path in removed]
 
 

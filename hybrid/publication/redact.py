@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hybrid.base.errors import Problem, VerificationError
+from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
 
 WITHHELD = "withheld"
-METHOD = ("version", "name", "split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output")
+METHOD = ("version", "name", "split", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")

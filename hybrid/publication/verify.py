@@ -9,9 +9,9 @@ from typing import Any
 
 from hybrid.base.errors import Problem
 from hybrid.base.hashing import file_sha256
+from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
-from hybrid.publication.folder import CERTIFICATE
 from hybrid.publication.verdict import Check, Verdict
 
 _FETCH = "fetch the release again from its publisher"

@@ -1,8 +1,8 @@
-"""Results of stages, kept by content: same inputs, options and code are not computed twice."""
+"""Stores of stage results, keyed by inputs, options and code."""
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.store.entry import StoreEntry
-from hybrid.store.local import Store, keep_private, make_private
+from hybrid.store.local import Store, keep_private
 from hybrid.store.opened import MEMORY, StorePlace, memory_store
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "fingerprint",
     "keep_private",
     "library_versions",
-    "make_private",
     "memory_store",
 ]

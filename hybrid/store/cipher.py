@@ -1,4 +1,4 @@
-"""Encryption of what a store keeps, under a key that is never written anywhere."""
+"""Encryption of stored results under a key that is never written to disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ KEY_VARIABLE = "HYBRID_STORE_KEY"
 
 
 class Cipher:
-    """Fernet (AES-128 in CBC mode, authenticated by HMAC-SHA256): what others wrote or changed is never unpickled.
+    """Authenticated encryption by Fernet (AES-128-CBC, HMAC-SHA256).
+
+    What others wrote or changed fails authentication and is never unpickled.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class Cipher:
         self._key = key.encode()
 
     def name(self, fingerprint: str) -> str:
-        """A name that only holders of the key can tell from a fingerprint, so that nobody can confirm a guess."""
+        """Keyed hash of a fingerprint, so that a guessed fingerprint cannot be confirmed."""
         return hmac.new(self._key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
     def dump(self, value: object) -> bytes:
@@ -69,13 +71,13 @@ class Cipher:
 
 
 def new_key() -> str:
-    """A fresh key."""
+    """Generate a key."""
     key: bytes = _fernet().generate_key()
     return key.decode()
 
 
 def key_of_environment() -> str | None:
-    """The key that the environment holds; None if there is none."""
+    """Key in the environment; None if there is none."""
     return os.environ.get(KEY_VARIABLE) or None
 
 

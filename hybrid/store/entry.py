@@ -1,4 +1,4 @@
-"""What is known about a kept result."""
+"""Metadata of a stored result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StoreEntry:
-    """One kept result."""
+    """Metadata of one stored result."""
 
     stage: str
     key: str
@@ -19,10 +19,10 @@ class StoreEntry:
     created: str
     """UTC, ISO 8601."""
     seconds: float
-    """What computing it took, without the kept results that it asked for on the way."""
+    """Seconds of its own computation, without that of other stored results it requested."""
     n_bytes: int
     sha256: str
-    """Of the file as it is kept: the pickled result, encrypted where the store is."""
+    """Of the stored file: the pickled result, encrypted where the store is."""
 
 
 class _Nested(threading.local):

@@ -1,8 +1,8 @@
-"""A store in a folder of this machine.
+"""Store of stage results in a local folder.
 
 One entry is one folder ``<stage>-<fingerprint>`` with the pickled result and a small JSON file about it. It is
-filled under a temporary name and renamed, so it exists wholly or not; a kernel lock per fingerprint lets two
-processes that need the same result compute it once. The store belongs to the *private* zone: it holds originals.
+written atomically; a kernel lock per fingerprint lets two processes that need the same result compute it once. The
+store belongs to the *private* zone: it holds originals.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import pickle
 import re
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked, locked_if_free
 from hybrid.store.cipher import Cipher
@@ -35,14 +36,13 @@ T = TypeVar("T")
 RESULT = "result.pickle"
 ABOUT = "entry.json"
 LOCKS = ".locks"
-TEMPORARY = ".tmp-"
 UNFINISHED = ".unfinished-"
 _ENTRY = re.compile(r"[A-Za-z0-9_.-]+-[0-9a-f]{16,}")
 _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
 
 
 class Store:
-    """A folder of stage results, named by what they were computed from.
+    """Folder of stage results, named by the fingerprints of their inputs.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Store:
         self.cipher = cipher
 
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
-        """The kept result, or that of ``compute``, which is then kept.
+        """Return the stored result, or compute and store it.
 
         Parameters
         ----------
@@ -85,7 +85,6 @@ class Store:
             return compute()
         folder = self._folder(self.path, stage, key)
         with locked(self.path / LOCKS / f"{folder.name}.lock"):
-            _sweep(self.path, folder.name)
             if folder.is_dir():
                 try:
                     return self._read(folder)  # type: ignore[no-any-return]
@@ -97,11 +96,11 @@ class Store:
             return result
 
     def entry(self, stage: str, key: str) -> StoreEntry | None:
-        """What is known about a kept result; None if there is none."""
+        """Metadata of a stored result; None if there is none."""
         return None if self.path is None else _about(self.path / self._name(stage, key))
 
     def unfinished(self, stage: str, key: str) -> Path | None:
-        """A private folder for what an interrupted computation wants to find when it is started again.
+        """Private folder in which a computation keeps its intermediate state for a restart.
 
         To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
         result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
@@ -110,17 +109,17 @@ class Store:
             return None
         folder = self._folder(self.path, stage, key)
         workplace = folder.with_name(f"{UNFINISHED}{folder.name}")
-        make_private(workplace)
+        atomic.make_private(workplace)
         _refuse_foreign(workplace.lstat(), workplace)
         return workplace
 
     def entries(self) -> list[StoreEntry]:
-        """What is kept, oldest first; damaged entries are left out."""
+        """Metadata of all stored results, oldest first; damaged ones are left out."""
         found = (_about(folder) for folder in self._folders())
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
 
     def clean(self, max_age: timedelta) -> int:
-        """Remove what was not used for ``max_age``, damaged entries, and what dead processes left.
+        """Remove results unused for ``max_age``, damaged ones, and leftovers of killed processes.
 
         An entry that a process is working on is left alone.
 
@@ -132,6 +131,7 @@ class Store:
         if self.path is None or not self.path.is_dir():
             return 0
         _refuse_foreign(self.path.stat(), self.path)
+        atomic.sweep(self.path)
         oldest = time.time() - max_age.total_seconds()
         removed = 0
         for lock in self._locks():
@@ -139,12 +139,11 @@ class Store:
             with locked_if_free(lock) as free:
                 if not free:
                     continue
-                _sweep(self.path, folder.name)
                 workplace = folder.with_name(f"{UNFINISHED}{folder.name}")
                 if workplace.is_dir() and workplace.stat().st_mtime <= oldest:
                     shutil.rmtree(workplace)
                 if folder.is_dir() and (folder.stat().st_mtime <= oldest or _about(folder) is None):
-                    _remove(folder)
+                    atomic.remove(folder)
                     removed += 1
                 if not folder.is_dir():
                     lock.unlink(missing_ok=True)
@@ -155,7 +154,7 @@ class Store:
             raise ValueError("stage must be a plain name and key a fingerprint")
         name = self._name(stage, key)
         try:
-            make_private(path)
+            atomic.make_private(path)
             _refuse_foreign(path.stat(), path)
             (path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -167,21 +166,17 @@ class Store:
 
     def _keep(self, folder: Path, stage: str, result: object, seconds: float) -> None:
         try:
-            temporary = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}{folder.name}-", dir=folder.parent))
-            digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher)
-            now = datetime.now(UTC).isoformat(timespec="microseconds")
-            name = folder.name.removeprefix(f"{stage}-")
-            entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
-            with _created(temporary / ABOUT) as stream:
-                stream.write(json.dumps(asdict(entry)).encode())
-            if folder.is_dir():
-                _remove(folder)
-            temporary.rename(folder)
+            # Not durable: what a power cut damages is recognised by its hash and computed again.
+            with atomic.atomic_folder(folder, private=True, durable=False) as temporary:
+                digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher)
+                now = datetime.now(UTC).isoformat(timespec="microseconds")
+                name = folder.name.removeprefix(f"{stage}-")
+                entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
+                with _created(temporary / ABOUT) as stream:
+                    stream.write(json.dumps(asdict(entry)).encode())
             shutil.rmtree(folder.with_name(f"{UNFINISHED}{folder.name}"), ignore_errors=True)
-        except OSError as error:
-            logger.warning("the result of stage %s was computed but not kept (%s)", stage, error.strerror)
-        finally:
-            _sweep(folder.parent, folder.name)
+        except OutputError as error:
+            logger.warning("the result of stage %s was computed but not kept (%s)", stage, error.problems[0].message)
 
     def _read(self, folder: Path) -> Any:
         entry = _about(folder)
@@ -206,47 +201,42 @@ class Store:
             yield from (path for path in self.path.iterdir() if path.name[0] != "." and _ENTRY.fullmatch(path.name))
 
     def _locks(self) -> list[Path]:
-        """The lock of every entry, leftover temporary, unfinished work and computation."""
+        """Locks of all entries, unfinished work and computations."""
         assert self.path is not None
         names = {path.stem for path in (self.path / LOCKS).glob("*.lock")} | {path.name for path in self._folders()}
-        names |= {path.name[len(TEMPORARY) :].rpartition("-")[0] for path in self.path.glob(f"{TEMPORARY}*")}
         names |= {path.name[len(UNFINISHED) :] for path in self.path.glob(f"{UNFINISHED}*")}
         (self.path / LOCKS).mkdir(mode=0o700, exist_ok=True)
         return [self.path / LOCKS / f"{name}.lock" for name in sorted(names) if name]
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder of the private zone, and the folders above it that are missing, for this user alone (0700)."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)
-
-
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a file of the private zone whole or not at all (mode 0600); those beside it older than ``days`` go.
+    """Write a file of the private zone atomically (mode 0600) and remove expired ones beside it.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder of files of this kind alone.
+    content : bytes
+        What to write.
+    days : float
+        Files there with the same suffix that were written earlier than so many days ago are removed.
 
     Raises
     ------
     OutputError
         The private zone cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
-    try:
-        make_private(path.parent)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
-        temporary.replace(path)
-        oldest = time.time() - days * 86_400
-        for other in path.parent.iterdir():
-            if other.stat().st_mtime < oldest:
-                other.unlink(missing_ok=True)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot be written ({error.strerror})", hint="free some space") from None
+    with atomic.atomic_file(path, private=True) as temporary:
+        temporary.write_bytes(content)
+    oldest = time.time() - days * 86_400
+    for other in path.parent.glob(f"*{path.suffix}"):
+        with suppress(FileNotFoundError):  # another process removed it
+            if other.name[0] != "." and other.stat().st_mtime < oldest:
+                other.unlink()
 
 
 class _Damaged(Exception):
-    """An entry is not what was written."""
+    """An entry differs from what was written."""
 
 
 def _about(folder: Path) -> StoreEntry | None:
@@ -258,7 +248,7 @@ def _about(folder: Path) -> StoreEntry | None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """A file of an entry, checked to be ours after it was opened, so that nobody can exchange it in between."""
+    """Open a file of an entry and check its owner afterwards, so that it cannot be exchanged in between."""
     _refuse_foreign(path.parent.lstat(), path.parent)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -276,7 +266,7 @@ def _opened(path: Path) -> BufferedReader:
 
 
 def _refuse_foreign(found: os.stat_result, path: Path) -> None:
-    """A pickle runs code when read: it must come from nobody else."""
+    """Refuse files of other users: reading a pickle runs code."""
     if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022 or stat.S_ISLNK(found.st_mode):
         raise OutputError(
             f"{path}: the store belongs to another user, or others may write to it; nothing is read from it",
@@ -289,7 +279,7 @@ def _created(path: Path) -> IO[bytes]:
 
 
 class _HashingWriter:
-    """Passes on what pickle writes, and hashes it on the way."""
+    """Writer that hashes what passes through."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -310,16 +300,3 @@ def _write_pickle(path: Path, result: object, cipher: Cipher | None) -> tuple[st
         else:
             writer.write(cipher.dump(result))
     return writer.sha256.hexdigest(), writer.n_bytes
-
-
-def _sweep(store: Path, name: str) -> None:
-    """Remove the temporaries of an entry whose lock we hold: whoever made them is dead."""
-    for left in store.glob(f"{TEMPORARY}{name}-*"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _remove(folder: Path) -> None:
-    """Let an entry vanish at once, then remove its files."""
-    gone = folder.with_name(f"{TEMPORARY}{folder.name}-gone")
-    folder.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)

@@ -1,41 +1,40 @@
-"""Open a store from what users write: a folder, an address, or the word memory."""
+"""Stores by their place: a folder, an address, or main memory."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hybrid.base.atomic import workplace
 from hybrid.base.errors import ConfigError
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, key_of_environment, new_key
-from hybrid.store.local import Store, make_private
+from hybrid.store.local import Store
 from hybrid.store.remote import SharedStore
 
 MEMORY = "memory"
 MEMORY_FOLDER = Path("/dev/shm")
-_PREFIX = "hybrid-store-"
 
 
 @dataclass(frozen=True)
 class StorePlace:
-    """Where a store is, in a form that travels to other processes."""
+    """Place and key of a store; can be sent to other processes."""
 
     place: str
     """A folder, or an address with ``://``."""
     key: str | None = field(default=None, repr=False)
-    """What it is encrypted with; None: the key of the environment, if there is one."""
+    """Encryption key; None: the key in the environment, if there is one."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is an address that other machines reach."""
+        """Whether it is an address that other machines can reach."""
         return "://" in self.place
 
     def open(self) -> Store:
-        """The store.
+        """Open the store.
 
         Raises
         ------
@@ -56,24 +55,11 @@ class StorePlace:
 
 @contextmanager
 def memory_store() -> Iterator[StorePlace]:
-    """A store that is gone with the block.
+    """Yield a store that is removed at the end of the block.
 
     It is in main memory where the system offers a folder there, and always encrypted under a key that exists only
     in this process and those it starts.
     """
     home = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
-    _sweep(home)
-    folder = home / f"{_PREFIX}{os.getuid()}-{os.getpid()}"
-    make_private(folder)
-    try:
-        yield StorePlace(str(folder), new_key())
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sweep(home: Path) -> None:
-    """Remove what killed processes left: nobody has their keys."""
-    for folder in home.glob(f"{_PREFIX}{os.getuid()}-*"):
-        process = folder.name.rpartition("-")[2]
-        if not Path(f"/proc/{process}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    with workplace(home) as hidden:
+        yield StorePlace(str(hidden / "store"), new_key())

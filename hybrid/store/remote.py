@@ -1,4 +1,7 @@
-"""A store that many machines share: s3:// through Arrow, any other file system that fsspec knows, such as sftp://."""
+"""Store of stage results at an address that many machines share.
+
+``s3://`` is reached through Arrow, any other file system, such as ``sftp://``, through fsspec.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
 
 
 class SharedStore(Store):
-    """One file per result, written under a temporary name and moved, so that it is there whole or not.
+    """Shared store: one encrypted file per result, written under a temporary name and moved.
 
     Nothing here can tell who wrote a file, and unpickling runs code: so all is encrypted and authenticated. There
     are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
@@ -56,7 +59,7 @@ class SharedStore(Store):
         self._fs, self._root = _file_system(url)
 
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
-        """The kept result, or that of ``compute``, which is then kept; see :meth:`Store.get_or_compute`."""
+        """Return the stored result, or compute and store it; see :meth:`Store.get_or_compute`."""
         path = self._path(stage, key)
         found = self._payload(path)
         if found is not None:
@@ -67,11 +70,11 @@ class SharedStore(Store):
         return result
 
     def entry(self, stage: str, key: str) -> StoreEntry | None:
-        """What is known about a kept result; None if there is none."""
+        """Metadata of a stored result; None if there is none."""
         return self._about(self._path(stage, key))
 
     def entries(self) -> list[StoreEntry]:
-        """What is kept, oldest first."""
+        """Metadata of all stored results, oldest first."""
         found = (self._about(path) for path in self._files() if _ENTRY.fullmatch(_name(path)))
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
 

@@ -13,8 +13,10 @@ from typing import Any
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.hashing import fingerprint, library_versions
+from hybrid.base.manifest import PACKAGE
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
+from hybrid.base.source_code import Roots, code_behind, libraries_behind
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
@@ -25,16 +27,13 @@ from hybrid.table import Table
 
 logger = logging.getLogger(__name__)
 
-CORE = ("hybrid-release", "numpy", "scikit-learn")
-"""Distributions whose versions decide what any model is, beside those of the packages that its generator requires."""
-
 
 @dataclass(frozen=True)
 class TrainingRecord:
     """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
 
-    ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those of
-    :data:`CORE` and of what the generator requires, or those of the managed environment it was trained in.
+    ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those
+    of this package, of the libraries it was trained with, and of the managed environment if it was trained in one.
     """
 
     trained_on: str
@@ -157,7 +156,7 @@ def fit(
         trained_on=fingerprint(table),
         options=own.model_dump(mode="json"),
         seed=seed,
-        versions=versions_of(generator),
+        versions=library_versions(PACKAGE) | versions_of(generator),
         seconds=time.perf_counter() - started,
     )
     return FittedGenerator(generator.name, codec, model, record, tuple(curve.points))
@@ -165,10 +164,25 @@ def fit(
 
 def versions_of(generator: Generator) -> dict[str, str]:
     """The versions that decide what a model of this generator is, here or in its managed environment."""
-    here = library_versions(*CORE, *distributions(generator))
+    here = library_versions(*sorted({*libraries_behind(model_roots(generator)), *distributions(generator)}))
     if is_here(generator) or generator.environment is None:
         return here
     return {**here, **environments.inspect(generator.environment).versions}
+
+
+def model_roots(generator: Generator) -> Roots:
+    """The code that decides what a model of this generator is: its own module and what all generators share."""
+    module = type(generator).__module__
+    return Roots(
+        modules=(__name__, module),
+        counted=("hybrid.synthesize.reuse",),
+        cuts=(("hybrid.synthesize.registry", "hybrid.synthesize.generators"),),
+    )
+
+
+def model_version(generator: Generator) -> str:
+    """Fingerprint of the code and the versions that decide what a model of this generator is."""
+    return fingerprint(generator.name, code_behind(model_roots(generator)), versions_of(generator))
 
 
 class _Curve:

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping
 
 from hybrid.base.arrays import Array
-from hybrid.base.hashing import code_version, fingerprint
+from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
-from hybrid.synthesize.fitted import FittedGenerator, fit, versions_of
+from hybrid.synthesize.fitted import FittedGenerator, fit, model_version
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
@@ -28,16 +28,15 @@ def fit_or_reuse(
 ) -> FittedGenerator:
     """As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
-    A model is known by the table's content, the generator's options, the seed, this package's code and the versions
-    of what trained it; how many rows are drawn and the limits of its process do not count. Generators without extra
-    packages take seconds and are not kept.
+    The key of a model covers the table's content, the generator's options, the seed, the code behind the generator
+    and the versions of the libraries it is trained with; the number of drawn rows and the limits of its process do
+    not count. Generators without extra packages take seconds and are not kept.
     """
     generator, own = options.engine, options.resolve()
     if not generator.requires:
         return fit(table, options, seed, progress, domains=domains)
     require(generator)
-    versions = versions_of(generator)
-    key = fingerprint(STAGE, generator.name, own, table, domains, seed, versions, code_version("hybrid.synthesize"))
+    key = fingerprint(STAGE, own, table, domains, seed, model_version(generator))
     trained = False
 
     def train() -> FittedGenerator:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import joblib
 
+from hybrid.base.atomic import write_json
 from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import file_sha256
 from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits
-from hybrid.synthesize.isolation.worker import write_json
 from hybrid.synthesize.registry import REGISTRY, engine, require
 
 _CODEC, _MODEL, _NOTE = "codec.joblib", "model", "generator.json"

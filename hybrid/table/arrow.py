@@ -1,4 +1,4 @@
-"""Between Arrow's types and this package's kinds; what came in as one type goes out as the same."""
+"""Conversion between Arrow types and kinds of columns, without loss of type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_text(arrow_type: pa.DataType) -> bool:
 
 
 def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
-    """The kind of a column that is no text, and how to write it as CSV; no kind for unsupported types."""
+    """Kind and CSV format of a column that is not text; no kind if unsupported."""
     types = pa.types
     if types.is_dictionary(arrow_type):
         return kind_of(arrow_type.value_type)
@@ -42,7 +42,7 @@ def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
 
 
 def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    """A column in the dtype of its kind; times with a zone as their UTC wall time, finer ones in microseconds.
+    """A column in the dtype of its kind; times in UTC, to the microsecond.
 
     Raises
     ------

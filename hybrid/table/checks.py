@@ -1,4 +1,4 @@
-"""What stands out in a table: rows that are unique, columns that name people or give other columns away."""
+"""Checks of a table: unique rows, identifying columns, functional dependencies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def looks_like_identifier(column: Column, values: pd.Series) -> bool:
 
 
 def unique_share(table: Table, names: Sequence[str]) -> float:
-    """Share of rows whose values in these columns no other row has, 0..1; missing is a value like others."""
+    """Share of rows (0..1) unique in these columns; missing is a value."""
     if not names or not len(table):
         return 0.0
     group = np.zeros(len(table), dtype=np.int64)
@@ -56,7 +56,7 @@ def unique_share(table: Table, names: Sequence[str]) -> float:
 
 
 def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Columns that tell another column's value exactly.
+    """Determined and determining columns (functional dependencies).
 
     Parameters
     ----------

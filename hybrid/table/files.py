@@ -1,4 +1,4 @@
-"""Files on this machine or elsewhere: one way to name and to read them."""
+"""Files on this machine or in remote storage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class File:
         return Path(self.path).suffix.lower()
 
     def info(self) -> pafs.FileInfo:
-        """Whether it is there, its size and when it was changed.
+        """Existence, size and modification time.
 
         Raises
         ------
@@ -65,7 +65,7 @@ def is_url(text: str) -> bool:
 
 
 def holds_credentials(url: str) -> bool:
-    """Whether a user name or a password stands in a URL."""
+    """Whether a URL contains a user name or a password."""
     return is_url(url) and "@" in urlsplit(url).netloc
 
 
@@ -123,7 +123,7 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
 
 
 def unreachable(name: str, error: Exception) -> NoReturn:
-    """Say that a place cannot be reached, without the text of the library that tried."""
+    """Raise that a place cannot be reached, without the library's own text."""
     code = _AWS_ERROR.search(str(error))
     detail = code[1] if code else type(error).__name__
     raise UnreachableError(

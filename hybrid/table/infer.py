@@ -1,4 +1,4 @@
-"""Guess what a column of text is, from its distinct values, and parse those into typed values."""
+"""Type inference and parsing of a column's distinct texts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _decimals(texts: list[str], mark: str) -> Parsed:
 
 
 def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
-    """How many digits the column writes: a fixed number, a range, or as many as each number needs."""
+    """Number of decimals: fixed, a range, or as many as each number needs."""
     digits = {len(text.partition(".")[2]) for text, _ in known}
     if not known or max(digits) > _MOST_DECIMALS or any("e" in text.lower() for text, _ in known):
         return ColumnFormat()

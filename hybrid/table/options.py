@@ -13,7 +13,7 @@ from hybrid.table.sources.source import Source
 
 
 class _SourceChoice(Options):
-    """Exactly one source is set; the keys are those of the registry."""
+    """Choice of exactly one source; the keys are those of the registry."""
 
     @property
     def source(self) -> Source:
@@ -56,7 +56,7 @@ else:
 
 
 class SplitOptions(Options):
-    """The control set: records that no generator sees, against which every attack is measured."""
+    """Control set: records that no generator sees, the yardstick of every attack."""
 
     control: float = Field(default=0.3, ge=0, lt=1)
     """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable"."""

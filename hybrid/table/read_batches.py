@@ -1,4 +1,4 @@
-"""Parquet files read a batch at a time, so that a table may be larger than memory."""
+"""Batch reader of Parquet files, for tables larger than memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ParquetRows:
     n_rows: int
 
     def row_bytes(self) -> float:
-        """What a row takes in memory, seen from the first ones."""
+        """Estimated bytes of a row in memory, from the first rows."""
         first = next(self.batches(self.schema.names, _FIRST))
         return float(max(first.nbytes / len(first), 1.0))
 
@@ -100,7 +100,7 @@ class ParquetRows:
 
 
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
-    """Look at the metadata of a Parquet file, or of all those in a folder.
+    """Open a Parquet file, or all those in a folder, by their metadata.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 class ValueNumbers:
-    """Numbers the values of one column as batches of it are seen: 0 a null, then 1, 2, ... as they turn up.
+    """Incremental numbering of a column's values: 0 is null, then 1, 2, ... by appearance.
 
     Parameters
     ----------

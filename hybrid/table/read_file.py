@@ -1,4 +1,4 @@
-"""Read a table from CSV or Parquet; every problem is found before the first is reported."""
+"""Reader of CSV and Parquet files; reports all problems at once."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def typed_table(
 
 
 def column_problems(source: str, names: list[str], options: ReadOptions) -> list[Problem]:
-    """What is wrong with the names of a table's columns, in themselves and for a config."""
+    """Problems of a table's column names, in themselves and against the config."""
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
@@ -213,7 +213,7 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
 
 
 def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
-    """Raise, instead of being killed, if memory cannot hold the table while it is read.
+    """Refuse a table that memory cannot hold while it is read.
 
     Raises
     ------

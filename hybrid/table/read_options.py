@@ -1,4 +1,4 @@
-"""Options of reading a table, wherever it is."""
+"""Options of reading a table from any source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid.table.schema import Kind, Role
 
 
 class ColumnOptions(Options):
-    """What one column is."""
+    """Role, kind and format of one column."""
 
     role: Role = Role.INSENSITIVE
     """identifier | quasi_identifier | sensitive | insensitive."""

@@ -1,4 +1,4 @@
-"""Recognize the same record in another table of the same source, without keeping its values."""
+"""Record hashes: recognize a record in a later table without keeping its values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
-    """One number per record that stays the same from table to table.
+    """Hash of each record, the same from table to table.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
 
 
 def each_once(hashes: Array) -> Array:
-    """The hashes with equal ones told apart by their number of appearance; shape (n,), uint64."""
+    """Hashes in which repeated ones are made distinct by their count so far; shape (n,), uint64."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
@@ -68,7 +68,7 @@ def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
 
 
 def mixed(left: Array, right: Array | np.uint64) -> Array:
-    """A hash of pairs: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
+    """Hash of pairs: the finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
 
     Parameters
     ----------

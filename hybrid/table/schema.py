@@ -1,4 +1,4 @@
-"""What a table's columns are, what they mean, and how the source wrote them."""
+"""Schema of a table: roles, kinds and formats of its columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
 class Role(StrEnum):
-    """What a column is to an attacker."""
+    """Role of a column in an attack."""
 
     IDENTIFIER = "identifier"
     """Names one person directly; never learned, never released: a surrogate takes its place."""
@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a column's values are. Each kind has one dtype inside this package (see :data:`DTYPES`)."""
+    """Kind of a column's values; each has one dtype (:data:`DTYPES`)."""
 
     INTEGER = "integer"
     DECIMAL = "decimal"
@@ -61,7 +61,7 @@ DTYPES: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class ColumnFormat:
-    """How the source writes a column, so that what comes out looks like what came in."""
+    """Format in which the source writes a column, kept for the output."""
 
     missing: str = ""
     """The marker written for a missing value (CSV)."""
@@ -154,7 +154,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame and what it means.
+    """A DataFrame with its schema.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows in random order, however many there are: through a folder on the disk."""
+"""Random permutation of any number of rows, through a folder on disk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Shuffle:
         self._schema = schema
 
     def places(self, n_rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Where the rows of a batch go.
+        """Draw the parts that the rows of a batch go to.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class Shuffle:
         return np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=len(self._paths)))
 
     def add(self, batch: pa.RecordBatch, ends: Array) -> None:
-        """Take in a batch whose rows are in the order of :meth:`places`."""
+        """Add a batch whose rows are in the order of :meth:`places`."""
         start = 0
         for writer, end in zip(self._writers, ends, strict=True):
             if end > start:

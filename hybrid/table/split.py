@@ -55,7 +55,7 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
 
 
 def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -> Array:
-    """Which of ``n_rows`` records :func:`split` makes control, with neither a key nor stable sides.
+    """Mask of the control records of :func:`split` without key and stable sides.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def _first(order: Array, share: float) -> Array:
 
 
 def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Array, Array]:
-    """The group of each record (records that stay together), and the groups, those first that are control first."""
+    """Group of each record, and the groups in the order in which they become control."""
     if options.stable:
         hashes = record_hashes(table, rng.bytes(SECRET_BYTES), options.key)
         distinct, groups = np.unique(hashes if options.key else each_once(hashes), return_inverse=True)

@@ -1,4 +1,4 @@
-"""Identifiers never leave: fresh values that no source record has take their place."""
+"""Surrogates: fresh identifiers that no source record has."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def as_text(values: pd.Series, column: Column) -> pd.Series:
 
 
 def encode_texts(values: pd.Series, column: Column) -> tuple[Array, list[str]]:
-    """The text of each distinct value and of a missing one (the last), and which of them each row has.
+    """Texts of the distinct values (a missing one last), and each row's text number.
 
     Returns
     -------

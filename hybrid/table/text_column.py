@@ -1,4 +1,4 @@
-"""Turn a column of texts into typed values: work is done per distinct text, rows are only looked up."""
+"""Conversion of a text column into typed values, by distinct text."""
 
 from __future__ import annotations
 

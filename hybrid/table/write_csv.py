@@ -1,4 +1,4 @@
-"""Write CSV fast, byte for byte as the source would have."""
+"""CSV writer that reproduces the source's layout byte for byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAMPLE_ROWS = 1000
 
 @dataclass(frozen=True)
 class Layout:
-    """What two CSV files with the same fields can differ in."""
+    """Layout of a CSV file: everything but its fields."""
 
     line_end: str = "\n"
     byte_order_mark: bool = False
@@ -38,7 +38,7 @@ class Layout:
 
 
 def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
-    """How a CSV file is laid out, seen from its first thousand rows; nothing special for Parquet."""
+    """Layout of a CSV file, from its first thousand rows; the default for Parquet."""
     if file.suffix in PARQUET_SUFFIXES:
         return Layout()
     with file.open() as stream:
@@ -63,7 +63,7 @@ def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layo
 
 
 def _raw_rows(text: str, separator: str) -> Iterator[list[str]]:
-    """Fields as they stand in the file, quotes included."""
+    """Raw fields of the file, quotes included."""
     field = re.compile(rf'("(?:[^"]|"")*"|[^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r?\n|\r|\Z)')
     row: list[str] = []
     for match in field.finditer(text):

@@ -89,5 +89,5 @@ def test_a_lock_file_removed_while_waiting_is_made_again(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="lock cannot be made"), locked(tmp_path / "none" / "a.lock"):
+    with pytest.raises(OutputError, match="lock cannot be created"), locked(tmp_path / "none" / "a.lock"):
         pass

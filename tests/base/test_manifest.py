@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.base import manifest
+from hybrid.base import memory
 from hybrid.base.manifest import Recorder, StageRecord, build_manifest, git_commit, hash_files
 from hybrid.base.options import Options
 
@@ -31,12 +31,18 @@ def test_a_manifest_holds_what_the_contract_names(tmp_path: Path) -> None:
     (tmp_path / ".synthetic.csv.tmp").write_text("left by a dead process")
     stages = [StageRecord("read", 0.5, 10 * MIB)]
     content = build_manifest(
-        name="adult", config=SomeConfig(), seed=7, data_fingerprint="ab", folder=tmp_path, stages=stages
+        name="adult",
+        config=SomeConfig(),
+        seed=7,
+        data_fingerprint="ab",
+        folder=tmp_path,
+        libraries=("numpy", "no-such-distribution"),
+        stages=stages,
     )
     assert content == json.loads(json.dumps(content))
     assert content["config"] == {"k": 5, "path": "data.csv"}
     assert (content["name"], content["seed"], content["data_fingerprint"]) == ("adult", 7, "ab")
-    assert content["packages"]["numpy"] == np.__version__
+    assert content["packages"]["numpy"] == np.__version__ and "no-such-distribution" not in content["packages"]
     assert content["stages"] == [{"name": "read", "seconds": 0.5, "peak_memory_bytes": 10 * MIB}]
     digest = hashlib.sha256(b"a\n1\n").hexdigest()
     assert content["files"] == {"synthetic.csv": {"sha256": digest, "bytes": 4}}
@@ -97,11 +103,11 @@ def test_a_failing_stage_is_recorded() -> None:
 
 
 def test_without_proc_the_peak_since_the_start_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(*_: object) -> str:
+    def gone(*_: object, **__: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(manifest.Path, "read_text", gone)
-    monkeypatch.setattr(manifest.Path, "write_text", gone)
+    monkeypatch.setattr(memory.Path, "read_text", gone)
+    monkeypatch.setattr(memory.Path, "write_text", gone)
     recorder = Recorder()
     with recorder.stage("any"):
         pass

@@ -20,7 +20,7 @@ from tests.cli.cli_jobs import Run
 
 GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
 SUPPORT = {"console", "group", "options"}
-HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "yaml", "numba", "jinja2", "prefect")
+HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
 
 
 def _commands() -> Iterator[tuple[str, Any]]:

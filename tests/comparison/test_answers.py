@@ -13,8 +13,7 @@ import yaml
 from hybrid.cli import main
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import expand
-from hybrid.comparison.facets import facets
-from hybrid.comparison.recommended import recommended_yaml
+from hybrid.comparison.write import facets, recommended_yaml
 from hybrid.pipeline.config import load_config
 from tests.comparison.comparison_jobs import write_job, write_plan
 

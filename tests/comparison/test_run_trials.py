@@ -12,11 +12,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 from hybrid.base.errors import ConfigError
-from hybrid.comparison import compare, forecast, load_plan, local, metric_names
+from hybrid.comparison import compare, forecast, load_plan, local, metric_names, run_trials
 from hybrid.comparison import trial as trial_module
-from hybrid.comparison.rows import Rows
+from hybrid.comparison.results import Rows
 from hybrid.store import Store
 from tests.comparison.comparison_jobs import METRICS, n_rows, start, without_timings, write_job, write_plan
 
@@ -212,9 +213,43 @@ def test_other_stores_give_the_same(
     plan = load_plan(write_plan(folder, store="memory" if store == "memory" else str(tmp_path / "store")))
     compare(plan, folder, tmp_path / "out", jobs=2)
     pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), undisturbed)
-    assert not list(tmp_path.glob("hybrid-store-*"))
+    assert not list(tmp_path.glob(".hybrid-tmp-*"))
     wards = [ward for ward in pd.read_csv(folder / "admissions.csv")["ward"].dropna().unique() if len(ward) > 6]
     assert wards
     kept = [path.read_bytes() for path in (tmp_path / "store").glob("*/result.pickle")]
     assert (len(kept) > 40) == (store == "encrypted")
     assert not any(ward.encode() in content for ward in wards for content in kept)
+
+
+def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "none"}
+    policy = {"name": "test", "version": "1", "owner": "tests", "rules": [rule]}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+    changes = {"policy": "policy.yaml"}
+    plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1], set=changes))
+    expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!seconds\.)")
+    before = (tmp_path / "before" / "comparison.json").read_text()
+    base = tmp_path / "config.yaml"
+    original = run_trials.schedule
+
+    def edited(*arguments: Any) -> Any:
+        planned = original(*arguments)
+        content = yaml.safe_load(base.read_text())
+        content["transition"] = {"method": "single"}
+        content["split"] = {"control": 0.5}
+        base.write_text(yaml.safe_dump(content))
+        return planned
+
+    monkeypatch.setattr(run_trials, "schedule", edited)
+    found = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!seconds\.)")
+    assert "single" in base.read_text()
+    pd.testing.assert_frame_equal(found, expected)
+    assert (tmp_path / "after" / "comparison.json").read_text() == before
+    recommended = [(tmp_path / name / "recommended.yaml").read_text() for name in ("before", "after")]
+    assert recommended[0] == recommended[1] and "single" not in recommended[1]
+    # Another base is another comparison: no row of the first one is taken for it.
+    monkeypatch.undo()
+    changed = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!seconds\.)")
+    assert not changed.equals(expected)

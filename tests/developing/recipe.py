@@ -98,7 +98,7 @@ class Workshop:
         program, *arguments = shlex.split(line)
         module = ["-m", "hybrid"] if program == "hybrid" else []
         assert program in ("hybrid", "python"), line
-        environment = os.environ | {"PYTHONPATH": str(self.package), "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = os.environ | {"PYTHONPATH": str(self.package), "COLUMNS": "200"}
         done = subprocess.run(
             [sys.executable, *module, *arguments],
             cwd=self.work,

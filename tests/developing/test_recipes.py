@@ -20,6 +20,7 @@ def workshop(tmp_path: Path) -> Workshop:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RECIPES)
 def test_recipe(workshop: Workshop, page: str) -> None:
     workshop.follow(page)

@@ -1,6 +1,7 @@
 """The fault matrix: after any fault at any stage the earlier release is whole and `latest`, and the next night works.
 
-Run alone: ``python -m pytest tests/faults``. The table in docs/releases.md is this file's parameters.
+Run alone: ``python -m pytest tests/jobs/test_nights_with_faults.py``. The table in
+docs/evidence/faults.md is this file's parameters.
 """
 
 from __future__ import annotations

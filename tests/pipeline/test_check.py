@@ -98,7 +98,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         "evaluate.targets: no such column: outcome",
         "sample.by: no such column: gender",
         "split.key names the column 'household'",
-        "age.yaml: width: unknown key",
+        "age.yaml, line 2: width: unknown key",
         "town.csv: hierarchy of 'town' has 2 roots",
         "anonymize.k is 1000, and the training part has 60 rows",
         "3 different values of 'illness' are wanted in every class, and the column has 2",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from hybrid.anonymize import AnonymizeOptions
 from hybrid.base.errors import ConfigError
-from hybrid.pipeline.config import load_config, parse_config
+from hybrid.demo import write_demo
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig, load_config, parse_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.files import File
 
 QI = {"role": "quasi_identifier", "hierarchy": "age.csv"}
@@ -89,7 +94,7 @@ def test_unknown_generator_names_the_near_one() -> None:
 def test_yaml_mistakes_name_the_line(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("version: 1\ndata: {path: a.csv}\nname: a\nname: b\n")
-    with pytest.raises(ConfigError, match=r"line 4.*stands twice"):
+    with pytest.raises(ConfigError, match=r"line 4: the key .* is given twice \(first on line \d+\)"):
         load_config(path)
     path.write_text("data: [")
     with pytest.raises(ConfigError, match="not valid YAML"):
@@ -113,3 +118,79 @@ def test_overrides_win_and_paths_are_relative_to_the_file(tmp_path: Path) -> Non
 def test_what_check_shows_is_a_config_again() -> None:
     config = parse_config(_config(anonymize={"k": 3}, transition={"method": "uniform"}))
     assert parse_config(yaml.safe_load(config.to_yaml())) == config
+
+
+def _as_file(folder: Path, content: dict[str, Any]) -> Pipeline:
+    path = folder / "c.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return Pipeline(load_config(path), seed=1)
+
+
+def _as_mapping(_: Path, content: dict[str, Any]) -> Pipeline:
+    return Pipeline(parse_config(content), seed=1)
+
+
+def _as_object(_: Path, content: dict[str, Any]) -> Pipeline:
+    options = AnonymizeOptions(**content["anonymize"]) if content.get("anonymize") else content.get("anonymize")
+    return Pipeline(RunConfig(**{**content, "anonymize": options}), seed=1)
+
+
+def _as_changed_copy(_: Path, content: dict[str, Any]) -> Pipeline:
+    """Without validation: only what is wanted off is off."""
+    off = {name: None for name in ("anonymize", "transition") if content.get(name) is False}
+    kept = {name: value for name, value in content.items() if name not in off}
+    whole = RunConfig(**{"transition": {"method": "uniform"}, **kept})
+    return Pipeline(whole.model_copy(update=off), seed=1)
+
+
+WAYS = (_as_file, _as_mapping, _as_object, _as_changed_copy)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_transition_that_is_off_is_refused_where_something_is_anonymized(way: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="only the original ones are left") as caught:
+        way(tmp_path, _config(anonymize={"k": 2}, transition=False))
+    (problem,) = caught.value.problems
+    assert "leave transition out" in problem.hint
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_transition_that_is_not_mentioned_is_the_default(way: Any, tmp_path: Path) -> None:
+    for given in ({}, {"transition": None}):
+        transition = way(tmp_path, _config(anonymize={"k": 2}, **given)).config.transition
+        assert transition is not None and transition.method == "tree"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_contradictions_are_refused_before_anything_is_read(way: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="nothing to restore"):
+        way(tmp_path, _config(anonymize=False, transition={"method": "uniform"}))
+    with pytest.raises(ConfigError, match="anonymizing after synthesis is refused"):
+        way(tmp_path, _config(anonymize={"k": 2}, stages=["synthesize", "anonymize"]))
+    content = _config(anonymize={"k": 2})
+    content["data"]["columns"] = {"age": {"role": "quasi_identifier"}}
+    with pytest.raises(ConfigError, match="needs a hierarchy"):
+        way(tmp_path, content)
+
+
+@pytest.mark.parametrize("generator", ["none", "cart"])
+def test_no_original_record_is_released_by_a_changed_configuration(tmp_path: Path, generator: str) -> None:
+    """Without a transition there was nothing to learn from but the original records."""
+    write_demo(tmp_path, rows=200, seed=3)
+    config = load_config(tmp_path / "config.yaml", {"synthesize.generator": generator})
+    changed = config.model_copy(update={"transition": None})
+    with pytest.raises(ConfigError, match="only the original ones are left"):
+        Pipeline(changed, seed=1)
+    assert any("transition is off" in finding.message for finding in diagnose(changed) if finding.level == "error")
+    with pytest.raises(ConfigError, match="transition is off"):
+        _ = changed.required_transition
+
+
+@pytest.mark.parametrize("method", ["tree", "uniform", "conditional", "single"])
+def test_a_configuration_comes_out_of_another_process_as_it_went_in(tmp_path: Path, method: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump(_config(anonymize={"k": 2}, transition={"method": method})))
+    config = load_config(path)
+    again = pickle.loads(pickle.dumps(config))
+    assert again == config and type(again.transition) is type(config.transition)
+    assert again.folder == tmp_path and again.model_fields_set == config.model_fields_set

@@ -262,7 +262,7 @@ def test_a_full_disk_leaves_the_earlier_release(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder_module.os, step, full)
+        patch.setattr(os, step, full)
         with pytest.raises(OutputError, match="No space left on device"):
             out(make_run("next", data_fingerprint="ab" * 32))
     assert (releases / "latest").resolve().name == first.name

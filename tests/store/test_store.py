@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.base.atomic import PREFIX
 from hybrid.base.errors import OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.store import Store
@@ -53,7 +54,7 @@ def folder_of(store: Store) -> Path:
 
 def leftovers(store: Store) -> list[str]:
     assert store.path is not None
-    return [path.name for path in store.path.glob(".tmp-*")]
+    return [path.name for path in store.path.glob(f"{PREFIX}*")]
 
 
 def test_a_result_is_computed_once(store: Store) -> None:
@@ -212,7 +213,7 @@ def test_a_full_disk_costs_the_entry_and_not_the_result(
 
     monkeypatch.setattr(store_module.pickle, "dump", full)
     assert store.get_or_compute("fit", KEY, Counter()) == "result"
-    assert "not kept (No space left on device)" in caplog.text
+    assert "No space left on device" in caplog.text
     assert not folder_of(store).exists()
     assert not leftovers(store)
 
@@ -295,7 +296,8 @@ def test_clean_removes_what_was_not_used(store: Store) -> None:
         os.utime(store.path / f"fit-{key}", (0, 0))
     store.get_or_compute("fit", other, Counter())
     (store.path / "notes of the user").mkdir()
-    (store.path / f".tmp-fit-{KEY}-abc").mkdir()
+    (store.path / f"{PREFIX}01234567-0123456789abcdef").mkdir()
+    os.utime(store.path / f"{PREFIX}01234567-0123456789abcdef", (0, 0))
     assert store.clean(timedelta(days=1)) == 1
     assert [entry.key for entry in store.entries()] == [other]
     assert (store.path / "notes of the user").is_dir()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -130,9 +132,10 @@ def test_the_memory_store_is_gone_afterwards_also_that_of_a_killed_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opened, "MEMORY_FOLDER", tmp_path)
-    monkeypatch.setattr(opened.os, "getuid", lambda: tmp_path.stat().st_uid)
-    left = tmp_path / f"hybrid-store-{tmp_path.stat().st_uid}-4194305"
-    left.mkdir()
+    killed = "import os, signal; from pathlib import Path; from hybrid.store import memory_store, opened"
+    killed += f"; opened.MEMORY_FOLDER = Path({str(tmp_path)!r}); held = memory_store(); held.__enter__()"
+    subprocess.run([sys.executable, "-c", f"{killed}; os.kill(os.getpid(), signal.SIGKILL)"], check=False)
+    [left] = tmp_path.iterdir()
     with memory_store() as place:
         assert not left.exists()
         place.open().get_or_compute("fit", KEY, Counter())

@@ -67,6 +67,34 @@ def test_an_environment_is_built_once_and_rebuilt_when_its_requirements_change(t
     assert inspect("tiny").state == "absent"
 
 
+UV = """#!/bin/sh
+echo "$@" >> {log}
+[ {fails} = True ] && exit 2
+[ "$1" = venv ] && shift 2 && [ "$1" = --python ] && exec "$2" -m venv "$3"
+shift 3
+python=$1; shift
+exec "$python" -m pip install --no-input "$@"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_uv_builds_it_where_it_is_installed_and_pip_where_uv_fails(tiny, tmp_path, monkeypatch, fails):
+    """A program of this name stands in for uv: it takes the same arguments."""
+    program, log = tmp_path / "bin" / "uv", tmp_path / "log"
+    program.parent.mkdir()
+    program.write_text(UV.format(log=log, fails=fails))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert install("tiny").versions["tiny"] == "1.0"
+    asked = log.read_text().splitlines()
+    assert asked[0] == f"venv --allow-existing --python {sys.executable} {root() / 'tiny'}"
+    assert (asked[1:] == []) == fails
+    if not fails:
+        inside = root() / "tiny" / "bin" / "python"
+        assert asked[1] == f"pip install --python {inside} --no-deps --no-index -r {tiny}"
+
+
 @pytest.mark.slow
 def test_an_installation_that_was_killed_is_found_and_done_again(tiny):
     script = f"""

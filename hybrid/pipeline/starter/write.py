@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.save import save_hierarchy, save_spec
@@ -19,7 +20,6 @@ from hybrid.pipeline.starter.hierarchies import is_list
 from hybrid.pipeline.starter.roles import GuessedRole
 from hybrid.table import Column, Role, Table
 from hybrid.table.options import DataOptions
-from hybrid.table.write import write_text
 
 _ADVICE = {
     "intervals": "widths are guessed from the data; labels that people know (10-year groups, legal ages) read better",

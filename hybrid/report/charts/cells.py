@@ -1,4 +1,4 @@
-"""Part a column into cells that hold no small group of real records.
+"""Cells of a column, none of which holds a small group of real records.
 
 A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` real
 records: rare categories are pooled, sparse intervals are joined with their neighbours, and the outer intervals

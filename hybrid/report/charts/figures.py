@@ -1,4 +1,4 @@
-"""The figures of the report, as inline SVG.
+"""Charts of the report, as inline SVG.
 
 Everywhere: what is real is a filled bar, what is synthetic a line or a diamond, a reference a hollow diamond; no
 figure needs colour to be read. Sizes are in CSS pixels at natural size.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 from markupsafe import Markup
@@ -25,7 +26,7 @@ WIDTH = 360.0
 
 
 def percent(share: float) -> str:
-    """0..1 as per cent with one digit; "<0.1 %" for what is not zero but would look like it."""
+    """Format a share (0..1) as per cent; "<0.1 %" for tiny ones."""
     if 0 < share < 0.0005:
         return "<0.1 %"
     return f"{100 * share:.1f} %"
@@ -148,7 +149,7 @@ def _records_by_size(sizes: Array) -> Array:
 
 
 def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
-    """Information loss against the suppression limit; what was chosen is filled."""
+    """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
     x_of = {
@@ -220,7 +221,7 @@ def interval_chart(
     return Markup(svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval"))
 
 
-STAGES: tuple[Subject, ...] = ("original", "anonymized", "synthetic", "baseline")
+STAGES: tuple[Subject, ...] = get_args(Subject)
 
 
 def stage_chart(

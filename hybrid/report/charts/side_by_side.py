@@ -1,4 +1,4 @@
-"""Real beside synthetic, in aggregates that hold no small group of real records."""
+"""Comparison of the real and the synthetic table, in aggregates without small groups."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ColumnView:
 
 @dataclass(frozen=True)
 class Associations:
-    """How strongly columns hang together, in pairs: Cramér's V with Bergsma's bias correction, 0 .. 1.
+    """Pairwise associations of columns: Cramér's V with Bergsma's bias correction, 0..1.
 
     ``real``, ``synthetic`` and ``control`` have shape (n_columns, n_columns), are symmetric and have ones on the
     diagonal; NaN where a column is constant.

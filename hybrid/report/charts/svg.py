@@ -1,4 +1,7 @@
-"""The few SVG elements the figures are made of. All text is escaped; colours are CSS classes of the page."""
+"""SVG elements of the charts.
+
+All text is escaped; colours are CSS classes of the page.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _value(value: str | float) -> str:
 
 
 def figure(width: float, height: float, parts: list[str], description: str, *, class_: str = "figure") -> str:
-    """An ``<svg>`` that scales with its container, with a description for those who cannot see it."""
+    """An ``<svg>`` that scales with its container, with a text alternative."""
     label = element("title", escape(description))
     return element(
         "svg",
@@ -48,7 +51,7 @@ def circle(x: float, y: float, radius: float, class_: str, title: str = "") -> s
 
 
 def path(steps: str, class_: str, title: str = "") -> str:
-    """A path in SVG's own notation."""
+    """A path in SVG notation."""
     return element("path", _title(title), d=steps, class_=class_)
 
 
@@ -59,7 +62,7 @@ def diamond(x: float, y: float, radius: float, class_: str, title: str = "") -> 
 
 
 def text(x: float, y: float, content: str, class_: str = "", *, longest: int = 0, **attributes: str | float) -> str:
-    """A text; cut after ``longest`` characters (0: never), with the whole of it as its title."""
+    """A text, cut after ``longest`` characters (0: never), in full as its title."""
     shown = content if not longest or len(content) <= longest else content[: longest - 1].rstrip() + "…"
     whole = _title(content) if shown != content else ""
     return element("text", escape(shown) + whole, x=x, y=y, class_=class_ or "label", **attributes)

@@ -1,4 +1,4 @@
-"""The answers of a comparison as JSON types: for ``comparison.json``, and for the script of ``comparison.html``."""
+"""Results of a comparison as JSON types, for ``comparison.json`` and the page's script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STRONGEST_TEXT = MetricText(
 
 
 def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any]:
-    """Everything but the runs themselves, which are in ``comparison.csv``.
+    """All answers as JSON types; the runs are in ``comparison.csv``.
 
     Estimates are objects with ``value``, ``low`` and ``high`` (95 % over the seeds), ``wide_low`` and ``wide_high``
     (together with all of their family) and ``seeds``; what is not known is left out.
@@ -90,7 +90,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
 
 
 def runs_json(results: Results) -> dict[str, Any]:
-    """The runs, a column each, for the script: many equal values are numbered.
+    """The runs by column, for the script; frequent values are numbered.
 
     A column is a list of values, or ``{"values": [...], "codes": [...]}`` where that is shorter.
     """
@@ -108,14 +108,14 @@ def rounded(value: float) -> float | None:
 
 
 def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
-    """How a column's metric is explained."""
+    """Explanation of a column's metric."""
     if column.metric == STRONGEST:
         return STRONGEST_TEXT
     return texts.get(column.metric, MetricText(title_of(column.metric), "", family=column.family))
 
 
 def name_of(column: Column, texts: Mapping[str, MetricText]) -> str:
-    """A column's title: its metric's, and what it is about."""
+    """Title of a column: that of its metric, and the column it is about."""
     return text_of(column, texts).title + (f", {column.about}" if column.about else "")
 
 

@@ -1,4 +1,4 @@
-"""Strategies side by side: what each costs in utility and what it gives away, as one interactive file."""
+"""Interactive page of a comparison: privacy and utility of every strategy."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _hash(script: str) -> str:
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON that no text in it can end: no ``<`` is left."""
+    """JSON without ``<``, so that no text in it can end the script."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))
 
@@ -148,7 +148,7 @@ def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) ->
 
 
 def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
-    """The thesis' figures: which pictures each is made of, or why there is none."""
+    """Figures of the thesis: the charts of each, or why there is none."""
     stages = [_place(each.column, texts) for each in answers.stages if each.means]
     figures: list[dict[str, Any]] = [
         {"number": "5.2", "title": "the stages side by side", "places": stages, "missing": "Nothing was measured."}
@@ -186,7 +186,7 @@ def _overall(answers: Answers) -> list[dict[str, Any]]:
 
 
 def _level_with_first(answers: Answers) -> str:
-    """How many of all ranked configurations the seeds do not tell from the first."""
+    """Number of ranked configurations not distinguishable from the first."""
     ranked = answers.overall
     if len(ranked) < 2 or ranked[0].rank.seeds < 2:
         return f"{len(ranked):,} configurations ranked."
@@ -195,7 +195,7 @@ def _level_with_first(answers: Answers) -> str:
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The best by each headline metric, and by each other one."""
+    """Best configurations by each headline metric, and by each other metric."""
     shown = {column.name for column in headlines(answers.results)}
     rows = [
         {
@@ -226,7 +226,7 @@ def _failures(results: Results) -> list[dict[str, Any]]:
 
 
 def _explained(results: Results, texts: Mapping[str, MetricText]) -> list[dict[str, str]]:
-    """Every metric once."""
+    """Explanations of all metrics, each once."""
     distinct = {column.metric: column for column in results.columns.values()}
     return [
         {"title": text_of(c, texts).title, "sentence": text_of(c, texts).sentence, "better": _better(c)}

@@ -1,4 +1,4 @@
-"""The answers of a comparison in sentences."""
+"""Results of a comparison in sentences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GATE = {
 
 
 def seeds_note(seeds: int) -> str:
-    """What the number of seeds allows to say."""
+    """Note on the precision that the number of seeds allows."""
     if seeds == 1:
         return (
             "One seed: nothing can be said about how much other seeds would differ, so no effect below has an interval "
@@ -36,7 +36,7 @@ def seeds_note(seeds: int) -> str:
 
 
 def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
-    """The number and its interval, or why it has none."""
+    """A number with its interval, or the reason why it has none."""
     value = number(estimate.value)
     if signed and estimate.value > 0:
         value = f"+{value}"
@@ -46,7 +46,7 @@ def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[str]:
-    """What to take and why, a sentence each."""
+    """Recommendation and its reasons, one sentence each."""
     found = answers.recommendation
     if found is None:
         return ["None: no run has both a privacy and a utility metric for every seed."]
@@ -107,7 +107,7 @@ def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> lis
 
 
 def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Which factors moved the two metrics, and for which nothing was found."""
+    """Factors with an effect on the two metrics, and factors without one."""
     sentences = []
     for column in (found.utility, found.privacy):
         effects = next((one for one in answers.effects if one.column == column.name), None)
@@ -123,7 +123,7 @@ def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, Metric
 
 
 def _span(effects: MetricEffects, factor: str) -> float | None:
-    """Distance of a factor's extreme levels; None if no level's effect was found."""
+    """Difference of a factor's extreme levels; None if no effect was found."""
     levels = [level.effect for level in effects.main[factor] if level.effect is not None]
     if not any(effect.found for effect in levels):
         return None
@@ -131,7 +131,7 @@ def _span(effects: MetricEffects, factor: str) -> float | None:
 
 
 def paradox(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
-    """Whether conditional transitions cost privacy without a gain in utility, on these data."""
+    """Test of the paradox: conditional transitions cost privacy without gaining utility."""
     if not differences:
         return "Not to be seen: no two runs differ in nothing but a conditional and a uniform transition."
     if differences[0].estimate.seeds == 1:
@@ -165,7 +165,7 @@ def _verdict(worse: bool, safer: bool, gain: bool) -> str:
 
 
 def _hints(differences: Sequence[Difference]) -> str:
-    """How many differences stand out by themselves alone."""
+    """Number of differences significant on their own."""
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
     return (
         f" {perhaps} more of the {len(differences)} differences stand out by their own interval only."

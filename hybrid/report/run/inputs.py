@@ -1,4 +1,4 @@
-"""What a report is made from: aggregates only, never a record."""
+"""Inputs of a run's report: aggregates only, never a record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid.report.charts.side_by_side import TableComparison
 
 @dataclass(frozen=True)
 class WalkStep:
-    """One room the table walked through."""
+    """One stage of the run."""
 
     name: str
     rows: int
@@ -26,7 +26,7 @@ class WalkStep:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """What one suppression limit costs."""
+    """Information loss at one suppression limit."""
 
     limit: float
     """Share of records that may be suppressed, 0..1."""
@@ -39,7 +39,7 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the generator while it was trained."""
+    """One loss curve of the generator's training."""
 
     name: str
     points: tuple[tuple[int, float], ...]
@@ -48,7 +48,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class MetricText:
-    """How a metric is explained to somebody who did not write it."""
+    """Explanation of a metric for readers."""
 
     title: str
     sentence: str
@@ -57,11 +57,11 @@ class MetricText:
     """Who scores the reference value."""
     family: Family | None = None
     direction: Direction | None = None
-    """Which way is better."""
+    """Direction in which the metric improves."""
 
 
 class Described(Protocol):
-    """What a registry knows about a metric."""
+    """A registered metric, as far as explanations need it."""
 
     @property
     def name(self) -> str:
@@ -73,15 +73,15 @@ class Described(Protocol):
 
     @property
     def no_leak(self) -> float | None:
-        """What fresh data of the same population score, where that is known beforehand."""
+        """Value of fresh data of the same population; None if it depends."""
 
     @property
     def family(self) -> Family:
-        """What it is about."""
+        """Family of the metric."""
 
     @property
     def direction(self) -> Direction:
-        """Which way is better."""
+        """Direction in which the metric improves."""
 
 
 _SHORT = {
@@ -98,7 +98,7 @@ _PREDICTORS = ("tstr", "tstr_linear", "importance_agreement")
 
 
 def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
-    """Titles and sentences for the metrics of a registry, by name."""
+    """Explanations of a registry's metrics, by name."""
     return {
         metric.name: MetricText(
             title_of(metric.name),
@@ -127,7 +127,7 @@ def title_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that differs from the last release."""
+    """One difference from the last release."""
 
     what: str
     before: str
@@ -156,7 +156,7 @@ class Track:
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """Everything a report shows. Sections whose input is absent say so, or are left out.
+    """Inputs of a run's report; a section without input says so or is left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Metrics as rows that a person can read: the number, its interval, its reference, and what that means in words."""
+"""Rows of the metric tables: value, interval, reference and judgement in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One number, or why there is none."""
+    """One value of a metric, or why there is none."""
 
     about: str
     """The column it is about; empty if it is about the table."""
@@ -59,7 +59,7 @@ class MetricGroup:
 
 
 def number(value: float | None) -> str:
-    """Three digits after the point, or as many as a small number needs to be seen; a true minus sign."""
+    """Format a number with three decimals, small ones with more, and a true minus sign."""
     if value is None:
         return "–"
     if value >= 2 and value == int(value):
@@ -71,7 +71,7 @@ def number(value: float | None) -> str:
 
 
 def metric_groups(evaluation: Evaluation, family: Family, texts: Mapping[str, MetricText]) -> list[MetricGroup]:
-    """The metrics of one family on the synthetic table, grouped by name in the order they were computed."""
+    """Metrics of one family on the synthetic table, grouped by name."""
     chosen = [metric for metric in evaluation.metrics if metric.family == family and metric.stage == "synthetic"]
     order = {name: at for at, name in enumerate(dict.fromkeys(metric.name for metric in chosen))}
     chosen.sort(key=lambda metric: order[metric.name])
@@ -110,7 +110,7 @@ def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> M
 
 
 def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
-    """The value against its reference, in words."""
+    """Comparison of a value with its reference, in words."""
     if measure.reference is None:
         return "no reference to compare with"
     difference = measure.value - measure.reference
@@ -130,7 +130,7 @@ def interval_text(measure: Measure) -> str:
 
 
 def _details(measure: Measure) -> list[tuple[str, str]]:
-    """Plain numbers only: texts and lists could hold values of the data."""
+    """Numeric details only: texts and lists could hold values of the data."""
     return [
         (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else number(value))
         for name, value in measure.details.items()
@@ -142,7 +142,7 @@ def _details(measure: Measure) -> list[tuple[str, str]]:
 
 
 def domain_of(metrics: Sequence[MetricResult]) -> tuple[float, float]:
-    """The scale that all rows of a metric share: from zero (or below) to a round number."""
+    """Common axis of a metric's rows: from zero (or below) to a round number."""
     numbers = [0.0]
     for metric in metrics:
         if isinstance(metric.outcome, Measure):

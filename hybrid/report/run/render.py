@@ -1,4 +1,4 @@
-"""Render the report of one run as one page that opens from disk and prints."""
+"""Renderer of a run's report: one self-contained, printable page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Part:
 
 
 def environment() -> Environment:
-    """The templates of this package; everything they print is escaped."""
+    """Jinja environment of the report's templates, with escaping."""
     templates = Environment(
         loader=PackageLoader("hybrid.report"),
         autoescape=True,
@@ -42,7 +42,7 @@ def environment() -> Environment:
 
 
 def render_report(inputs: ReportInputs) -> str:
-    """The report of one run, as one self-contained HTML document.
+    """Render the report of one run as one self-contained HTML document.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def render_report(inputs: ReportInputs) -> str:
 
 
 def _part(section: Section, inputs: ReportInputs, templates: Environment) -> _Part | None:
-    """One section; None if it is left out."""
+    """Render one section; None if it is left out."""
     values = section.values(inputs)
     if values is None:
         return None

@@ -1,10 +1,10 @@
-"""Managed environments: Python environments of their own for generators whose packages are not beside the core.
+"""Managed environments: separate Python environments for the packages of generators.
 
 One environment is built from one pinned file ``requirements/NAME.txt`` of this package into the user's cache folder
-(``HYBRID_ENVIRONMENTS``, else ``$XDG_CACHE_HOME/hybrid-release/environments``). A virtual environment cannot be
-moved once it is built, so it is built in place and ``ready.json`` is written last: without that file it does not
-exist, and the next installation starts afresh. The file's first lines say which Python it is for, what must
-import in the end, and options of pip::
+(``HYBRID_ENVIRONMENTS``, else ``environments`` in the cache folder of the platform), by uv where it is installed and
+by venv and pip elsewhere. A virtual environment cannot be moved once it is built, so it is built in place and
+``ready.json`` is written last: without that file it does not exist, and the next installation starts afresh. The
+file's first lines say which Python it is for, what must import in the end, and options of pip::
 
     # python: 3.11
     # imports: dpmm opendp
@@ -17,31 +17,36 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from platformdirs import user_cache_path
+
+from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.base.locks import locked
 from hybrid.base.progress import Progress, silent
-from hybrid.store import make_private
-from hybrid.synthesize.isolation.worker import write_json
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))
 """Every environment that can be built."""
 _READY, _LOG, _LOCKS = "ready.json", "install.log", ".locks"
+_PACKAGE = re.compile(rb"^(Collecting|Processing) |^ \+ \S")
+"""Lines of an installer about one package: of pip when it begins, of uv when it is done."""
 _VERSIONS = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 State = Literal["absent", "incomplete", "outdated", "ready"]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What is known of one environment.
+    """State of one environment.
 
     Parameters
     ----------
@@ -66,12 +71,9 @@ class Environment:
 
 
 def root() -> Path:
-    """The folder of all environments; not made yet."""
+    """The folder of all environments; it need not exist."""
     chosen = os.environ.get("HYBRID_ENVIRONMENTS")
-    if chosen:
-        return Path(chosen).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "hybrid-release" / "environments"
+    return Path(chosen).expanduser() if chosen else user_cache_path("hybrid-release") / "environments"
 
 
 def inspect(name: str) -> Environment:
@@ -145,27 +147,16 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
     started = time.monotonic()
     step, total = f"install {name}", len(_requirements(name))
     progress(step, 0, total)
-    folder.mkdir(mode=0o700)
-    _call([python, "-m", "venv", str(folder)], folder, f"no virtual environment could be made for {name}")
+    uv = shutil.which("uv")
+    try:
+        _fill(name, python, folder, uv, lambda done: progress(step, min(done, total), total))
+    except GeneratorError:
+        if uv is None:
+            raise
+        # pip may be configured for an index that uv does not know.
+        shutil.rmtree(folder)
+        _fill(name, python, folder, None, lambda done: progress(step, min(done, total), total))
     inside = str(_python_in(folder))
-    collected = 0
-    own = _header(name, "options").split()
-    options = (*own, "--no-input", "--disable-pip-version-check", "-r", str(REQUIREMENTS / f"{name}.txt"))
-    with (folder / _LOG).open("wb") as log:
-        process = subprocess.Popen(
-            [inside, "-m", "pip", "install", *options], stdout=subprocess.PIPE, stderr=log, env=_clean_environment()
-        )
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                log.write(line)
-                collected += line.startswith((b"Collecting ", b"Processing "))
-                progress(step, min(collected, total), total)
-        finally:
-            process.kill() if process.poll() is None and sys.exc_info()[0] else None
-            status = process.wait()
-    if status != 0:
-        raise _failure(f"pip could not install the packages of {name}", folder)
     check = "; ".join(f"import {module}" for module in _header(name, "imports").split())
     _call([inside, "-c", check], folder, f"the packages of {name} were installed but do not import")
     versions = json.loads(_call([inside, "-c", _VERSIONS], folder, f"{name}: its packages cannot be listed"))
@@ -177,8 +168,36 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
     return built
 
 
+def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable[[int], None]) -> None:
+    """Create the virtual environment and install its packages, with uv if given; report how many are there."""
+    folder.mkdir(mode=0o700)
+    create = [python, "-m", "venv"] if uv is None else [uv, "venv", "--allow-existing", "--python", python]
+    _call([*create, str(folder)], folder, f"no virtual environment could be made for {name}")
+    inside = str(_python_in(folder))
+    pip = [inside, "-m", "pip"] if uv is None else [uv, "pip"]
+    options = ["--no-input", "--disable-pip-version-check"] if uv is None else ["--python", inside]
+    wanted = [*_header(name, "options").split(), "-r", str(REQUIREMENTS / f"{name}.txt")]
+    with (folder / _LOG).open("wb") as log:
+        command = [*pip, "install", *options, *wanted]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=_clean_environment())
+        try:
+            assert process.stdout is not None
+            done = 0
+            for line in process.stdout:
+                log.write(line)
+                done += _PACKAGE.search(line) is not None
+                report(done)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            status = process.wait()
+    if status != 0:
+        raise _failure(f"{'pip' if uv is None else 'uv'} could not install the packages of {name}", folder)
+
+
 def _call(command: list[str], folder: Path, failure: str) -> str:
-    """Run a command to its end and give what it printed."""
+    """Run a command to its end and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment(), check=False)
     if done.returncode != 0:
         (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
@@ -192,7 +211,7 @@ def _failure(message: str, folder: Path) -> GeneratorError:
 
 
 def _clean_environment() -> dict[str, str]:
-    """The environment variables without those that would mix another Python's packages in."""
+    """Environment variables without those that add packages of another Python."""
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
 
 
@@ -228,6 +247,6 @@ def _requirements(name: str) -> list[str]:
 
 
 def _digest(name: str) -> str:
-    """Of what decides what is built; comments do not."""
+    """Hash of everything that decides what is built; comments do not."""
     content = [_header(name, "python"), _header(name, "options"), *_requirements(name)]
     return hashlib.sha256("\n".join(content).encode()).hexdigest()

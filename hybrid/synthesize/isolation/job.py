@@ -32,11 +32,12 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.arrays import Array
+from hybrid.base.atomic import write_json
 from hybrid.base.errors import GeneratorError, Problem
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.worker import OUT_OF_MEMORY, read_columns, write_columns, write_json
+from hybrid.synthesize.isolation.worker import OUT_OF_MEMORY, read_columns, write_columns
 from hybrid.synthesize.protocol import Encoded, Generator
 from hybrid.synthesize.registry import is_here
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import sys
 import threading
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
+from hybrid.base.memory import peak_bytes
 from hybrid.synthesize.protocol import Encoded, Feature, Generator
 
 OUT_OF_MEMORY = 77
@@ -49,14 +49,8 @@ def main(folder: Path) -> None:
         message = f"{_adapter(job).name} failed to {job['task']} ({type(error).__name__})"
         hint = "--debug shows its own words; more records or a smaller learning rate may help"
         result = {"problems": [[message, hint, str(error)]]}
-    write_json(folder / "result.json", result)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content), encoding="utf-8")
-    temporary.replace(path)
+    # Read only when this process has ended with status 0.
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
 def write_columns(path: Path, columns: Any) -> None:
@@ -108,19 +102,9 @@ def _watch(folder: Path, parent: int, memory_bytes: int | None) -> None:
         if os.getppid() != parent:
             shutil.rmtree(folder, ignore_errors=True)
             os._exit(ORPHANED)
-        if memory_bytes is not None and _peak_bytes() > memory_bytes:
+        if memory_bytes is not None and peak_bytes() > memory_bytes:
             os._exit(OUT_OF_MEMORY)
         time.sleep(WATCH_SECONDS)
-
-
-def _peak_bytes() -> int:
-    """The most memory this process held so far. Linux carries getrusage's figure over from the parent."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables of databases, over SQLAlchemy: read in chunks by a cursor of the server, replaced in one transaction."""
+"""Tables of databases, through SQLAlchemy: read in chunks, replaced in one transaction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NULLS: dict[type, pa.DataType] = {
 
 
 class SqlOptions(Options):
-    """A table or a query of a database. Where it is and who may read it stands in the environment alone."""
+    """A table or a query of a database; address and credentials come from the environment."""
 
     url_env: str
     """The environment variable that holds the database's URL, such as
@@ -159,7 +159,7 @@ def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Conn
     if not url:
         raise ConfigError(
             f"the environment variable {url_env} is not set",
-            hint="set it to the URL of the database: see docs/nightly.md",
+            hint="set it to the URL of the database: see docs/guides/nights.md",
         )
     try:
         # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
@@ -206,12 +206,12 @@ def _sqlalchemy() -> Any:
 
 
 def _limits(url: str) -> dict[str, Any]:
-    """How long an unreachable PostgreSQL is waited for."""
+    """Connection timeout of PostgreSQL."""
     return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if url.startswith("postgresql") else {}
 
 
 def _redacted(error: Exception, url_env: str, name: str) -> DataError:
-    """What went wrong, by class and SQLSTATE alone."""
+    """Error of a database by class and SQLSTATE only."""
     import sqlalchemy as sa
 
     if isinstance(error, sa.exc.NoSuchTableError):
@@ -271,7 +271,7 @@ def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
 
 
 def _settled(found: pa.DataType, declared: pa.DataType | None) -> pa.DataType:
-    """The type of a whole column: that of its values, widened so that it does not depend on which they are."""
+    """Arrow type of a whole column, widened so that it does not depend on the values."""
     if pa.types.is_null(found):
         return declared or found
     if pa.types.is_decimal128(found):

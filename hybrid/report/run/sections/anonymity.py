@@ -88,7 +88,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _unique(sizes: Array | None, least: int) -> float | None:
-    """Share of records alone in their class; None where it is unknown, or stands for few of them."""
+    """Share of unique records; None if unknown or a count of few."""
     if sizes is None:
         return None
     alone = int((sizes == 1).sum())

@@ -35,7 +35,7 @@ WIDTH, HEIGHT = 360.0, 96.0
 
 
 def history_chart(track: Track) -> Markup:
-    """Values as dots with their intervals, releases from left to right; this run is the diamond."""
+    """Chart of one metric by release, with intervals; the diamond is this run."""
     ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]
     bottom, top = min(ends), max(ends)
     span = (top - bottom) or 1.0
@@ -81,7 +81,7 @@ def _days(places: Sequence[tuple[float, Night]]) -> list[str]:
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
-    """None, and so no section, without an earlier release."""
+    """Values of the fragment; None without an earlier release."""
     if inputs.changes is None:
         return None
     return {"history": [(track, history_chart(track)) for track in inputs.history]}

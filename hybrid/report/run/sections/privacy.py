@@ -47,7 +47,7 @@ CURVES = (
 
 
 def nearest_chart(evaluation: Evaluation) -> Markup:
-    """Distance to the nearest record at each share of rows: to train beside to control; empty if not measured."""
+    """Quantile chart of nearest-record distances, to train and to control; empty if not measured."""
     measure = synthetic_measure(evaluation, "dcr_share")
     curves: Mapping[str, Sequence[float]] = {} if measure is None else measure.details.get("curves", {})
     if not curves:
@@ -74,7 +74,7 @@ def nearest_chart(evaluation: Evaluation) -> Markup:
 
 
 def subgroup_rows(evaluation: Evaluation) -> dict[str, list[TableRow]]:
-    """The most exposed subgroups, by attack; only groups that the evaluation found large enough to name."""
+    """Most exposed subgroups by attack, of those large enough to name."""
     tables = {}
     for name in ("membership_subgroups", "inference_subgroups"):
         measure = synthetic_measure(evaluation, name)
@@ -91,7 +91,7 @@ def _subgroup(row: Mapping[str, Any]) -> TableRow:
 
 
 def secret_rows(evaluation: Evaluation) -> list[TableRow]:
-    """For every secret how often it is told of training people and of people never seen, and the risk."""
+    """Inference risk of every secret, with the rates for train and control."""
     rows = []
     for metric in evaluation.metrics:
         outcome = metric.outcome

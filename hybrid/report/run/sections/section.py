@@ -1,4 +1,4 @@
-"""One section of a run's report, and what it may take from the run."""
+"""Section of a run's report, and the run as sections see it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid.table import Table
 
 
 class FinishedRun(Protocol):
-    """Tables and numbers of a finished run that a section may aggregate (``hybrid.pipeline.pipeline.Pipeline``)."""
+    """A finished run (:class:`hybrid.pipeline.pipeline.Pipeline`) as sections see it."""
 
     @property
     def train(self) -> Table:

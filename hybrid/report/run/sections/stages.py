@@ -1,4 +1,4 @@
-"""The same metrics at every stage, the gate at every stage, and the improvement over the baseline."""
+"""Metrics and verdicts at every stage, and the improvement over the baseline."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class StageRow:
 
 
 def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
-    """Every metric that was measured at more than one stage, its stages side by side."""
+    """Metrics measured at more than one stage, one row each."""
     rows = []
     keys = dict.fromkeys((metric.name, metric.column) for metric in evaluation.metrics)
     for name, column in keys:
@@ -100,7 +100,7 @@ def _stage_cell(metric: MetricResult | None) -> str:
 
 
 def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[TableRow]:
-    """What the way does beyond the generator alone, metric by metric, in words."""
+    """Improvement of the pipeline over its generator alone, by metric."""
     order = {True: 0, False: 0, None: 1}
     rows = []
     for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, order[one.better])):
@@ -118,7 +118,7 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
 
 
 def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
-    """Every rule with its worst status at each stage, the rules on which the stages differ first."""
+    """Worst status of every rule by stage; rules on which stages differ first."""
     worst: dict[str, dict[Subject, Decision]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:

@@ -22,7 +22,7 @@ TEMPLATE = """\
 
 
 def importance_rows(evaluation: Evaluation) -> dict[str, list[TableRow]]:
-    """For every target the columns by their importance to a model of the real rows, beside that of the synthetic."""
+    """Feature importances by target: models of the real and the synthetic rows."""
     tables = {}
     for metric in evaluation.metrics:
         outcome = metric.outcome

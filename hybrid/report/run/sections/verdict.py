@@ -52,7 +52,7 @@ CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not j
 
 
 def _headline(inputs: ReportInputs) -> list[tuple[str, str]]:
-    """The few figures that stand beside the verdict."""
+    """Headline figures beside the verdict."""
     figures = []
     if inputs.walk:
         figures += [(f"{inputs.walk[0].rows:,}", "records came in"), (f"{inputs.walk[-1].rows:,}", "rows go out")]

@@ -2,8 +2,9 @@
 
 It departs from the paper: numbers with few distinct values are learned as categories, the others become normal
 scores spread over ties, the network predicts velocities and clean states, categories diffuse to their
-frequencies, records are drawn in 50 exact strides, balance each other and are held at shares. ``docs/tabddpm.md``
-says what of this was measured. ``preset: paper`` takes the paper's choices where they are options.
+frequencies, records are drawn in 50 exact strides, balance each other and are held at shares.
+``docs/concepts/tabddpm.md`` says what of this was measured. ``preset: paper`` takes the paper's choices where they are
+options.
 """
 
 from __future__ import annotations

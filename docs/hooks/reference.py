@@ -1,0 +1,389 @@
+"""Reference pages of the documentation, generated from the package's own models and registries.
+
+``pages()`` maps a page's path (relative to ``docs/``) to its Markdown. ``build.py`` adds them to the site.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Literal, Union, get_args, get_origin
+
+import typer
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+import hybrid
+from hybrid.cli import app
+from hybrid.comparison.plan import ComparePlan
+from hybrid.evaluation.registry import MODULES
+from hybrid.pipeline.config import RunConfig
+from hybrid.publication.policy import Policy
+from hybrid.synthesize.registry import REGISTRY as GENERATORS
+
+LARGEST = 10**15
+"""Limits above it only say how wide a number may be; they are not shown."""
+ROLE = re.compile(r":[a-z]+:`~?\.?([^`]+)`")
+COMPARED = {
+    "value": "value",
+    "low": "low end of the interval",
+    "high": "high end of the interval",
+    "difference_to_reference": "value - reference",
+    "ratio_to_reference": "value / reference",
+    "low_ratio_to_reference": "low end / reference",
+    "difference_to_stage": "value - value at another stage",
+}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: path below ``docs/`` to Markdown."""
+    return {
+        "reference/configuration.md": configuration(),
+        "reference/plan.md": plan(),
+        "reference/commands.md": commands(),
+        "reference/metrics.md": metrics(),
+        "reference/policies.md": policies(),
+        "reference/generators.md": generators(),
+        "reference/python.md": python(),
+    }
+
+
+def configuration() -> str:
+    """The keys of a run configuration."""
+    start = (
+        "# Configuration\n\nEvery key of a run configuration, with type, default and meaning. "
+        "`hybrid check CONFIG --show` prints a configuration with all its defaults; `--set KEY=VALUE` changes a key "
+        "for one run. Unknown keys are errors. Paths are relative to the configuration file.\n\n"
+    )
+    return start + "\n".join(_sections("", RunConfig))
+
+
+def plan() -> str:
+    """The keys of a comparison plan."""
+    start = (
+        "# Comparison plan\n\nEvery key of a plan for `hybrid compare`. "
+        "[Comparing strategies](../guides/compare.md) explains them with an example.\n\n"
+    )
+    return start + "\n".join(_sections("", ComparePlan))
+
+
+def commands() -> str:
+    """The commands with their arguments and options."""
+    root = typer.main.get_command(app)
+    parts = [
+        "# Commands\n",
+        "| exit code | meaning |\n|---|---|\n| 0 | done |\n| 1 | failed |\n"
+        "| 2 | the input or the configuration is wrong |\n| 3 | the gate refused, or people must decide |\n",
+        "Options before the command:\n",
+        _parameters(root),
+    ]
+    for name, command in _leaves("hybrid", root):
+        parts += [f"\n## {name}\n", f"```\n{_usage(name, command)}\n```\n", _text(command.help or ""), "\n"]
+        parts.append(_parameters(command))
+    return "\n".join(parts)
+
+
+def metrics() -> str:
+    """Every metric of the registry, grouped by family and module."""
+    parts = [
+        "# Metrics\n",
+        "*no leak*: what a fresh sample of the same population scores. *copy*: what an exact copy of the training "
+        "records scores. A dash: it depends on the data. [How to read a number](../concepts/metrics.md) explains "
+        "value, interval and reference.\n",
+    ]
+    for family in ("privacy", "utility", "fidelity"):
+        parts.append(f"## {family.capitalize()}\n")
+        for module in MODULES:
+            chosen = [metric for metric in module.METRICS if metric.family == family]
+            if not chosen:
+                continue
+            parts += [f"### {_title(module)}\n", "| metric | better | range | no leak | copy | needs | says |"]
+            parts.append("|---|---|---|---|---|---|---|")
+            for metric in chosen:
+                needs = [*metric.needs, *([f"per {metric.per}"] if metric.per else [])]
+                cells = [
+                    f"`{metric.name}`",
+                    metric.direction,
+                    f"{_number(metric.low)} to {_number(metric.high)}",
+                    _number(metric.no_leak),
+                    _number(metric.copy),
+                    _cell(", ".join(needs).replace("_", " ")) or "",
+                    _cell(metric.sentence),
+                ]
+                parts.append(f"| {' | '.join(cells)} |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+def policies() -> str:
+    """The shipped policies as tables, and the keys of a policy file."""
+    parts = [
+        "# Policies\n",
+        "`policy: NAME` in a configuration takes one of these; a path takes a file of your own. Beyond *review* people "
+        "decide, beyond *block* nothing is released; *not computable* says what follows where the number does not "
+        "exist. The limits are templates: copy a policy, name an owner, set your own.\n",
+    ]
+    for name, policy in shipped_policies().items():
+        people = "person accepts" if policy.approvals == 1 else "people accept"
+        parts += [
+            f"## {name}\n",
+            f"{_text(policy.description)} Version {policy.version}; {policy.approvals} {people} a review.\n",
+            "| rule | judges | compares | review | block | not computable |",
+            "|---|---|---|---|---|---|",
+            *(f"| {' | '.join(_rule(rule))} |" for rule in policy.all_rules),
+            "",
+        ]
+    parts.append("## Keys of a policy file\n")
+    parts += _sections("", Policy, level=3)
+    return "\n".join(parts)
+
+
+def generators() -> str:
+    """Every generator with licence, packages, presets and options."""
+    parts = [
+        "# Generators\n",
+        "The options below go under `synthesize.options`. [Which one to choose](../guides/generators.md) compares "
+        "them; `hybrid generators` adds what is installed here.\n",
+    ]
+    for name, generator in GENERATORS.items():
+        extra = f"extra `[{generator.extra}]`" if generator.extra else "no extra"
+        where = f"managed environment `{generator.environment}`" if generator.environment else "the core alone"
+        resumes = "resumes an interrupted training" if generator.resumes else "starts an interrupted training again"
+        parts += [f"## {name}\n", f"{_text(generator.title)}\n"]
+        needs = "" if not generator.requires else f" Needs {', '.join(generator.requires)}: {extra}, or the {where}."
+        parts.append(f"Licence: {_text(generator.licence)}.{needs} It {resumes}.\n")
+        parts.append(_fields("", generator.Options))
+        presets = {preset: dict(values) for preset, values in generator.presets.items()}
+        parts += ["| preset | sets |", "|---|---|"]
+        for preset, values in presets.items():
+            said = ", ".join(f"`{key}: {_value(value)}`" for key, value in values.items()) or "the defaults above"
+            parts.append(f"| `{preset}` | {said} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def python() -> str:
+    """The public names of the package, rendered by mkdocstrings from their docstrings."""
+    parts = [
+        "# Python\n",
+        "Everything that `import hybrid` offers, and each metric as a function of data frames. Other modules are "
+        "internal and may change in any version.\n",
+    ]
+    for name in sorted(hybrid.__all__, key=str.lower):
+        found = getattr(hybrid, name)
+        module = getattr(found, "__module__", None)
+        parts.append(f"## hybrid.{name}\n\n::: {module}.{found.__name__}\n" if module else f"## hybrid.{name}\n")
+    parts.append("## hybrid.evaluation.frames\n\n::: hybrid.evaluation.frames.measure\n")
+    return "\n".join(parts)
+
+
+def shipped_policies() -> dict[str, Policy]:
+    """The policies inside the package by the name a configuration uses, the default first."""
+    folder = files("hybrid.publication").joinpath("policies")
+    texts = {
+        file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    }
+    ordered = sorted(texts, key=lambda name: (name != "default", name))
+    return {name: Policy.model_validate(yaml.safe_load(texts[name])) for name in ordered}
+
+
+def config_keys(model: type[BaseModel] = RunConfig, prefix: str = "") -> Iterator[str]:
+    """Every dotted key of an options model, those of all alternatives included."""
+    for name, info in model.model_fields.items():
+        key = f"{prefix}{name}"
+        yield key
+        for step, part in _parts(info.annotation):
+            yield from config_keys(part, f"{key}{step}.")
+
+
+def command_names() -> list[str]:
+    """Every command as typed, such as ``hybrid hierarchy show``."""
+    return [name for name, _ in _leaves("hybrid", typer.main.get_command(app))]
+
+
+def _sections(prefix: str, model: type[BaseModel], level: int = 2) -> Iterator[str]:
+    """A table of a model's own keys, then a section for every model below it."""
+    yield _fields(prefix, model)
+    for name, info in model.model_fields.items():
+        alternatives = list(_parts(info.annotation))
+        for step, part in alternatives:
+            key = f"{prefix}{name}{step}"
+            chosen = _choice(part) if len(alternatives) > 1 else None
+            heading = f"`{key}`: {chosen}" if chosen else f"`{key}`"
+            yield f"\n{'#' * level} {heading}\n"
+            yield f"{_text(inspect.cleandoc(part.__doc__ or ''))}\n"
+            yield from _sections(f"{key}.", part, level if prefix or level > 2 else 3)
+
+
+def _fields(prefix: str, model: type[BaseModel]) -> str:
+    """A table of one model's keys."""
+    if not model.model_fields:
+        return "No options.\n"
+    rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for name, info in model.model_fields.items():
+        kind = _cell(_type(info.annotation) + _range(info))
+        rows.append(f"| `{prefix}{name}` | {kind} | {_default(info)} | {_cell(info.description or '')} |")
+    return "\n".join(rows) + "\n"
+
+
+def _parts(annotation: Any) -> Iterator[tuple[str, type[BaseModel]]]:
+    """Option models inside a type, each with the step of the key that leads to it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield "", annotation
+        return
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is typing.Annotated:
+        inner = inner[:1]
+    step = ""
+    if origin in (tuple, list, set, frozenset):
+        step = "[]"
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        step, inner = ".NAME", inner[1:]
+    for one in inner:
+        for below, model in _parts(one):
+            yield step + below, model
+
+
+def _choice(model: type[BaseModel]) -> str | None:
+    """The value that selects a model among alternatives."""
+    for info in model.model_fields.values():
+        values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+        if len(values) == 1:
+            return str(values[0])
+    return None
+
+
+def _type(annotation: Any) -> str:
+    """A type in the words of YAML."""
+    words = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null", Any: "any"}
+    if annotation in words:
+        return words[annotation]
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(inner[0])
+    if origin is Literal:
+        return ", ".join(f"`{_value(value)}`" for value in inner)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_type(one) for one in inner))
+    if origin in (tuple, list, set, frozenset):
+        return f"list of {_type(inner[0])}"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return f"mapping of {_type(inner[0])} to {_type(inner[1])}"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "section"
+    members = getattr(annotation, "__members__", None)
+    if members:
+        return ", ".join(f"`{member.value}`" for member in members.values())
+    return getattr(annotation, "__name__", str(annotation))
+
+
+def _range(info: FieldInfo) -> str:
+    """The limits of a number."""
+    signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    said = [
+        f"{words} {getattr(limit, sign):g}"
+        for limit in info.metadata
+        for sign, words in signs.items()
+        if isinstance(getattr(limit, sign, None), int | float) and getattr(limit, sign) < LARGEST
+    ]
+    return f", {', '.join(said)}" if said else ""
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel) or value is PydanticUndefined:
+        return "see below"
+    return f"`{_value(value)}`"
+
+
+def _value(value: Any) -> str:
+    """A default as YAML writes it, on one line."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    if isinstance(value, tuple | set | frozenset):
+        value = list(value)
+    if isinstance(value, list | dict) and not value:
+        return "[]" if isinstance(value, list) else "{}"
+    text = yaml.safe_dump(getattr(value, "value", value), default_flow_style=True, width=10_000, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...").replace("|", "\\|")
+
+
+def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Commands that do something, in the order of ``--help``."""
+    below: Mapping[str, Any] = getattr(command, "commands", {})
+    if not below or command.invoke_without_command:
+        yield name, command
+    for part, one in below.items():
+        yield from _leaves(f"{name} {part}", one)
+
+
+def _usage(name: str, command: Any) -> str:
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    said = [p.human_readable_name if p.required else f"[{p.human_readable_name}]" for p in arguments]
+    return " ".join([name, *said, "[OPTIONS]"])
+
+
+def _parameters(command: Any) -> str:
+    """A table of a command's arguments and options."""
+    rows = []
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False) or parameter.name == "help":
+            continue
+        names = [*parameter.opts, *parameter.secondary_opts]
+        argument = parameter.param_type_name == "argument"
+        said = parameter.human_readable_name if argument else ", ".join(names)
+        default = "" if parameter.default in (None, (), [], False) or callable(parameter.default) else parameter.default
+        if parameter.required:
+            default = "required"
+        text = parameter.help or ""
+        if getattr(parameter, "envvar", None):
+            text = f"{text} Environment variable: {parameter.envvar}."
+        shown = f"`{default}`" if default not in ("", "required") else default
+        rows.append(f"| `{said}` | {shown} | {_cell(text)} |")
+    return "\n".join(["| argument or option | default | meaning |", "|---|---|---|", *rows]) + "\n" if rows else ""
+
+
+def _rule(rule: Any) -> list[str]:
+    """The cells of one policy rule, of any kind."""
+    judged = getattr(rule, "metric", None) or getattr(rule, "quantity", None)
+    what = f"`{judged}`" if judged else _cell(type(rule).__name__)
+    table = getattr(rule, "stage", None) or getattr(rule, "subject", None)
+    what += f" ({table})" if table else ""
+    compares = getattr(rule, "compare", "value")
+    compares = COMPARED.get(compares, compares.replace("_", " "))
+    if getattr(rule, "other", None):
+        compares = f"value - value at {rule.other}"
+    if getattr(rule, "allowance", None) is not None:
+        compares += f"; up to {rule.allowance:g} passes"
+    side = "above" if rule.better == "lower" else "below"
+    review, block = (f"{side} {limit:g}" if limit is not None else "" for limit in (rule.review, rule.block))
+    return [f"**{_cell(rule.name)}**: {_cell(rule.reason)}", what, compares, review, block, rule.if_not_computable]
+
+
+def _title(module: types.ModuleType) -> str:
+    """A readable heading for a module of metrics."""
+    return module.__name__.rsplit(".", 1)[-1].replace("_", " ").capitalize()
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
+
+
+def _text(text: str) -> str:
+    """A docstring as Markdown: cross-references become code, other markup is kept literal."""
+    return ROLE.sub(r"`\1`", text).replace("``", "`").replace("<", "&lt;")
+
+
+def _cell(text: str) -> str:
+    """Text inside a table: one line, no column separators."""
+    return " ".join(_text(text).replace("\\|", "|").replace("|", "\\|").split())

@@ -1,0 +1,157 @@
+"""Output folders: which were written by this program, unchanged, and may therefore be replaced.
+
+Every folder of results holds a manifest with our mark and the SHA-256 of each other file. A folder is replaced only
+if that manifest describes it completely; a published release never is.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.atomic import write_json
+from hybrid.base.errors import ConfigError
+from hybrid.base.hashing import file_sha256
+from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files, marked
+
+CERTIFICATE = "certificate.json"
+"""Name of the file that makes a folder a published release."""
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse an output folder that cannot be written, or whose replacement would lose anything not written here.
+
+    Parameters
+    ----------
+    folder : Path
+        May be missing, empty, or hold unchanged results of this program and nothing else. Missing folders above it
+        are created.
+
+    Raises
+    ------
+    ConfigError
+        It is anything else; it is left as it is.
+    """
+    _check_place(folder)
+    try:
+        reason = why_kept(folder) if folder.exists() else ""
+    except OSError as error:
+        reason = f"its files cannot be read ({error.strerror})"
+    if reason:
+        raise ConfigError(f"{folder}: {reason}; the folder is left as it is", hint="choose a new or empty --out")
+    _check_writable(folder, folder, folder.parent)
+
+
+def check_growing(folder: Path) -> None:
+    """Refuse a folder to which results are to be added if it cannot be written; it may hold anything.
+
+    Raises
+    ------
+    ConfigError
+        It is a file, or cannot be created or written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: this is a file, not a folder", hint="choose another --out")
+    _check_writable(folder, folder if folder.exists() else folder.parent)
+
+
+def why_kept(folder: Path) -> str:
+    """Why a folder must not be replaced; empty if it may be.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    """
+    if (folder / CERTIFICATE).exists():
+        return "it holds a published release"
+    present = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    if not present:
+        return ""
+    files = _files_of(folder)
+    if files is None:
+        return "it holds files that this program did not write"
+    above = {parent.as_posix() for name in files for parent in Path(name).parents}
+    strange = sorted(
+        name
+        for name, path in present.items()
+        if path.is_symlink() or (name not in above if path.is_dir() else name not in (MANIFEST, *files))
+    )
+    if strange:
+        return f"it holds {len(strange)} files that its {MANIFEST} does not list, such as {strange[0]}"
+    changed = sorted(name for name, sha256 in files.items() if name in present and file_sha256(present[name]) != sha256)
+    return f"{len(changed)} of its files were changed after they were written, such as {changed[0]}" if changed else ""
+
+
+def claim(folder: Path, name: str, kind: str) -> None:
+    """Mark a new or empty folder as ours before it is filled step by step.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if missing. One that carries the mark of the same kind is left as it is.
+    name : str
+        What the results are called.
+    kind : str
+        Such as ``"comparison"``.
+
+    Raises
+    ------
+    ConfigError
+        It holds something else.
+    """
+    check_growing(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if (_manifest_of(folder) or {}).get("kind") == kind:
+        return
+    if any(folder.iterdir()):
+        raise ConfigError(
+            f"{folder}: it holds other files than a {kind}; the folder is left as it is",
+            hint="choose a new or empty --out",
+        )
+    write_json(folder / MANIFEST, marked({"name": name, "files": {}}, kind))
+
+
+def seal(folder: Path, name: str, kind: str) -> None:
+    """Write the manifest of a folder whose other files are complete; the last file to be written."""
+    write_json(folder / MANIFEST, marked({"name": name, "files": hash_files(folder, leave_out=(MANIFEST,))}, kind))
+
+
+def _files_of(folder: Path) -> dict[str, str] | None:
+    """SHA-256 of the files that a marked manifest lists; None where there is no such manifest."""
+    manifest = _manifest_of(folder)
+    try:
+        return None if manifest is None else {name: about["sha256"] for name, about in manifest["files"].items()}
+    except (LookupError, TypeError, AttributeError):
+        return None
+
+
+def _manifest_of(folder: Path) -> dict[str, Any] | None:
+    """The manifest with our mark in a folder; None where there is none."""
+    path = folder / MANIFEST
+    try:
+        content = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        return None
+    return content if isinstance(content, dict) and content.get("written_by") == PACKAGE else None
+
+
+def _check_place(folder: Path) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        what = "a link" if folder.is_symlink() else "a file"
+        raise ConfigError(f"{folder}: this is {what}, not a folder", hint="choose another --out")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise ConfigError(f"{folder}: this is the folder you work in", hint="choose a new folder in it for --out")
+
+
+def _check_writable(folder: Path, *places: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for place in places:
+            if place.exists():
+                with tempfile.TemporaryFile(dir=place):
+                    pass
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be written ({error.strerror})", hint="choose another --out") from None

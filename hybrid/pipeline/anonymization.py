@@ -1,0 +1,120 @@
+"""Anonymization of a pipeline: the stages from training records over labels to specific values again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from hybrid import sample, transition
+from hybrid.anonymize import anonymize
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.pipeline.config import RunConfig, TransitionOptions
+from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
+from hybrid.sample import Sampled
+from hybrid.table import Table
+from hybrid.transition.disclosure import GiveAway, give_away
+from hybrid.transition.protocol import FittedTransition, Restored
+
+T = TypeVar("T")
+
+
+class Compute(Protocol):
+    """A stage's result: kept earlier under its key, or computed and kept."""
+
+    def __call__(self, name: str, compute: Callable[[], T], /) -> T:
+        """The result of the stage with this name."""
+
+
+@dataclass(frozen=True)
+class Anonymization:
+    """The stages of a configuration that anonymizes, computed on demand.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Sampling, and where the trade-off curve is computed.
+    options : AnonymizeOptions
+        Its section ``anonymize``.
+    transition : TransitionOptions
+        Its section ``transition``.
+    inputs : Inputs
+        Hierarchies and population.
+    train : Table
+        The training records, without identifiers.
+    seed : int
+        The source of all randomness.
+    compute : Compute
+        Computes and keeps stages.
+    progress : Progress
+        Called by the search.
+    """
+
+    config: RunConfig
+    options: AnonymizeOptions
+    transition: TransitionOptions
+    inputs: Inputs
+    train: Table
+    seed: int
+    compute: Compute
+    progress: Progress
+
+    @cached_property
+    def anonymized(self) -> AnonymizedTable:
+        """The k-anonymous training records."""
+        inputs = self.inputs
+        return self.compute(
+            ANONYMIZE.name,
+            lambda: anonymize(self.train, inputs.hierarchies, self.options, self.progress, inputs.population),
+        )
+
+    @cached_property
+    def trade_off(self) -> list[TradeoffPoint]:
+        """Information loss against suppression at the configured k; empty where the lattice is not searched."""
+        if not self.config.has_tradeoff:
+            return []
+        inputs, options, limits = self.inputs, self.options, self.config.suppression_limits
+        return self.compute(
+            TRADEOFF.name,
+            lambda: tradeoff(
+                self.train, inputs.hierarchies, options, [options.k], limits, self.progress, inputs.population
+            ),
+        )
+
+    @cached_property
+    def sampled(self) -> Sampled:
+        """The anonymized records that the transition gets."""
+        return self.compute(
+            SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng_for(self.seed, "sample"))
+        )
+
+    @cached_property
+    def fitted_transition(self) -> FittedTransition:
+        """The transition, learned from the sampled records."""
+        strategy = transition.REGISTRY[self.transition.method]
+        learning = rng_for(self.seed, "transition", "fit")
+        return transition.fit_transition(strategy, self.sampled.anonymized, self.transition, learning)
+
+    @cached_property
+    def restored(self) -> Restored:
+        """The sampled records with specific values again: what enters the generator under ``order: pre``."""
+        return self.compute(
+            TRANSITION.name,
+            lambda: self.fitted_transition.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
+        )
+
+    def give_away(self, synthetic: Table) -> GiveAway:
+        """How much of the originals the transition repeats.
+
+        Of the sampled records under ``order: pre``; of the synthetic table under ``order: post``, whose rows belong
+        to no person: there only what reappears is counted.
+        """
+        if self.transition.order == "post":
+            return give_away(self.sampled.anonymized, synthetic, same_records=False)
+        return give_away(self.sampled.anonymized, self.restored.table, same_records=True)

@@ -1,0 +1,111 @@
+"""Generation: from the records that a generator may learn to the synthetic records, in random order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid import sample
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.pipeline.anonymization import Anonymization
+from hybrid.pipeline.config import RunConfig
+from hybrid.store import Store
+from hybrid.synthesize.fitted import LossPoint, fit
+from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.table import Table
+from hybrid.transition.protocol import Restored
+
+Drawn = tuple[Table, tuple[LossPoint, ...]]
+"""Synthetic records, and the loss curve of the generator that drew them."""
+
+
+@dataclass(frozen=True)
+class Generated(Restored):
+    """The synthetic records, and the loss curve of the generator that drew them."""
+
+    losses: tuple[LossPoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The generator of a configuration, and what it learns and draws.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Generator, number of records to draw, and sampling where nothing is anonymized.
+    train : Table
+        The training records, without identifiers.
+    domains : mapping of str to array
+        Values that hierarchy files list, for generators that must not take them from the records.
+    seed : int
+        The source of all randomness.
+    store : Store
+        Keeps trained models and checkpoints.
+    progress : Progress
+        Called while the generator learns.
+    """
+
+    config: RunConfig
+    train: Table
+    domains: Mapping[str, Array]
+    seed: int
+    store: Store
+    progress: Progress
+
+    def from_originals(self) -> Generated:
+        """Learn a sample of the training records as they are: for configurations that do not anonymize."""
+        return self._from_values(
+            Restored(sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample")))
+        )
+
+    def from_anonymized(self, anonymization: Anonymization) -> Generated:
+        """Learn restored values (``order: pre``), or learn labels and restore what was drawn (``order: post``)."""
+        if anonymization.transition.order == "pre":
+            return self._from_values(anonymization.restored)
+        drawn = labels = anonymization.sampled.anonymized.labels
+        losses: tuple[LossPoint, ...] = ()
+        if not self.config.synthesize.is_off:
+            table, losses = self.synthesize(labels.to_table(), "synthesize")
+            drawn = labels.from_table(table)
+        restored = anonymization.fitted_transition.restore(drawn, rng_for(self.seed, "transition", "post"))
+        return self._shuffled(restored.table, restored, losses)
+
+    def baseline(self) -> Table:
+        """The same generator trained on the original records."""
+        return self.synthesize(self.train, "baseline", self.domains)[0]
+
+    def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
+        """Train the generator and draw as many rows as there are training records, or as the config says."""
+        options = self.config.synthesize
+        n_rows = len(self.train) if options.rows == "same" else options.rows
+        learning, drawing = _two_seeds(self.seed, stage)
+        fitted = fit_or_reuse(learned, options, learning, self.store, self.progress, domains)
+        return fitted.sample(n_rows, drawing), fitted.losses
+
+    def _from_values(self, restored: Restored) -> Generated:
+        if self.config.synthesize.is_off:
+            return self._shuffled(restored.table, restored)
+        table, losses = self.synthesize(restored.table, "synthesize", self.domains)
+        return self._shuffled(table, restored, losses)
+
+    def _shuffled(self, table: Table, restored: Restored, losses: tuple[LossPoint, ...] = ()) -> Generated:
+        """The table in an order that is independent of the source's."""
+        order = rng_for(self.seed, "order").permutation(len(table))
+        return Generated(table.take(order), restored.fallbacks, losses)
+
+
+def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
+    """As many records as the table has, by the generator alone, trained on the table."""
+    learning, drawing = _two_seeds(seed, "baseline")
+    return fit(table, config.synthesize, learning).sample(len(table), drawing)
+
+
+def _two_seeds(seed: int, stage: str) -> tuple[int, int]:
+    """Seeds for learning and for drawing."""
+    learning, drawing = rng_for(seed, stage).integers(np.iinfo(np.int32).max, size=2)
+    return int(learning), int(drawing)

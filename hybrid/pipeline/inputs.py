@@ -1,0 +1,107 @@
+"""Inputs of a pipeline: the table, its hierarchies, listed domains and the population, each read once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from hybrid.base.arrays import Array
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.listed import listed_values
+from hybrid.hierarchy.load import load_hierarchies
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.stages import READ
+from hybrid.table import Table
+from hybrid.table.split import split
+from hybrid.table.write_csv import Layout, layout_of
+
+
+class Inputs:
+    """Everything that a configuration names, read when it is first used.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Names the files or the query.
+    recorder : Recorder
+        Gets the seconds and the memory of reading.
+    progress : Progress
+        Called when reading begins.
+    """
+
+    def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress) -> None:
+        self.config, self.recorder, self.progress = config, recorder, progress
+
+    @cached_property
+    def table(self) -> Table:
+        """The whole input table."""
+        self.progress(READ.name, 0, 1)
+        with self.recorder.stage(READ.name):
+            table = self.config.load_table()
+            _ = self.layout
+            return table
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Layout of the input file; taken while the table is read, since the file may be gone at the end."""
+        file, data = self.config.data_file, self.config.data
+        return Layout() if file is None else layout_of(file, data.separator, data.encoding)
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every quasi-identifier; none without anonymization."""
+        if self.config.anonymize is None:
+            return {}
+        return load_hierarchies(self.table, self.config.hierarchy_paths)
+
+    @cached_property
+    def domains(self) -> dict[str, Array]:
+        """Values that hierarchy files list, for generators that must not take them from the records; else none."""
+        options = self.config.synthesize
+        if options.is_off or not options.engine.encoding(options.resolve()).listed_domains:
+            return {}
+        return listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_paths)
+
+    @cached_property
+    def population(self) -> Table | None:
+        """The population table of k-map; None where the config names none."""
+        return self.config.load_population()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Content hash of the table, its hierarchies and listed domains."""
+        return fingerprint(self.table, self.hierarchies, *([self.domains] if self.domains else []))
+
+    def split(self, seed: int) -> tuple[Table, Table | None]:
+        """Training and control records, with identifiers; no control where its share is 0."""
+        return split(self.table, self.config.split, rng_for(seed, "split"))
+
+    def with_training(self, table: Table) -> Inputs:
+        """Inputs with other training records, no control records, and the same hierarchies and population."""
+        return _GivenTraining(self, table)
+
+
+class _GivenTraining(Inputs):
+    """Inputs whose table is all training records."""
+
+    def __init__(self, source: Inputs, table: Table) -> None:
+        super().__init__(source.config, Recorder(), source.progress)
+        self._source, self._given = source, table
+
+    @cached_property
+    def table(self) -> Table:
+        return self._given
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        return self._source.hierarchies
+
+    @cached_property
+    def population(self) -> Table | None:
+        return self._source.population
+
+    def split(self, seed: int) -> tuple[Table, Table | None]:  # noqa: ARG002
+        return self._given, None

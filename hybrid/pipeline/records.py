@@ -1,0 +1,68 @@
+"""Records after each stage, with the seconds it took and a note, as reports list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import ANONYMIZE, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+
+
+class StageRecords(NamedTuple):
+    """Number of records after one stage."""
+
+    name: str
+    rows: int
+    seconds: float | None = None
+    note: str = ""
+
+
+Count = tuple[int, str]
+"""Number of records, and a note."""
+
+
+def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
+    """Input and training records, then the records after each stage that the configuration has, in their order."""
+    seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
+    yield StageRecords("input", len(pipeline.table), seconds.get(READ.name))
+    control = 0 if pipeline.control is None else len(pipeline.control)
+    yield StageRecords("train", len(pipeline.train), None, f"{control:,} records are kept apart as control")
+    for stage in STAGES:
+        found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
+        if found is not None:
+            rows, note = found
+            yield StageRecords(stage.name, rows, seconds.get(stage.name), note)
+
+
+def _anonymized(pipeline: Pipeline) -> Count | None:
+    table = pipeline.anonymized
+    if table is None:
+        return None
+    return len(table), f"k = {table.result.k}, {table.result.suppressed:,} records suppressed"
+
+
+def _sampled(pipeline: Pipeline) -> Count | None:
+    found = pipeline.sampled
+    if found is None:
+        return None
+    return found.actual, f"{pipeline.config.sample.method}, {found.expected:,.1f} records expected"
+
+
+def _restored(pipeline: Pipeline) -> Count | None:
+    before = pipeline.anonymization
+    if before is None:
+        return None
+    return len(before.restored.table), f"{before.transition.method}, {before.transition.order}"
+
+
+def _generated(pipeline: Pipeline) -> Count:
+    return len(pipeline.generated.table), pipeline.config.synthesize.generator
+
+
+_COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {
+    ANONYMIZE.name: _anonymized,
+    SAMPLE.name: _sampled,
+    TRANSITION.name: _restored,
+    SYNTHESIZE.name: _generated,
+}

@@ -1,0 +1,128 @@
+"""Stages of a pipeline: the one list from which keys, flows, progress, manifests and reports are derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from hybrid.base.manifest import StageName
+from hybrid.base.source_code import Roots, libraries_behind
+from hybrid.evaluation.measure import Subject
+from hybrid.synthesize.fitted import model_roots
+from hybrid.synthesize.registry import ENGINES, REGISTRY
+
+WIRING = (
+    "hybrid.pipeline.anonymization",
+    "hybrid.pipeline.config",
+    "hybrid.pipeline.generation",
+    "hybrid.pipeline.inputs",
+    "hybrid.pipeline.pipeline",
+)
+"""Modules that pass results from stage to stage: they count for every stage, and their imports are not followed."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Parameters
+    ----------
+    name : str
+        In keys, kept results, progress, manifests and reports.
+    result : str
+        The property of :class:`hybrid.pipeline.pipeline.Pipeline` that computes it.
+    modules : tuple of str
+        Where the code that decides its result starts (see :mod:`hybrid.base.source_code`), but for that of the
+        generator, which the configuration chooses.
+    needs : tuple of str
+        Stages that it is computed from, if the configuration has them.
+    section : str or None
+        The section of the configuration that switches it on and gives it its place.
+    judged : str or None
+        As what the evaluation judges its table; None where it has none.
+    kept : bool
+        Whether its result is kept in the store under one key.
+    """
+
+    name: str
+    result: str
+    modules: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    section: StageName | None = None
+    judged: Subject | None = None
+    kept: bool = True
+
+    @property
+    def roots(self) -> Roots:
+        """The code behind the stage, without the generator's."""
+        return Roots(self.modules, counted=WIRING)
+
+
+READ = Stage(
+    "read",
+    "table",
+    (
+        *("hybrid.table.load", "hybrid.table.split", "hybrid.hierarchy.load", "hybrid.hierarchy.listed"),
+        *("hybrid.base.rng", "hybrid.base.hashing"),
+    ),
+    judged="original",
+    kept=False,
+)
+ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.anonymize_table",), ("read",), "anonymize")
+TRADEOFF = Stage("tradeoff", "trade_off", ("hybrid.anonymize.search.tradeoff",), ("read",))
+SAMPLE = Stage("sample", "sampled", ("hybrid.sample",), ("anonymize",), "sample")
+TRANSITION = Stage("transition", "restored", ("hybrid.transition",), ("sample",), "transition", "anonymized")
+SYNTHESIZE = Stage(
+    "synthesize",
+    "generated",
+    ("hybrid.sample", "hybrid.transition"),
+    ("transition", "sample"),
+    "synthesize",
+    "synthetic",
+)
+BASELINE = Stage("baseline", "baseline", (), ("read",), judged="baseline")
+EVALUATE = Stage(
+    "evaluate", "evaluation", ("hybrid.evaluation",), ("read", "transition", "synthesize", "baseline"), kept=False
+)
+"""One result is kept per judged table, as ``evaluate-original``, ``evaluate-synthetic``, ..."""
+STAGES = (READ, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE)
+"""All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
+
+
+def named(name: str) -> Stage:
+    """The stage with this name; of an evaluation, with or without the judged table."""
+    return next(stage for stage in STAGES if stage.name == name.partition("-")[0])
+
+
+def evaluation_of(judged: Subject) -> str:
+    """The name under which the evaluation of one table is kept."""
+    return f"{EVALUATE.name}-{judged}"
+
+
+def subject_of(name: str) -> Subject | None:
+    """The judged table in the name of a kept evaluation; None for any other stage."""
+    return next((stage.judged for stage in STAGES if stage.judged and name == evaluation_of(stage.judged)), None)
+
+
+def needed_by(name: str) -> tuple[str, ...]:
+    """Kept stages that a kept stage is computed from, as far as a configuration has them."""
+    judged = subject_of(name)
+    if judged is None:
+        return tuple(need for need in named(name).needs if named(need).kept)
+    return tuple(stage.name for stage in STAGES if stage.judged == judged and stage.kept)
+
+
+def section_order(transition_last: bool) -> tuple[StageName, ...]:
+    """The sections of a configuration in the order of their stages; the transition last, or before the generator."""
+    order = tuple(stage.section for stage in STAGES if stage.section is not None)
+    if not transition_last:
+        return order
+    return (*(section for section in order if section != TRANSITION.section), "transition")
+
+
+@cache
+def libraries() -> tuple[str, ...]:
+    """Distributions whose versions can change a result, of all stages and all generators; sorted."""
+    engines = (*REGISTRY.values(), *ENGINES.values())
+    roots = (*(stage.roots for stage in STAGES), *map(model_roots, engines))
+    return tuple(sorted({library for each in roots for library in libraries_behind(each)}))

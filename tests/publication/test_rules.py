@@ -1,0 +1,85 @@
+"""The registry of rule kinds, and the policies and verdicts that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from hybrid.base.config_files import validated
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.rules import KINDS
+from hybrid.publication.rules.comparisons import COMPARISONS
+from hybrid.publication.rules.metric import MetricRule
+from hybrid.publication.rules.rule import Facts
+
+HEAD = {"name": "own", "version": "1", "owner": "me"}
+RULES: dict[str, dict[str, Any]] = {
+    "anonymity": {"name": "k", "quantity": "k", "block": 5, "reason": "Crowds."},
+    "history": {"name": "all releases", "quantity": "exposed_share", "review": 0.1, "reason": "Intersections."},
+    "rules": {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.1, "reason": "Copies."},
+}
+
+
+def policy(*sections: str) -> Policy:
+    return validated(Policy, HEAD | {name: [RULES[name]] for name in sections}, "policy")
+
+
+def test_every_kind_is_a_section_of_a_policy() -> None:
+    assert set(RULES) == set(KINDS)
+    for section, kind in KINDS.items():
+        field = Policy.model_fields[section]
+        assert kind.section == section
+        assert get_args(field.annotation)[0] is kind.Options
+        assert field.description == kind.description
+
+
+def test_rules_are_judged_in_the_order_of_the_registry() -> None:
+    assert [rule.name for rule in policy(*reversed(RULES)).all_rules] == ["k", "all releases", "copies"]
+    assert [kind.section for kind, _ in policy(*RULES).by_kind()] == list(KINDS)
+
+
+@pytest.mark.parametrize("section", sorted(RULES))
+def test_a_policy_needs_a_rule_about_the_run_itself(section: str) -> None:
+    if KINDS[section].judges_run:
+        assert len(policy(section).all_rules) == 1
+        return
+    with pytest.raises(ConfigError, match="would let everything out"):
+        policy(section)
+
+
+@pytest.mark.parametrize("section", sorted(RULES))
+def test_a_kind_that_judges_runs_says_something_about_a_run_without_anything(section: str) -> None:
+    """What is not known is not a pass; a kind that says nothing could let a table out."""
+    kind = KINDS[section]
+    rule = kind.Options.model_validate(RULES[section])
+    checks = list(kind.judge(rule, Facts(Evaluation(()))))
+    assert bool(checks) == kind.judges_run
+    assert all(check.status != "pass" for check in checks)
+
+
+def test_a_policy_restricted_to_kinds_keeps_the_others_out() -> None:
+    whole = policy(*RULES)
+    kept = whole.restricted([kind for kind in KINDS.values() if kind.judges_stage])
+    assert [rule.name for rule in kept.all_rules] == ["copies"]
+    assert len(whole.all_rules) == 3
+
+
+def test_the_checksum_of_the_packaged_policy_does_not_depend_on_the_order_of_kinds() -> None:
+    default = load_policy()
+    again = Policy.model_validate(dict(reversed(default.model_dump().items())))
+    assert again.sha256 == default.sha256
+
+
+@pytest.mark.parametrize("name", list(COMPARISONS))
+def test_every_comparison_is_a_choice_of_compare(name: str) -> None:
+    comparison = COMPARISONS[name]
+    other = {"other": "baseline"} if comparison.needs_other else {}
+    rule = MetricRule.model_validate(RULES["rules"] | {"compare": name} | other)
+    assert rule.compare == name
+    nothing = MetricResult("identical_match", "privacy", "synthetic", "lower", Measure(0.5))
+    verdict = judge(Policy.model_validate(HEAD | {"rules": [rule.model_dump()]}), Evaluation((nothing,)), None)
+    assert verdict.status == "block", "0.5 is beyond the limit; without interval or reference it is unknown"
