@@ -92,4 +92,4 @@ def _withhold(value: Any) -> Any:
 
 
 def _reason(details: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: details[key] for key in ("reason",) if key in details}
+    return {key: details[key] for key in ("reason", "lacks") if key in details}

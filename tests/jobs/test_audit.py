@@ -109,8 +109,16 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
 
 
 def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Path], tmp_path: Path) -> None:
-    config = audit_config(None, files["train"]).model_copy(update={"evaluate": FAST})
+    everything = EvaluateOptions(attacks=200)
+    config = audit_config(None, files["train"]).model_copy(update={"evaluate": everything})
     assert audit_files(*files.values(), config=config, out=tmp_path / "fresh", seed=1).status == "pass"  # type: ignore[misc]
+    few = audit_files(
+        *files.values(),  # type: ignore[misc]
+        config=config.model_copy(update={"evaluate": FAST}),
+        out=tmp_path / "few",
+        seed=1,
+    )
+    assert few.status == "review", "attacks that were not made are no pass"
     train = pd.read_csv(files["train"])
     for rows in (400, 50):
         rewrite(files["synthetic"], train.sample(rows, random_state=1))

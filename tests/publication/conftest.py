@@ -34,10 +34,12 @@ def an_evaluation(copies: float = 0.001, control: float = 0.001) -> Evaluation:
     return Evaluation(
         (
             MetricResult(
-                "identical_match", *privacy, Measure(copies, copies / 2, copies * 2, control, 1000, {"seed": 12})
+                "identical_match",
+                *privacy,
+                Measure(copies, copies / 2, copies * 2, control, 1000, {"seed": 12}, (copies - control,) * 3),
             ),
-            MetricResult("dcr_share", *privacy, Measure(0.5, 0.48, 0.52, 0.5, 1000)),
-            MetricResult("inference", *privacy, NotComputable("no secrets were named"), column="pay"),
+            MetricResult("dcr_share", *privacy, Measure(0.5, 0.48, 0.52, 0.5, 1000, excess=(0.0, -0.02, 0.02))),
+            MetricResult("inference", *privacy, NotComputable("no secrets were named", lacks="secret"), column="pay"),
             MetricResult(
                 "tstr", "utility", "synthetic", "higher", Measure(0.9, 0.89, 0.91, 0.92, 500), column="income"
             ),
@@ -105,6 +107,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             seed=seed,
             data_fingerprint=data_fingerprint,
             folder=folder,
+            libraries=("numpy",),
             stages=recorder.stages,
         )
         (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -119,7 +122,7 @@ def policy() -> Policy:
 
 
 def a_policy() -> Policy:
-    copies = {"metric": "identical_match", "direction": "lower", "compare": "ratio_to_reference"}
+    copies = {"metric": "identical_match", "direction": "lower", "compare": "excess"}
     words = {"reason": "Copies are people.", "hint": "train less"}
     return Policy.model_validate(
         {
@@ -127,6 +130,6 @@ def a_policy() -> Policy:
             "version": "1",
             "owner": "the tests",
             "anonymity": [{"name": "k", "quantity": "k", "review": 5, "block": 2, "reason": "Crowds hide."}],
-            "rules": [{"name": "copies", **copies, "review": 1.5, "block": 2, **words}],
+            "rules": [{"name": "copies", **copies, "review": 0.0005, "block": 0.001, **words}],
         }
     )

@@ -36,7 +36,7 @@ def test_the_default_policy_names_metrics_that_exist_with_their_directions() -> 
 def test_a_policy_is_read(tmp_path: Path) -> None:
     policy = load_policy(written(tmp_path, HEAD | {"rules": [RULE]}))
     assert policy.rules[0].stage == "synthetic"
-    assert policy.rules[0].if_not_computable == "block"
+    assert policy.rules[0].if_not_computable == "review"
 
 
 def test_the_hash_is_of_the_content_and_not_of_the_file(tmp_path: Path) -> None:
@@ -67,7 +67,8 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
         ({"direction": "higher", "review": 1}, "review must not be looser than block"),
         ({"compare": "difference_to_stage"}, "other names the second stage"),
         ({"other": "baseline"}, "other names the second stage"),
-        ({"allowance": 0.1}, "allowance goes with"),
+        ({"if_not_computable": "pass"}, "'review' or 'block'"),
+        ({"applies_if": ["control"]}, "applies_if"),
         ({"block": float("nan")}, "finite number"),
         ({"reason": ""}, "at least 1 character"),
         ({"stage": "published"}, "'original', 'anonymized', 'synthetic' or 'baseline'"),
@@ -114,6 +115,23 @@ def test_templates_judge_metrics_that_exist_in_their_direction(template: Path) -
     assert policy.history, "a policy for many nights says what they may give away together"
     assert all(rule.hint for rule in policy.all_rules)
     assert "nobody" in policy.owner
+
+
+@pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
+def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> None:
+    judged = {rule.metric for rule in load_policy(template).rules if rule.compare == "excess"}
+    attacks = {
+        metric.name
+        for metric in REGISTRY.values()
+        if metric.family == "privacy" and "retraining" not in metric.needs and not metric.name.endswith("_reached")
+    }
+    assert judged == attacks
+
+
+@pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
+def test_templates_never_excuse_a_missing_control_set(template: Path) -> None:
+    for rule in load_policy(template).rules:
+        assert "control" not in rule.applies_if
 
 
 def test_a_name_without_folder_and_suffix_is_a_packaged_policy() -> None:
