@@ -212,9 +212,8 @@ def test_messages_say_what_was_found_and_what_was_demanded() -> None:
     measure = Measure(0.099, 0.093, 0.105, 0.0015, 1000, excess=(0.0975, 0.0975, 0.0975))
     check = check_of(policy(compare="excess", review=0.02, block=0.05), metric(measure, column="job"))
     assert check.message == (
-        "copies of job at stage synthetic: 0.099 (interval 0.093 to 0.105), reference 0.0015; 0.0975 in excess of "
-        "people never seen (0.0975 to 0.0975, an interval that holds for all rules of this kind together) (limit: at "
-        "most 0.05). Copies are people."
+        "copies of job at stage synthetic: 0.099, 0.0975 above people never seen (0.0975 to 0.0975 for all rules "
+        "together) (limit: at most 0.05). Copies are people."
     )
     assert check.hint == "train less"
     passed = check_of(policy(review=1.5), metric(Measure(0.5)))

@@ -65,10 +65,10 @@ def _excess(about: Compared) -> Found | str:
     value, low, high = about.outcome.excess
     low, high = value - about.interval_factor * (value - low), value + about.interval_factor * (high - value)
     words = (
-        f"{about.words}; {text_of(value)} in excess of people never seen ({text_of(low)} to {text_of(high)}, an "
-        "interval that holds for all rules of this kind together)"
+        f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
+        f"({text_of(low)} to {text_of(high)} for all rules together)"
     )
-    if -high > low:
+    if high < 0:
         return Found(-high, f"{words}; the rows keep away from training persons", review_at_most=True)
     return Found(low, words)
 
