@@ -176,9 +176,11 @@ def test_the_threads_of_processes_share_the_cores(monkeypatch: pytest.MonkeyPatc
 
 def test_two_comparisons_do_not_write_to_one_folder(folder: Path, tmp_path: Path) -> None:
     from hybrid.base.locks import locked
+    from hybrid.base.ownership import claim
 
-    with locked(tmp_path / ".lock"), pytest.raises(ConfigError, match="another comparison"):
-        compare(load_plan(write_plan(folder)), folder, tmp_path)
+    claim(tmp_path / "out", "plan", "comparison")
+    with locked(tmp_path / "out" / ".lock"), pytest.raises(ConfigError, match="another comparison"):
+        compare(load_plan(write_plan(folder)), folder, tmp_path / "out")
 
 
 def test_a_cluster_has_no_store_in_memory(folder: Path, tmp_path: Path) -> None:
