@@ -70,7 +70,10 @@ def anonymize(
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
-    """Decide what every cell becomes, by the engine and the recoding of the options; raises as :func:`anonymize`."""
+    """Choose the node of every cell, by the configured engine and recoding.
+
+    Raises as :func:`anonymize`.
+    """
     refuse_impossible(task)
     if task.options.engine == "anjana":
         return anjana.recode(task)
@@ -101,7 +104,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
 
 
 def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seconds: float) -> AnonymizationResult:
-    """What was decided, in aggregates.
+    """Aggregates of an anonymization.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from hybrid.base.options import Options
 
 
 class LossOptions(Options):
-    """What the search minimizes."""
+    """Options of the loss that the search minimizes."""
 
     name: Literal["loss", "entropy", "aecs", "discernibility", "precision"] = "loss"
     """loss: share of the domain a cell covers. entropy: non-uniform entropy. aecs: average class size.
@@ -42,7 +42,7 @@ class LossOptions(Options):
 
 
 class AnonymizeOptions(Options):
-    """How quasi-identifiers are generalized."""
+    """Options of the generalization of quasi-identifiers."""
 
     engine: Literal["exact", "anjana"] = "exact"
     """exact: the least loss over all combinations of levels, proven. anjana: the greedy search of that package."""
@@ -92,9 +92,12 @@ class AnonymizeOptions(Options):
 
     @property
     def population_k(self) -> int:
-        """People of the population that every class matches, at least; 0 if no model asks for any."""
+        """People of the population that every class matches, at least.
+
+        0 if no model asks for any.
+        """
         return max((model.k for model in self.models if isinstance(model, PopulationModel)), default=0)
 
     def allowed(self, n_records: int) -> int:
-        """How many of ``n_records`` may be suppressed."""
+        """Number of ``n_records`` that may be suppressed."""
         return math.floor(self.suppression_limit * n_records + 1e-9)

@@ -13,7 +13,7 @@ from hybrid.table import Table
 
 @dataclass(frozen=True)
 class AnonymizationResult:
-    """How a table was anonymized, in aggregates only: the content of ``anonymization.json``."""
+    """Aggregates of an anonymization: the content of ``anonymization.json``."""
 
     engine: str
     k: int
@@ -42,7 +42,9 @@ class AnonymizationResult:
 
 @dataclass(frozen=True)
 class AnonymizedTable:
-    """A k-anonymous table, with the original values kept inside for the rooms that need them. Private.
+    """A k-anonymous table with its original values. Private.
+
+    The original values are for the later stages that need them.
 
     Parameters
     ----------
@@ -72,7 +74,10 @@ class AnonymizedTable:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Names of the quasi-identifiers, in the order of the columns of ``labels.nodes`` and ``leaves``."""
+        """Names of the quasi-identifiers.
+
+        In the order of the columns of ``labels.nodes`` and ``leaves``.
+        """
         return self.labels.quasi_identifiers
 
     @property

@@ -1,4 +1,6 @@
-"""Verification of a finished table against what was promised, from its labels alone.
+"""Verification of a finished table from its labels alone.
+
+Measured against the promised models.
 
 Independent of the search: classes and counts are made by pandas group-bys of the labels, and every privacy model judges
 them by a formula of its own (:meth:`~hybrid.anonymize.models.protocol.SensitiveModel.verify`), not by the rule that the
@@ -91,7 +93,10 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
 
 
 def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
-    """Whether each leaf lies below the node beside it; both of shape (n,), int."""
+    """Mask of the leaves below the node beside them.
+
+    Both of shape (n,), int.
+    """
     pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
     leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
     return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())
@@ -121,7 +126,9 @@ def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Se
 
 
 def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
-    """How many people each pattern of nodes covers: patterns on the same levels are looked up together.
+    """Number of people that each pattern of nodes covers.
+
+    Patterns on the same levels are looked up together.
 
     Parameters
     ----------
@@ -156,7 +163,10 @@ def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -
 
 
 def _pycanon(frame: pd.DataFrame, names: list[str], task: SearchProblem, k: int) -> dict[str, Any]:
-    """k, distinct l and alpha as pycanon measures them, in the smallest classes if there are many."""
+    """k, distinct l and alpha as pycanon measures them.
+
+    In the smallest classes if there are many.
+    """
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}
     if not len(frame):

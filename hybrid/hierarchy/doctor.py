@@ -51,7 +51,9 @@ class LevelSummary:
 
 
 def summarize(hierarchy: Hierarchy, values: pd.Series) -> list[LevelSummary]:
-    """What each level of a hierarchy makes of a column, from the values to the root.
+    """Effect of each level of a hierarchy on a column.
+
+    From the values to the root.
 
     Parameters
     ----------
@@ -117,7 +119,9 @@ def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
 
 
 def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
-    """The values of a column that its hierarchy file lacks, as the column writes them, sorted.
+    """Values that a column has and its hierarchy file lacks.
+
+    As the column writes them, sorted.
 
     Raises
     ------
@@ -131,7 +135,9 @@ def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
 
 
 def extend(path: Path, column: Column, new: Sequence[str], like: str | None = None) -> int:
-    """Add values to a CSV hierarchy; the lines that are there stay as they are.
+    """Add values to a CSV hierarchy.
+
+    The lines that are there stay as they are.
 
     Parameters
     ----------

@@ -24,7 +24,9 @@ OTHERS = "Other"
 
 
 def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: int = 3) -> IntervalsSpec:
-    """Intervals of equal, round width, doubled on every level; the longest one percent at either end are one group.
+    """Intervals of equal, round width, doubled on every level.
+
+    The longest one percent at either end are one group.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: 
 
 
 def _nice(width: Decimal, whole: bool) -> Decimal:
-    """The next larger number that is 1, 2 or 5 times a power of ten."""
+    """Next larger number that is 1, 2 or 5 times 10^n."""
     if width <= 0:
         return Decimal(1)
     power = Decimal(10) ** width.adjusted()
@@ -116,7 +118,10 @@ def _rounded(edge: float, digits: int | None) -> Decimal:
 
 
 def calendar(values: pd.Series) -> DatesSpec:
-    """Months, quarters and years, and decades where the dates span more than twenty years."""
+    """Calendar levels: months, quarters, years, and decades for long spans.
+
+    Decades where the dates span more than twenty years.
+    """
     known = values.dropna()
     years = known.dt.year.max() - known.dt.year.min() if len(known) else 0
     levels: tuple[Period, ...] = ("month", "quarter", "year")
@@ -124,7 +129,9 @@ def calendar(values: pd.Series) -> DatesSpec:
 
 
 def prefixes(column: Column, values: pd.Series) -> MaskSpec:
-    """Masks of codes: half of the hidden characters per level for long ones, one for short ones.
+    """Masks of codes.
+
+    Half of the hidden characters per level for long ones, one for short ones.
 
     Codes of different lengths are masked without showing their length.
     """

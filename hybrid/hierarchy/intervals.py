@@ -100,7 +100,10 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
 
 
 def _domain(spec: IntervalsSpec, values: Array) -> tuple[Decimal, Decimal]:
-    """The first value and the edge after the last, so that the outermost intervals of the coarsest level are whole."""
+    """First value and edge after the last.
+
+    Widened so that the outermost intervals of the coarsest level are whole.
+    """
     least, greatest = _exact(values[0]), _exact(values[-1])
     after = greatest + 1 if values.dtype.kind == "i" else greatest
     if spec.edges:
@@ -145,7 +148,10 @@ def _at_most(edge: Decimal, top: Decimal | None) -> Decimal:
 
 
 def _steps(values: Array, width: Decimal, origin: Decimal, where: str) -> Array:
-    """In which interval from the origin each value lies; exact although 0.3 / 0.1 is below 3 in floating point."""
+    """In which interval from the origin each value lies.
+
+    Exact although 0.3 / 0.1 is below 3 in floating point.
+    """
     if values.dtype.kind == "i":
         found: Array = np.floor_divide(values.astype(object) - int(origin), int(width))
         return found

@@ -49,7 +49,9 @@ class LabelTable:
         return replace(self, nodes=self.nodes[positions], rest=self.rest.take(positions))
 
     def to_table(self) -> Table:
-        """The records with label texts, as people read them and generators learn them.
+        """Records with label texts.
+
+        As people read them and generators learn them.
 
         Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and
         dates in the order of their bounds (``dtype.ordered`` is then True).
@@ -68,7 +70,9 @@ class LabelTable:
         return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)))
 
     def from_table(self, table: Table) -> LabelTable:
-        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
+        """Read label texts back.
+
+        The inverse of :meth:`to_table` for records that a generator made.
 
         Parameters
         ----------
@@ -107,7 +111,10 @@ class LabelTable:
         )
 
     def _names(self, name: str, nodes: Nodes) -> list[str]:
-        """Label texts of these nodes; nodes that share a text are told apart by their level."""
+        """Label texts of these nodes.
+
+        Nodes that share a text are told apart by their level.
+        """
         hierarchy = self.hierarchies[name]
         texts = [hierarchy.labels[node] for node in nodes]
         shared = {text for text, n in Counter(texts).items() if n > 1}

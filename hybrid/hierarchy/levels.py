@@ -25,7 +25,7 @@ def from_levels(
     missing: bool = False,
     source: str = "",
 ) -> Hierarchy:
-    """Build a hierarchy from the labels of each leaf on levels 1, 2, ...
+    """Build a hierarchy from each leaf's labels on levels 1, 2, ...
 
     Parameters
     ----------
@@ -136,7 +136,10 @@ def _listed(labels: Array) -> str:
 
 
 def _number_nodes(columns: list[Array]) -> tuple[Array, tuple[str, ...]]:
-    """Number the nodes; one that has the same leaves and the same label on the next level keeps its number."""
+    """Number the nodes.
+
+    One that has the same leaves and the same label on the next level keeps its number.
+    """
     n = len(columns[0])
     node_of = np.empty((n, len(columns)), dtype=np.int32)
     labels: list[str] = []
@@ -166,7 +169,10 @@ def _bounds(
     n_nodes: int,
     bounds: Sequence[tuple[Array, Array]] | None,
 ) -> tuple[Array, Array]:
-    """Least and greatest value of each node; the missing node gets those of the first leaf."""
+    """Least and greatest value of each node.
+
+    The missing node gets those of the first leaf.
+    """
     if not kind.is_continuous:
         return leaves[:0], leaves[:0]
     if not len(leaves):

@@ -20,7 +20,9 @@ _USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "
 
 
 def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hierarchy]:
-    """Load and check the hierarchy of every quasi-identifier, and of every sensitive column that has one.
+    """Load and check the hierarchies of quasi-identifiers and sensitive columns.
+
+    Every quasi-identifier needs one; sensitive columns may have one.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array 
 
 
 def read_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
-    """As :func:`load_hierarchy`, but values that the file does not cover are no error."""
+    """Read a hierarchy as :func:`load_hierarchy`, and allow uncovered values."""
     if path.suffix.lower() in YAML_SUFFIXES:
         return build_hierarchy(read_spec(path), column, values, str(path))
     rows = _without_markers(read_rows(path), column)
@@ -105,7 +107,10 @@ def read_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:
-    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
+    """Leave out lines for missing values.
+
+    Those are a category of their own, whatever a file says.
+    """
     markers = {"", MISSING, column.format.missing.strip()}
     if column.kind is not Kind.CATEGORICAL:
         candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]

@@ -21,7 +21,9 @@ _FREE_TEXT = ("tree", "levels", "edges")
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a CSV hierarchy: one line per value, column i is level i, no header.
+    """Read a CSV hierarchy.
+
+    One line per value, column i is level i, no header.
 
     Parameters
     ----------
@@ -73,7 +75,10 @@ def _split(text: str, separator: str) -> Rows:
 
 
 def _fitness(rows: Rows) -> tuple[bool, bool, int]:
-    """How well a separator explains a file: equally long lines, one root, many levels."""
+    """Score of a separator for a file.
+
+    High for equally long lines, one root, many levels.
+    """
     one_length = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return one_length, one_length and len({row[-1] for row in rows}) == 1, len(rows[0])
 

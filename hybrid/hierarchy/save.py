@@ -16,7 +16,9 @@ from hybrid.hierarchy.tree import Hierarchy
 
 
 def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
-    """Write a hierarchy as CSV: one line per value, column i = level i, ``;`` between, no header.
+    """Write a hierarchy as CSV.
+
+    One line per value, column i = level i, ``;`` between, no header.
 
     The missing leaf is not written; loading adds it where a column has missing values. Of a hierarchy of
     intervals the observed values are written: what is loaded again covers these and no others.
@@ -60,7 +62,10 @@ def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
 
 
 def _field(text: str) -> str:
-    """A CSV field, quoted where needed (Python's csv module leaves a lone carriage return unquoted)."""
+    """CSV field, quoted where needed.
+
+    Python's csv module leaves a lone carriage return unquoted.
+    """
     if not any(character in text for character in ';,\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'

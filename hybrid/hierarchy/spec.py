@@ -18,7 +18,9 @@ Number = Annotated[Decimal, Field(allow_inf_nan=False)]
 
 
 class IntervalsSpec(Options):
-    """Half-open intervals [a, b) of integers or decimals; level 0 is the value, the last level "*".
+    """Half-open intervals [a, b) of integers or decimals.
+
+    Level 0 is the value, the last level "*".
 
     Either ``widths`` (equal intervals) or ``edges`` (any intervals) is given.
     """
@@ -60,7 +62,10 @@ class IntervalsSpec(Options):
 
 
 class DatesSpec(Options):
-    """Calendar periods of dates or datetimes; level 0 is the value, the last level "*"."""
+    """Calendar periods of dates or datetimes.
+
+    Level 0 is the value, the last level "*".
+    """
 
     type: Literal["dates"] = "dates"
     levels: Annotated[tuple[Period, ...], Field(min_length=1)] = ("month", "quarter", "year", "decade")
@@ -76,7 +81,10 @@ class DatesSpec(Options):
 
 
 class MaskSpec(Options):
-    """Values with their last characters hidden: "12345" > "1234*" > "123**" > ... > "*"."""
+    """Values with their last characters hidden.
+
+    "12345" > "1234*" > "123**" > ... > "*".
+    """
 
     type: Literal["mask"] = "mask"
     keep: tuple[Annotated[int, Field(ge=1)], ...] = ()
@@ -96,7 +104,10 @@ class MaskSpec(Options):
 
 
 class TreeSpec(Options):
-    """A taxonomy; a value in a shallow branch stays itself until its branch begins."""
+    """A taxonomy.
+
+    A value in a shallow branch stays itself until its branch begins.
+    """
 
     type: Literal["tree"] = "tree"
     tree: dict[str, Any]
@@ -124,7 +135,10 @@ ValueRule = MaskSpec | GroupsSpec | IntervalsSpec | DatesSpec
 
 
 def rule_of(spec: HierarchySpec) -> ValueRule | None:
-    """Return the rule that makes leaves from a table's values; None where the description lists every leaf."""
+    """Return the rule that makes leaves from a table's values.
+
+    None where the description lists every leaf.
+    """
     if isinstance(spec, TreeSpec) or (isinstance(spec, GroupsSpec) and spec.others is None):
         return None
     return spec

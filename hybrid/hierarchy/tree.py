@@ -97,7 +97,10 @@ class Hierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels; level 0 is the value itself, level n_levels - 1 the root."""
+        """Number of levels.
+
+        Level 0 is the value itself, level n_levels - 1 the root.
+        """
         return int(self.node_of.shape[1])
 
     @property
@@ -123,7 +126,10 @@ class Hierarchy:
         return level
 
     def parents(self) -> Nodes:
-        """The next larger node above each node; shape (n_nodes,), int32; the root's parent is -1."""
+        """The next larger node above each node.
+
+        Shape (n_nodes,), int32; the root's parent is -1.
+        """
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         for at in range(self.n_levels - 1):
             below, above = self.node_of[:, at], self.node_of[:, at + 1]
@@ -132,11 +138,14 @@ class Hierarchy:
         return parent
 
     def leaves_of(self, node: int) -> Leaves:
-        """Rows (positions in :attr:`leaves`) of the leaves that a node covers, the missing one included."""
+        """Positions in :attr:`leaves` of the leaves that a node covers.
+
+        The missing one included.
+        """
         return np.flatnonzero((self.node_of == node).any(axis=1))
 
     def covers(self) -> Mask:
-        """Which leaf belongs to which node; shape (n_nodes, n_leaves), bool."""
+        """Mask of the leaves per node; shape (n_nodes, n_leaves), bool."""
         result = np.zeros((self.n_nodes, self.n_leaves), dtype=bool)
         rows = np.arange(self.n_leaves)
         for at in range(self.n_levels):
@@ -185,7 +194,9 @@ class Hierarchy:
         return leaves
 
     def node_at(self, values: pd.Series, level: int | Array) -> Nodes:
-        """The node of each value on a level, also for values inside an interval that are no leaves.
+        """Node of each value on a level.
+
+        Also for values inside an interval that are no leaves.
 
         Parameters
         ----------
@@ -210,7 +221,7 @@ class Hierarchy:
         return nodes
 
     def contains(self, nodes: Nodes, values: pd.Series) -> Mask:
-        """Whether each value generalizes to the node beside it.
+        """Mask of the values that generalize to the node beside them.
 
         Parameters
         ----------
@@ -260,7 +271,10 @@ class Hierarchy:
         )
 
     def decode(self, leaves: Array) -> pd.Series:
-        """The values of these leaves, in the dtype of the column's kind; the missing leaf becomes missing."""
+        """The values of these leaves, in the dtype of the column's kind.
+
+        The missing leaf becomes missing.
+        """
         missing = np.zeros(len(leaves), dtype=bool) if self.missing_leaf is None else leaves == self.missing_leaf
         if self.kind is Kind.CATEGORICAL:
             texts = pd.Series(self.leaves[leaves], dtype=object).mask(missing)

@@ -16,19 +16,25 @@ from hybrid.table.text import as_text
 
 
 def distinct_values(values: pd.Series, column: Column) -> Array:
-    """The distinct non-missing values of a column, ascending, in the plain dtype of its kind."""
+    """Distinct non-missing values of a column, ascending.
+
+    In the plain dtype of its kind.
+    """
     distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
     ordered: Array = np.sort(distinct)
     return ordered
 
 
 def texts_of(leaves: Array, column: Column) -> list[str]:
-    """How the column writes these values, without white space around them."""
+    """Texts of these values as the column writes them, stripped."""
     return [text.strip() for text in as_text(pd.Series(leaves, dtype=DTYPES[column.kind]), column)]
 
 
 def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
-    """The values that these texts stand for: in the column's format, else in ISO dates and decimal points."""
+    """Parse texts of values.
+
+    In the column's format, else as ISO dates and with decimal points.
+    """
     shape = column.format
     date_format = shape.date_format if column.kind.is_temporal else None
     parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
@@ -36,7 +42,9 @@ def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
 
 
 def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
-    """Values of a hierarchy file, in the plain dtype of the column's kind; shape (n_texts,).
+    """Values of a hierarchy file; shape (n_texts,).
+
+    In the plain dtype of the column's kind.
 
     Raises
     ------

@@ -9,5 +9,8 @@ from hybrid.sample.options import SampleOptions
 
 
 def quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
-    """Records to keep of each stratum, drawn from Binomial(size, beta), and the expected total."""
+    """Records to keep of each stratum, and the expected total.
+
+    Drawn from Binomial(size, beta).
+    """
     return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())

@@ -141,7 +141,10 @@ def _draw(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tu
 
 
 def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
-    """Positions of the kept records, ascending: ``quotas[s]`` of stratum ``s``, all subsets equally likely."""
+    """Positions of the kept records, ascending.
+
+    ``quotas[s]`` of stratum ``s``, all subsets equally likely.
+    """
     shuffled = np.lexsort((rng.random(len(strata)), strata))
     place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

@@ -1,4 +1,4 @@
-"""What a user can set for sampling."""
+"""Options of sampling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hybrid.base.options import Options
 
 
 class SampleOptions(Options):
-    """Which records are kept."""
+    """Options of sampling: which records are kept."""
 
     method: Literal["none", "beta", "simple", "stratified"] = "none"
     """none: all; beta: each record independently; simple: an exact number of records, all equally likely;
@@ -30,7 +30,10 @@ class SampleOptions(Options):
 
     @property
     def effective(self) -> SampleOptions:
-        """Options that draw the same records, with all that changes nothing at its default."""
+        """Canonical options that draw the same records.
+
+        All that changes nothing is at its default.
+        """
         if self.method == "none" or self.beta == 1:
             return SampleOptions(groups=self.groups)
         if self.method == "stratified":

@@ -19,7 +19,10 @@ MOST_GROUPS = 50
 
 @dataclass(frozen=True)
 class GroupShare:
-    """A group's part of the records, in [0, 1], before and after sampling. An aggregate for reports."""
+    """Share of a group before and after sampling.
+
+    Of the records, in [0, 1]. An aggregate for reports.
+    """
 
     column: str
     group: str

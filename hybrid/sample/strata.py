@@ -27,7 +27,10 @@ def strata_of(table: Table, options: SampleOptions) -> Codes:
 
 
 def require_columns(table: Table, names: Sequence[str], key: str) -> None:
-    """Raise ConfigError if a table lacks some of the columns that a configuration key names."""
+    """Raise ConfigError if a table lacks the columns of a key.
+
+    ``key`` is the configuration key that names them.
+    """
     unknown = [name for name in names if name not in table.schema]
     if unknown:
         raise ConfigError(

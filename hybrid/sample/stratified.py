@@ -1,4 +1,7 @@
-"""Stratified sampling: every stratum by itself, with a least number of records of each."""
+"""Stratified sampling.
+
+Every stratum by itself, with a least number of records of each.
+"""
 
 from __future__ import annotations
 

@@ -46,6 +46,9 @@ else:
 
 
 def describe(options: Mapping[str, Any]) -> str:
-    """A model in words of a public sentence, from its options as they are kept with a result."""
+    """Description of a model for a public sentence.
+
+    Made from its options as they are kept with a result.
+    """
     model: PrivacyModel = TypeAdapter(AnyModel).validate_python(options)
     return model.words

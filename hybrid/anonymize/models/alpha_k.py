@@ -1,4 +1,6 @@
-"""(alpha, k)-anonymity: no sensitive value makes up more than alpha of a class.
+"""(alpha, k)-anonymity.
+
+No sensitive value makes up more than alpha of a class.
 
 Source: Wong et al. 2006, doi 10.1145/1150402.1150499, applied to every value of the column.
 
@@ -21,7 +23,10 @@ from hybrid.hierarchy import Hierarchy
 
 
 class AlphaK(SensitiveModel):
-    """No sensitive value makes up more than alpha of a class (Wong et al. 2006, doi 10.1145/1150402.1150499)."""
+    """(alpha, k)-anonymity: bounded share of each sensitive value in a class.
+
+    No value makes up more than alpha of a class (Wong et al. 2006, doi 10.1145/1150402.1150499).
+    """
 
     model: Literal["alpha_k"]
     alpha: float = Field(gt=0, le=1)

@@ -1,4 +1,6 @@
-"""beta-likeness: no sensitive value is much more frequent in a class than in the whole table.
+"""beta-likeness: bounded relative gain of sensitive values in a class.
+
+No value is much more frequent in a class than in the whole table.
 
 Source: Cao and Karras 2012, doi 10.14778/2350229.2350255, definitions 2 (basic) and 3 (enhanced).
 
@@ -53,12 +55,18 @@ class BetaLikeness(SensitiveModel):
 
 
 def relative_gain(histogram: Histogram) -> Numbers:
-    """Largest (q - p) / p per class: q in the class, p in the reference."""
+    """Largest (q - p) / p per class.
+
+    Q in the class, p in the reference.
+    """
     return histogram.largest(histogram.frequencies() / histogram.reference[histogram.values] - 1)
 
 
 def enhanced_gain(histogram: Histogram) -> Numbers:
-    """Least beta that each class needs: its largest (q - p) / p, infinite when a gain exceeds -ln(p)."""
+    """Least beta that each class needs.
+
+    Its largest (q - p) / p, infinite when a gain exceeds -ln(p).
+    """
     reference = histogram.reference[histogram.values]
     gain = histogram.frequencies() / reference - 1
     return histogram.largest(np.where(gain > -np.log(reference) + TOLERANCE, np.inf, gain))

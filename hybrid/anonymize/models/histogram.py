@@ -38,7 +38,9 @@ class Histogram:
 
     @classmethod
     def of(cls, classes: Codes, values: Codes, counts: Counts, n_classes: int, reference: Numbers) -> Histogram:
-        """Add up entries given in any order; equal (class, value) pairs are joined.
+        """Add up entries given in any order.
+
+        Equal (class, value) pairs are joined.
 
         Parameters
         ----------
@@ -81,13 +83,16 @@ class Histogram:
         return np.asarray(result, dtype=np.float64)
 
     def descending(self) -> tuple[Counts, Codes]:
-        """Counts from most to least frequent inside each class, and the rank of each, 0 first."""
+        """Counts in descending order inside each class, and their ranks.
+
+        The most frequent value has rank 0.
+        """
         order = np.lexsort((-self.counts, self.classes))
         starts = np.searchsorted(self.classes, np.arange(self.n_classes))
         return self.counts[order], np.arange(len(self.classes)) - starts[self.classes]
 
     def by_blocks(self, measure: Callable[[Numbers], Numbers]) -> Numbers:
-        """Apply a function to the dense frequencies, a block of classes at a time.
+        """Apply a function to dense frequencies, block by block of classes.
 
         Parameters
         ----------

@@ -18,6 +18,9 @@ from hybrid.table import Table
 
 
 def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Size of the smallest class of records with equal quasi-identifiers; 0 for an empty table. Higher is safer."""
+    """Size of the smallest class of records with equal quasi-identifiers.
+
+    0 for an empty table. Higher is safer.
+    """
     classes, n_classes = equivalence_classes(table, quasi_identifiers)
     return int(np.bincount(classes, minlength=n_classes).min()) if n_classes else 0

@@ -1,4 +1,6 @@
-"""k-map: every class matches k people of a population table (Sweeney 2001, doctoral thesis, MIT).
+"""k-map: every class matches k people of a population table.
+
+Source: Sweeney 2001, doctoral thesis, MIT.
 
 Pruning: record-monotone. Under a finer generalization fewer people of the population share a record's labels.
 """
@@ -18,7 +20,10 @@ from hybrid.table import Table
 
 
 class KMap(PopulationModel):
-    """Every class matches k people of a population table (Sweeney 2001); needs ``population``."""
+    """Every class matches k people of a population table (Sweeney 2001).
+
+    Needs ``population``.
+    """
 
     model: Literal["k_map"]
     k: PositiveInt
@@ -37,7 +42,9 @@ class KMap(PopulationModel):
 def people_per_class(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> pd.Series:
-    """People of a population per class of a table; both generalized in the same way.
+    """People of a population per class of a table.
+
+    Both generalized in the same way.
 
     Parameters
     ----------
@@ -56,6 +63,9 @@ def people_per_class(
 def k_map_reached(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> int:
-    """Least number of people of a population that share a record's labels; 0 for an empty table. Higher is safer."""
+    """Least number of people of a population that share a record's labels.
+
+    0 for an empty table. Higher is safer.
+    """
     people = people_per_class(table, population, quasi_identifiers)
     return int(people.min()) if len(people) else 0

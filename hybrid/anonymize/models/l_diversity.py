@@ -99,7 +99,10 @@ def entropy_l(histogram: Histogram) -> Numbers:
 
 
 def recursive_c(histogram: Histogram, least: int) -> Numbers:
-    """r_1 / (r_l + r_(l+1) + ...) per class, r_i the i-th largest count; inf if there is no l-th value."""
+    """Least c of recursive (c, l)-diversity per class.
+
+    r_1 / (r_l + r_(l+1) + ...) with r_i the i-th largest count; inf if there is no l-th value.
+    """
     counts, rank = histogram.descending()
     tail = histogram.per_class(np.where(rank >= least - 1, counts, 0))
     with np.errstate(divide="ignore"):

@@ -1,4 +1,6 @@
-"""Privacy models as checks of any table: which k, l, t it reaches.
+"""Privacy models as checks of any table.
+
+Which k, l, t it reaches.
 
 These look at nothing but the table: they are how a result is verified, and how tables from elsewhere are judged.
 A missing quasi-identifier is a category of its own, so a record is never hidden by it; a missing sensitive value
@@ -27,7 +29,9 @@ def l_reached(
     attribute: str,
     kind: str = "distinct",
 ) -> float:
-    """Least diversity of a sensitive column over all classes; 0 for an empty table. Higher is safer.
+    """Least diversity of a sensitive column over all classes.
+
+    0 for an empty table. Higher is safer.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ def l_reached(
 
 @dataclass(frozen=True)
 class CheckInputs:
-    """What some models need beside the table.
+    """Inputs that some models need beside the table.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ def check(
     options: PrivacyModel,
     context: CheckInputs | None = None,
 ) -> ModelCheck:
-    """Whether a table meets a privacy model.
+    """Check a table against a privacy model.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class ClassRule:
-    """A model on one sensitive column as the search applies it to classes.
+    """Search rule of a model on one sensitive column, applied to classes.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ClassRule:
     strict: bool = False
 
     def holds(self, histogram: Histogram) -> Mask:
-        """Which classes meet the model; shape (n_classes,), bool."""
+        """Mask of the classes that meet the model; shape (n_classes,), bool."""
         reached = self.reached(histogram)
         if self.strict:
             below: Mask = reached < self.threshold * (1 - TOLERANCE)
@@ -64,18 +64,21 @@ class ClassRule:
 
 
 class PrivacyModel(Options):
-    """What every class of records with equal quasi-identifiers must have; the base of all models' options."""
+    """Requirement on every equivalence class; base of all models' options."""
 
     model: str
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What to call it in messages, such as ``"0.2-closeness (equal) of 'pay'"``."""
+        """Name in messages, such as ``"0.2-closeness (equal) of 'pay'"``."""
 
     @property
     def words(self) -> str:
-        """The model in a public sentence, such as ``"t_closeness of pay (t = 0.2)"``; only options that were set."""
+        """Description for a public sentence, with the options that were set.
+
+        For example ``"t_closeness of pay (t = 0.2)"``.
+        """
         options = self.model_dump(exclude_unset=True, exclude_none=True, exclude={"model", "attribute"})
         listed = ", ".join(f"{key} = {value}" for key, value in options.items())
         attribute = getattr(self, "attribute", None)
@@ -114,11 +117,14 @@ class SensitiveModel(PrivacyModel):
 
 
 class PopulationModel(PrivacyModel):
-    """A model of the people of a population that share a class's labels."""
+    """Model of the people of a population that share a class's labels."""
 
     if TYPE_CHECKING:
         k: int
 
     @abstractmethod
     def verify(self, people: pd.Series) -> ModelCheck:
-        """Measure what a finished table reaches, given the people of the population per class."""
+        """Measure the level that a finished table reaches.
+
+        Population models need the people of the population per class.
+        """

@@ -18,7 +18,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What a table reaches of one privacy model."""
+    """Level that a table reaches under one privacy model."""
 
     name: str
     """Such as ``"distinct 2-diversity of 'occupation'"``."""
@@ -30,19 +30,28 @@ class ModelCheck:
 
 
 def at_least(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if every class reaches the threshold; so it does without classes."""
+    """A check that holds if every class reaches the threshold.
+
+    So it does without classes.
+    """
     worst = float(reached.min()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, worst >= threshold - _SLACK * max(1.0, threshold))
 
 
 def at_most(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if no class exceeds the threshold; so it does without classes."""
+    """A check that holds if no class exceeds the threshold.
+
+    So it does without classes.
+    """
     worst = float(reached.max()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, worst <= threshold + _SLACK * max(1.0, threshold))
 
 
 def below(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if every class stays below the threshold; so it does without classes."""
+    """A check that holds if every class stays below the threshold.
+
+    So it does without classes.
+    """
     worst = float(reached.max()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, not len(reached) or worst < threshold)
 

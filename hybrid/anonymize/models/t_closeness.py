@@ -1,4 +1,6 @@
-"""t-closeness: a sensitive column is distributed in every class almost as in the whole table.
+"""t-closeness: the distribution of a sensitive column in every class.
+
+It is almost that of the whole table.
 
 Source: Li, Li and Venkatasubramanian 2007, doi 10.1109/ICDE.2007.367856; the earth mover's distances of section 5.
 
@@ -27,7 +29,9 @@ _CELLS = 1 << 22
 
 
 class TCloseness(SensitiveModel):
-    """The distribution of a sensitive column in every class is near its distribution in the whole table.
+    """t-closeness: bounded distance of every class from the whole table.
+
+    The distance is between distributions of a sensitive column.
 
     Li, Li and Venkatasubramanian 2007, doi 10.1109/ICDE.2007.367856.
     """
@@ -80,7 +84,10 @@ class TCloseness(SensitiveModel):
 
 
 def equal_distance(histogram: Histogram) -> Numbers:
-    """Earth mover's distance to the reference when all values are equally far apart: total variation, 0..1."""
+    """Earth mover's distance to the reference with equal distances between values.
+
+    This is the total variation distance, 0..1.
+    """
     reference = histogram.reference[histogram.values]
     inside = histogram.per_class(np.abs(histogram.frequencies() - reference) - reference)
     distance: Numbers = 0.5 * (inside + histogram.reference.sum())
@@ -88,13 +95,18 @@ def equal_distance(histogram: Histogram) -> Numbers:
 
 
 def ordered_distance(histogram: Histogram) -> Numbers:
-    """Earth mover's distance to the reference when values are as far apart as their ranks, 0..1."""
+    """Earth mover's distance to the reference with distances by rank.
+
+    0..1.
+    """
     steps = max(histogram.n_values - 1, 1)
     return histogram.by_blocks(lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1) / steps)
 
 
 def hierarchical_distance(histogram: Histogram, covers: Mask, height: Numbers) -> Numbers:
-    """Earth mover's distance when moving mass to another subtree costs the height of the common node, 0..1.
+    """Earth mover's distance to the reference with distances by hierarchy.
+
+    Moving mass to another subtree costs the height of the common node, 0..1.
 
     Li et al. 2007, section 5.2, with costs added up along the tree: mass that leaves a node pays the height from
     the node to its parent once.
@@ -111,7 +123,9 @@ def hierarchical_distance(histogram: Histogram, covers: Mask, height: Numbers) -
 
 
 def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.Series:
-    """Total variation distance of each class from the whole table, 0..1: the mass that has to move at all.
+    """Total variation distance of each class from the whole table, 0..1.
+
+    The mass that has to move at all.
 
     Parameters
     ----------
@@ -128,7 +142,10 @@ def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.S
 
 
 def mean_gap(counts: ClassCounts) -> pd.Series:
-    """Ordered distance of each class: the gap between both distribution functions, averaged over the steps."""
+    """Ordered distance of each class.
+
+    The gap between both distribution functions, averaged over the steps.
+    """
     n_values = len(counts.overall)
     block = counts.cells["class"] // max(1, _CELLS // max(n_values, 1))
     expected = counts.overall.cumsum()
@@ -141,7 +158,9 @@ def mean_gap(counts: ClassCounts) -> pd.Series:
 
 
 def mean_variation(counts: ClassCounts, hierarchy: Hierarchy, leaves: Leaves | None) -> pd.Series:
-    """Hierarchical distance of each class: the total variation on every level below the root, averaged.
+    """Hierarchical distance of each class.
+
+    The total variation on every level below the root, averaged.
 
     The sum over inner nodes of (height / total height) x min(mass in excess, mass lacking) among the children, as in
     Li et al. 2007, section 5.2: mass in excess on one level and not on the next one moves inside that level's node.

@@ -1,4 +1,4 @@
-"""The greedy engine of the package anjana, behind the same contract as our own.
+"""Greedy engine of the package anjana, behind our engines' contract.
 
 What anjana 1.2.3 does and this adapter does not pass on: a column of source row numbers in the output; records with
 a missing quasi-identifier that escape grouping; a bare KeyError for a value without hierarchy; an empty frame and a

@@ -25,7 +25,9 @@ from hybrid.base.progress import Progress, silent
 def search(
     checker: Checker, loss: Loss, allowed: int, seconds: float, progress: Progress = silent
 ) -> Solution | Infeasible:
-    """The best node found in the time given, and a lower bound for all nodes.
+    """Best node found in the time given, and a lower bound.
+
+    The bound holds for all nodes.
 
     Parameters
     ----------
@@ -87,7 +89,10 @@ class _State:
         return self.open[0].least
 
     def bound(self, node: Node) -> Bound | None:
-        """Group the records at a node; the bound of everything at or below it, None if all that is infeasible."""
+        """Group the records at a node.
+
+        The bound of everything at or below it, None if all that is infeasible.
+        """
         found = self.checker.check(node)
         self.checked += 1
         n_records = self.checker.records.n_records
@@ -126,7 +131,10 @@ class _State:
         self.push(box.low, lowered, self.bound(lowered))
 
     def descend(self) -> None:
-        """Go down from the top, one level of one column at a time, to the least loss, as long as it falls."""
+        """Descend greedily from the top while the loss falls.
+
+        Each step lowers one column by one level, to the least loss.
+        """
         node, before = self.checker.lattice.top, np.inf
         self.bound(node)
         while self.best is not None and self.value < before and time.monotonic() < self.deadline:

@@ -135,7 +135,10 @@ def collect(
 
 
 def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
-    """One row of each code in ascending order of codes, the number of each row's code, how many there are."""
+    """One row per code, each row's code number, number of codes.
+
+    Codes are in ascending order.
+    """
     if size > 4 * len(code):
         code, size = ranks(code)
     some_row = np.full(size, -1, dtype=np.int64)
@@ -165,7 +168,7 @@ def _sensitive(row_of: Rows, values: pd.Series, counts: Counts | None) -> Sensit
 
 
 def value_numbers(values: pd.Series) -> tuple[Codes, pd.Series]:
-    """Number the distinct values of a column in their order, a missing one last.
+    """Number the distinct values of a column in order, missing last.
 
     Returns
     -------

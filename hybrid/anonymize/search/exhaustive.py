@@ -26,7 +26,9 @@ LARGEST = 1 << 20
 
 
 def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Infeasible:
-    """The node of least loss among those that suppress at most ``allowed`` records, and not all.
+    """Node of least loss within the suppression limit.
+
+    At most ``allowed`` records are suppressed, and not all.
 
     Among equal losses the lowest sum of levels wins, then the lexicographically smaller levels.
 
@@ -56,7 +58,10 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
 
 @dataclass
 class Search:
-    """Bounds of all nodes (infinite where a node is done or ruled out) and the best node so far."""
+    """Bounds of all nodes and the best node so far.
+
+    A bound is infinite where a node is done or ruled out.
+    """
 
     checker: Checker
     loss: Loss
@@ -93,7 +98,10 @@ class Search:
                 progress("search", ruled_out, size, checked=self.checked)
 
     def next(self) -> Node | None:
-        """The node to look at: the highest open one over the one of least bound."""
+        """The node to look at.
+
+        The highest open one over the one of least bound.
+        """
         flat = int(self.bounds.argmin())
         bound = self.bounds.flat[flat]
         if bound > self.value or bound == np.inf:
@@ -101,7 +109,10 @@ class Search:
         return self._climb(flat)
 
     def _climb(self, flat: int) -> Node:
-        """Up from a node, to the neighbour of least bound, as long as one is open."""
+        """Climb from a node to the open neighbour of least bound.
+
+        Repeated as long as a neighbour is open.
+        """
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
         value, top, bound_of = self.value, self.checker.lattice.top, self.bounds.reshape(-1).item
         while True:
@@ -117,7 +128,10 @@ class Search:
             flat += self.strides[chosen]
 
     def visit(self, node: Node, base: Grouping | None = None) -> None:
-        """Group the records at a node, from a base at or below it, and draw all conclusions."""
+        """Group the records at a node and draw all conclusions.
+
+        Grouped from a base at or below the node.
+        """
         found = self.checker.check(node, base)
         self.checked += 1
         n_records = self.checker.records.n_records
@@ -137,7 +151,7 @@ class Search:
             self.best = node, score, found
 
     def conclude(self, node: Node, found: NodeOutcome) -> None:
-        """What a node says about the others."""
+        """Bound and rule out other nodes from the check of one."""
         at_or_below = tuple(slice(0, position + 1) for position in node)
         at_or_above = tuple(slice(position, None) for position in node)
         hopeless = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records
@@ -153,7 +167,10 @@ class Search:
         self.bounds[node] = np.inf
 
     def probe_pairs(self) -> None:
-        """Rule out all nodes below a violating generalization of one or two columns (the others at their top)."""
+        """Rule out nodes by violating generalizations of one or two columns.
+
+        All nodes below them are ruled out; the other columns are at their top.
+        """
         top = self.checker.lattice.top
         for pair in itertools.combinations(range(len(top)), 2):
             low = tuple(0 if at in pair else position for at, position in enumerate(top))

@@ -30,7 +30,10 @@ _SPARSE = 16
 
 @dataclass(frozen=True)
 class Pairs:
-    """Values of one sensitive column in the rows of a base: its combinations of row and value, and their counts."""
+    """Values of one sensitive column in the rows of a base.
+
+    Its combinations of row and value, and their counts.
+    """
 
     rows: Rows
     values: Codes
@@ -44,7 +47,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The records grouped at a node, for checking any node at or above it.
+    """Records grouped at a node.
+
+    Used to check any node at or above it.
 
     Parameters
     ----------
@@ -80,7 +85,10 @@ class Grouping:
         return self.row_of if self.parent is None else self.row_of[self.parent.of_distinct]
 
     def column(self, at: int, position: int, number_of: Codes) -> Codes:
-        """Number of each row's node in one column and position, given that of each leaf; kept."""
+        """Node number of each row in one column and position, cached.
+
+        Derived from the node number of each leaf.
+        """
         if (at, position) not in self._columns:
             self._columns[at, position] = number_of[self.leaves[at]]
         return self._columns[at, position]
@@ -93,7 +101,9 @@ class Grouping:
 
 
 class GroupCache:
-    """Bases of one table, made when they are asked for; the latest are kept.
+    """Bases of one table, made when they are asked for.
+
+    The latest are kept.
 
     Parameters
     ----------
@@ -110,7 +120,10 @@ class GroupCache:
         self._rows_read = 0
 
     def _number_of(self, column: int, position: int) -> tuple[Codes, int]:
-        """Number of each leaf's node in one column and position, without holes in this table, and how many."""
+        """Node number of each leaf in one column, and their count.
+
+        Numbers have no holes in this table.
+        """
         if (column, position) not in self._numbers:
             hierarchy = self.records.hierarchies[column]
             node_of = hierarchy.node_of[:, self.lattice.axes[column][position]]
@@ -122,13 +135,19 @@ class GroupCache:
 
     @property
     def kernels(self) -> ModuleType | None:
-        """The compiled loops, once so much was read that loading them pays, or if they are loaded anyway."""
+        """Compiled loops, if loading them pays or they are loaded anyway.
+
+        Loading pays once enough rows were read.
+        """
         name = "hybrid.anonymize.search.kernels"
         return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
 
     @cached_property
     def _tables(self) -> tuple[Codes, Codes, Counts]:
-        """Numbers of all columns and positions one after the other, where each starts, and how many there are."""
+        """Node numbers of all columns and positions, concatenated.
+
+        With the start of each and the number of nodes.
+        """
         shape = len(self.lattice.axes), max(self.lattice.shape)
         starts, sizes = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
         parts, at = [], 0
@@ -142,11 +161,11 @@ class GroupCache:
 
     @cached_property
     def _small(self) -> bool:
-        """Whether the compiled loop can pack all columns into one key."""
+        """True if the compiled loop can pack all columns into one key."""
         return fits(self._number_of(column, 0)[1] for column in range(len(self.lattice.axes)))
 
     def leaf_counts(self, base: Grouping, rows: Mask) -> Numbers:
-        """Records of some rows of a base per leaf of all columns, one column after the other.
+        """Records of some rows of a base per leaf, all columns concatenated.
 
         Parameters
         ----------
@@ -172,12 +191,12 @@ class GroupCache:
 
     @cached_property
     def leaf_starts(self) -> Codes:
-        """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
+        """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
     @cached_property
     def occurring(self) -> list[Mask]:
-        """Which leaves of each column occur in the table or its population."""
+        """Mask of the leaves per column that occur in table or population."""
         if self.records.population is None:
             return [counts > 0 for counts in self.records.leaf_counts]
         occurring = []
@@ -210,7 +229,10 @@ class GroupCache:
         return list(np.argsort(diversity, kind="stable"))
 
     def below(self, node: Node) -> Grouping:
-        """A base at or below a node: the most diverse columns are as there, the others as they came."""
+        """A base at or below a node.
+
+        The most diverse columns are as there, the others as they came.
+        """
         base, low = self.whole, list(self.lattice.bottom)
         for column in self.order[:_GROUPED]:
             if node[column] > 0:
@@ -223,7 +245,7 @@ class GroupCache:
         return self._coarser(self.below(node), node)
 
     def _coarser(self, base: Grouping, low: Node) -> Grouping:
-        """The base at ``low``, made from a finer one unless it is kept."""
+        """Base at ``low``, cached or made from a finer one."""
         if low in self._kept:
             self._kept.move_to_end(low)
             return self._kept[low]
@@ -265,7 +287,10 @@ class GroupCache:
         return (keys, bound) if bound <= max(_SPARSE * len(base), 1024) else by_first_row(keys)
 
     def _columns(self, base: Grouping, node: Node) -> Iterator[tuple[Codes, int]]:
-        """Number of each row's node in every column that has more than one at this node, and how many there are."""
+        """Node numbers of each row in columns that vary there.
+
+        With the number of nodes of each such column.
+        """
         for column, position in enumerate(node):
             number_of, size = self._number_of(column, position)
             if size > 1:

@@ -43,7 +43,10 @@ def _impossible(task: SearchProblem) -> Iterator[Problem]:
 
 
 def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
-    """The error for a search that found no solution: the best it reached, and what to change."""
+    """The error for a search that found no solution.
+
+    The best it reached, and what to change.
+    """
     n, allowed = len(task.train), task.allowed
     lattice = task.lattice
     levels = dict(zip(task.records.names, lattice.levels(nothing.fewest_at), strict=True))

@@ -19,7 +19,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, sizes: Counts) -> tuple[Codes, int]:
-    """Number the classes of rows that are equal at a node of the lattice, in the order of their first rows.
+    """Number the classes of rows equal at a node of the lattice.
+
+    In the order of their first rows.
 
     Parameters
     ----------
@@ -55,7 +57,10 @@ def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, size
 
 @compiled
 def _numbered(codes: Codes, bound: int) -> tuple[Codes, int]:
-    """Number codes 0..bound-1 in the order of their first rows, in a hash table with linear probing."""
+    """Number codes 0..bound-1 in the order of their first rows.
+
+    Uses a hash table with linear probing.
+    """
     bits = 4
     while (1 << bits) < 2 * len(codes):
         bits += 1
@@ -78,7 +83,7 @@ def _numbered(codes: Codes, bound: int) -> tuple[Codes, int]:
 
 @compiled
 def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, chosen: Mask) -> Numbers:
-    """Records of the chosen rows per leaf, one column's leaves after the other's.
+    """Records of the chosen rows per leaf, all columns concatenated.
 
     Parameters
     ----------
@@ -107,7 +112,10 @@ def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, 
 
 @compiled
 def lacking(class_of: Codes, rows: Rows, values: Codes, n_classes: int, least: int) -> Mask:
-    """Which classes have fewer than ``least`` different values, given (row, value) pairs; shape (n_classes,), bool."""
+    """Mask of classes with fewer than ``least`` distinct values.
+
+    Given (row, value) pairs; shape (n_classes,), bool.
+    """
     seen = np.empty((n_classes, least), np.int64)
     n_seen = np.zeros(n_classes, np.int64)
     for pair in range(len(rows)):

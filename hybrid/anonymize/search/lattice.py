@@ -65,6 +65,9 @@ class Lattice:
         return tuple(int(axis[at]) for axis, at in zip(self.axes, node, strict=True))
 
     def order(self, node: Node) -> tuple[int, Node]:
-        """Sort key among equally good nodes: the lower sum of levels, then the lexicographically smaller."""
+        """Sort key among equally good nodes.
+
+        The lower sum of levels, then the lexicographically smaller.
+        """
         levels = self.levels(node)
         return sum(levels), levels

@@ -1,4 +1,6 @@
-"""Local recoding: the level of a cell may differ from record to record.
+"""Local recoding.
+
+The level of a cell may differ from record to record.
 
 Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and
 with pooling: all records start in one class at the roots. A class is split along one column: records move to the
@@ -107,7 +109,10 @@ class TopDown:
         self.weights = self.records.counts.astype(np.float64)
 
     def run(self) -> Nodes:
-        """Split until no class can be split; the node of every cell, shape (n_qi, n_distinct), int32."""
+        """Split until no class can be split.
+
+        The node of every cell, shape (n_qi, n_distinct), int32.
+        """
         open_rows = np.arange(self.records.n_distinct)
         classes = np.zeros(len(open_rows), dtype=np.int64)
         while len(open_rows):
@@ -144,7 +149,10 @@ class TopDown:
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
     def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:
-        """Which classes of these distinct rows meet all models, shape (n_classes,), bool; those without records do."""
+        """Mask of the classes of distinct rows that meet all models.
+
+        Shape (n_classes,), bool; classes without records meet them.
+        """
         size = group_sums(classes, self.weights[rows], n_classes)
         enough: Mask = size >= self.k
         if self.population_k and self.records.population is not None:
@@ -165,7 +173,10 @@ class TopDown:
 
     @cached_property
     def familiarity(self) -> Numbers:
-        """How common a row's values are: the sum of the logarithms of their counts; shape (n_distinct,)."""
+        """Sum of the log counts of a row's values.
+
+        High for rows with common values; shape (n_distinct,).
+        """
         familiarity = np.zeros(self.records.n_distinct)
         for at, leaves in enumerate(self.records.leaves):
             familiarity += np.log(np.maximum(self.records.leaf_counts[at], 1))[leaves]
@@ -201,7 +212,9 @@ class _Groups:
         return group_sums(self.class_of_group, -share * np.log(share), self.n_classes)
 
     def left_behind(self, saved: Numbers) -> Mask:
-        """Rows that stay at the present node, so that all that leave and all that stay meet the models.
+        """Rows to keep at the present node so that all models hold.
+
+        The rows that move and the rows that stay both meet the models.
 
         Parameters
         ----------
@@ -226,7 +239,10 @@ class _Groups:
         return ~self.run.holds(self.rows[stays], self.classes[stays], self.n_classes)
 
     def _borrow(self, stays: Mask, fit: Mask, short: Mask) -> Mask:
-        """Let the largest fit group of each short class lend its least familiar rows."""
+        """Lend rows to each short class from its largest fit group.
+
+        The rows with the least common values are lent.
+        """
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
@@ -248,7 +264,10 @@ class _Groups:
         return result
 
     def _smallest(self, fit: Mask, short: Mask, saved: Numbers) -> Mask:
-        """The fit group of each short class that saves least; shape (n_groups,), bool."""
+        """The fit group of each short class that saves least.
+
+        Shape (n_groups,), bool.
+        """
         gain = group_sums(self.group, saved, len(fit))
         chosen = np.zeros(len(fit), dtype=bool)
         chosen[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), gain)] = True

@@ -1,4 +1,7 @@
-"""Check of one lattice node: its classes, and which of them violate a model."""
+"""Check of one lattice node.
+
+Its classes, and which of them violate a model.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,10 @@ class NodeOutcome:
 
     @cached_property
     def class_share(self) -> Numbers:
-        """Part of its class that each row makes up; sums to the number of classes. Shape (len(groups.base),)."""
+        """Part of its class that each row makes up.
+
+        Sums to the number of classes. Shape (len(groups.base),).
+        """
         share: Numbers = self.counts / np.maximum(self.size_of_row, 1)
         return share
 
@@ -98,18 +104,24 @@ class NodeOutcome:
         return round(float(self.class_share @ ~self.suppressed))
 
     def leaf_counts(self, rows: Mask) -> Numbers:
-        """Records of some rows of the base per leaf of all columns, one column after the other; float64."""
+        """Records of some rows of the base per leaf, all columns concatenated.
+
+        float64.
+        """
         return self.groups.bases.leaf_counts(self.groups.base, rows)
 
     def distinct(self, rows: Mask) -> Mask:
-        """Which distinct rows some rows of the base stand for; shape (n_distinct,), bool."""
+        """Expand a mask of base rows to a mask of distinct rows.
+
+        Shape (n_distinct,), bool.
+        """
         result: Mask = rows[self.groups.base.of_distinct]
         return result
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Groups the records at a node and finds the classes that violate a model.
+    """Checker of lattice nodes: groups records and finds violating classes.
 
     Parameters
     ----------
@@ -139,11 +151,14 @@ class Checker:
         return self.bases.lattice
 
     def check(self, node: Node, base: Grouping | None = None) -> NodeOutcome:
-        """Group the records at a node, from a base at or below it, and find the violating classes."""
+        """Group the records at a node and find the violating classes.
+
+        Grouped from a base at or below the node.
+        """
         return self.judge(self.group(node, base))
 
     def group(self, node: Node, base: Grouping | None = None) -> Groups:
-        """Group the records at a node, from a base at or below it."""
+        """Group the records at a node, from a base at or below."""
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
         return Groups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
@@ -162,7 +177,9 @@ class Checker:
         return NodeOutcome(groups, suppressed, certain)
 
     def _lacking(self, groups: Groups, attribute: str, least: int, rows: Mask) -> Mask:
-        """Those of these rows in classes with fewer than ``least`` different values; shape (len(base),), bool.
+        """Those of these rows in classes with fewer than ``least`` different values.
+
+        Shape (len(base),), bool.
 
         A class that holds one row with enough values has enough; only the others are counted.
         """
@@ -183,14 +200,14 @@ class Checker:
 
     @cached_property
     def _least_distinct(self) -> dict[str, int]:
-        """How many different values every class needs, per sensitive column."""
+        """Number of distinct values that every class needs, per sensitive column."""
         needed: dict[str, int] = {}
         for rule in self.rules:
             needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
     def _violating(self, groups: Groups, rows: Mask) -> Mask:
-        """Those of these rows in classes that violate a model that is not record-monotone."""
+        """Mask of the rows in classes that violate a non-record-monotone model."""
         inside = np.flatnonzero(rows & (groups.base.counts > 0))
         result = np.zeros(len(rows), dtype=bool)
         if not len(inside):
@@ -207,7 +224,10 @@ class Checker:
         return result
 
     def histogram(self, attribute: str, pairs: Pairs, class_of_row: Codes, n_classes: int) -> Histogram:
-        """Sensitive values per class of the rows that have these pairs; rows of class -1 are left out."""
+        """Sensitive values per class of the rows that have these pairs.
+
+        Rows of class -1 are left out.
+        """
         classes = class_of_row[pairs.rows]
         inside = classes >= 0
         reference = self.records.sensitive[attribute].reference

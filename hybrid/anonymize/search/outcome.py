@@ -1,4 +1,7 @@
-"""Outcomes of a search: the best node, none, or a recoding of the distinct rows."""
+"""Outcomes of a search.
+
+The best node, none, or a recoding of the distinct rows.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class Infeasible:
 
 @dataclass(frozen=True)
 class Recoding:
-    """What an engine decided.
+    """Decision of an engine.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Search problem: the encoded table, its hierarchies, and the rules of its models."""
+"""Search problem.
+
+The encoded table, its hierarchies, and the rules of its models.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ class SearchProblem:
 
     @property
     def population_k(self) -> int:
-        """People of the population per class; 0 if k-map is not asked for."""
+        """People of the population per class.
+
+        0 if k-map is not asked for.
+        """
         return self.options.population_k
 
     @property
@@ -66,11 +72,11 @@ class SearchProblem:
         return self.options.allowed(len(self.train))
 
     def checker(self, lattice: Lattice) -> Checker:
-        """What finds violating classes at the nodes of a lattice."""
+        """Checker of the classes at the nodes of a lattice."""
         return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
-        """What to minimize over a lattice."""
+        """Loss to minimize over a lattice."""
         return build_loss(self.options.loss, self.records, lattice, self.options.k)
 
 
@@ -104,7 +110,7 @@ def prepare(
 def build_rules(
     options: AnonymizeOptions, hierarchies: Mapping[str, Hierarchy], records: DistinctRows
 ) -> tuple[ClassRule, ...]:
-    """The models on sensitive columns that the options name, as the search applies them.
+    """Search rules of the configured models on sensitive columns.
 
     Raises
     ------

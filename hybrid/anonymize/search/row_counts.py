@@ -13,7 +13,10 @@ _MERGE = 1 << 21
 
 
 def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
-    """The distinct codes, ascending, and the sum of each one's counts (default: 1 each); both int64."""
+    """Distinct codes, ascending, and the sum of each one's counts.
+
+    The default count is 1; both int64.
+    """
     if not len(code):
         return code, np.zeros(0, dtype=np.int64)
     if counts is None:
@@ -61,7 +64,10 @@ class Combinations:
             self.merge()
 
     def merge(self) -> None:
-        """Bring what was added into :attr:`columns` (ascending rows) and :attr:`counts`; raises as :meth:`add`."""
+        """Bring what was added into :attr:`columns` (ascending rows) and :attr:`counts`.
+
+        Raises as :meth:`add`.
+        """
         parts = [(self.columns, self.counts), *self._waiting]
         self._waiting = []
         columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]

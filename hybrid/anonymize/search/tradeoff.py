@@ -55,7 +55,7 @@ def tradeoff(
     progress: Progress = silent,
     population: Table | None = None,
 ) -> list[TradeoffPoint]:
-    """The least loss of global recoding for each k and each suppression limit.
+    """Least loss of global recoding per k and suppression limit.
 
     Parameters
     ----------
@@ -103,14 +103,20 @@ def _at_limit(options: AnonymizeOptions, limit: float) -> AnonymizeOptions:
 
 
 class _Known:
-    """What the nodes grouped so far show of all ks: how many records each suppresses there at least."""
+    """Lower bounds of the suppressed records per k.
+
+    From the nodes grouped so far.
+    """
 
     def __init__(self, ks: Sequence[int], shape: Node) -> None:
         self.certain = {k: np.zeros(shape, dtype=np.int64) for k in ks}
         self.violated = np.zeros(shape, dtype=bool)
 
     def note(self, k: int, node: Node, found: NodeOutcome) -> None:
-        """A node was grouped for one k; the next k is no smaller."""
+        """A node was grouped for one k.
+
+        The next k is no smaller.
+        """
         self.certain[k][node] = found.n_certain
         self.violated[node] |= found.n_suppressed > 0
         for larger in self.certain:
@@ -118,7 +124,10 @@ class _Known:
                 self.certain[larger][node] = int(found.counts @ (found.size_of_row < larger))
 
     def hopeless(self, k: int, allowed: int) -> Mask:
-        """Nodes at or below one that suppresses too much; shape of the lattice, bool."""
+        """Nodes at or below one that suppresses too much.
+
+        Shape of the lattice, bool.
+        """
         hopeless = self.certain[k] > allowed
         if allowed == 0:
             hopeless = hopeless | self.violated
@@ -128,7 +137,10 @@ class _Known:
 
 
 class _Family(exhaustive.Search):
-    """Searches of one k for falling suppression limits, with conclusions that hold for every larger k too."""
+    """Searches of one k for falling suppression limits.
+
+    Their conclusions also hold for every larger k.
+    """
 
     def __init__(self, checker: Checker, loss: Loss, allowed: int, known: _Known, smaller: _Family | None) -> None:
         super().__init__(checker, loss, allowed)
@@ -145,7 +157,10 @@ class _Family(exhaustive.Search):
         return np.inf
 
     def outcomes(self, falling: Sequence[int]) -> Iterator[Solution | Infeasible]:
-        """One outcome per limit, given from the largest to the smallest number of records."""
+        """One outcome per limit, from the largest limit to the smallest.
+
+        Limits are numbers of records.
+        """
         for allowed in falling:
             self.allowed, self.best = allowed, None
             self.bounds[self.known.hopeless(self.checker.k, allowed)] = np.inf
@@ -158,13 +173,19 @@ class _Family(exhaustive.Search):
             yield self.outcome()
 
     def propose(self, node: Node, found: NodeOutcome) -> None:
-        """Remember every feasible node: it may be the best of a smaller limit."""
+        """Remember every feasible node.
+
+        It may be the best of a smaller limit.
+        """
         value = self.loss.score(node, found).value
         self.candidates.append((value, self.checker.lattice.order(node), found.n_suppressed, node))
         super().propose(node, found)
 
     def conclude(self, node: Node, found: NodeOutcome) -> None:
-        """What a node says about the others, and what of it stays true for every larger k and all limits."""
+        """Conclusions from a node, split into temporary and lasting ones.
+
+        Lasting ones hold for every larger k and all limits.
+        """
         super().conclude(node, found)
         self.known.note(self.checker.k, node, found)
         below = self.kept[tuple(slice(0, position + 1) for position in node)]

@@ -43,7 +43,7 @@ from hybrid.table.read_options import ColumnOptions
 
 @dataclass(frozen=True)
 class StageCost:
-    """What one stage of a streamed anonymization took."""
+    """Time and memory of one stage of a streamed anonymization."""
 
     stage: str
     rows: int
@@ -59,7 +59,7 @@ class StageCost:
 
 @dataclass(frozen=True)
 class Streamed:
-    """How a file was anonymized, in aggregates only."""
+    """Aggregates of a streamed anonymization."""
 
     result: AnonymizationResult
     costs: tuple[StageCost, ...]
@@ -174,7 +174,10 @@ def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[No
 
 @dataclass(frozen=True)
 class _Source:
-    """What the first pass found: quasi-identifiers first, then what the models look at."""
+    """Findings of the first pass.
+
+    Quasi-identifiers come first, then the columns that the models look at.
+    """
 
     names: list[str]
     attributes: list[str]
@@ -185,7 +188,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Decided:
-    """What the search decided, and what the later passes need to know."""
+    """Decision of the search, with the inputs of later passes."""
 
     schema: Schema
     task: SearchProblem
@@ -292,7 +295,7 @@ def _relabel(task: FileTask, source: _Source, decided: _Decided) -> Relabel:
 
 
 def _reread(target: Path, source: _Source, progress: Progress) -> Combinations:
-    """The distinct combinations of labels and sensitive values in the file that was written."""
+    """Distinct combinations of labels and sensitive values in the written file."""
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
     labels = [ValueNumbers(name, rows.schema.field(name).type) for name in source.names]
     attributes = source.numbers[len(source.names) :]

@@ -1,4 +1,4 @@
-"""Labels of records that come in batches, from a recoding of the distinct rows."""
+"""Labels of records in batches, from a recoding of distinct rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Columns = Sequence[Codes]
 
 
 class Labelling(Protocol):
-    """Gives every quasi-identifying cell of a batch its label, and says which records are left out."""
+    """Labelling of batches: a label per cell, a mask of suppressed records."""
 
     def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """Label a batch.
@@ -58,7 +58,7 @@ class Labels:
 
     @classmethod
     def of(cls, schema: Schema, task: SearchProblem, recoding: Recoding) -> Labels:
-        """The labels that a decision releases, named as a table of labels with these columns names them."""
+        """Labels that a decision releases, named as in a label table."""
         kept = ~recoding.suppressed & (task.records.counts > 0)
         nodes = recoding.nodes[kept]
         nothing_else = Table(pd.DataFrame(index=pd.RangeIndex(len(nodes))), Schema(()))
@@ -75,7 +75,9 @@ class Labels:
 
 
 class ByColumn:
-    """Global recoding: a cell's label follows from its value; a record is kept if its labels are a released class.
+    """Global recoding.
+
+    A cell's label follows from its value; a record is kept if its labels are a released class.
 
     Parameters
     ----------

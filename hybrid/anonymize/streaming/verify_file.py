@@ -1,4 +1,4 @@
-"""Verification of labels that were written to a file, by reading them back in batches.
+"""Verification of a file of labels, read back in batches.
 
 Independent of the search, as :mod:`hybrid.anonymize.verify_table`.
 """
@@ -99,7 +99,7 @@ def _counts(task: SearchProblem, attribute: str, records: pd.DataFrame) -> Class
 
 
 def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.DataFrame:
-    """The labels of the distinct rows as ``class``, what is counted as ``n``, and whether they are ``released``."""
+    """Labels of distinct rows (``class``), counts (``n``) and the mask ``released``."""
     nodes = pd.DataFrame(recoding.nodes)
     released = ~recoding.suppressed & (task.records.counts > 0)
     return pd.DataFrame(
@@ -114,7 +114,10 @@ def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Counts:
 
 
 def _people(task: SearchProblem, recoding: Recoding) -> pd.Series:
-    """People of the population whose quasi-identifiers were given the labels of each released class."""
+    """People of the population in each released class.
+
+    Their quasi-identifiers were given the labels of the class.
+    """
     assert task.records.population is not None
     people = _decided(task, recoding, task.records.population)
     return people.groupby("class")["n"].sum()[people.loc[people["released"], "class"].unique()]

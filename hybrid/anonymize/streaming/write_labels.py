@@ -1,4 +1,4 @@
-"""Write the labels of a Parquet file's records, batch by batch and in random order."""
+"""Labels of a Parquet file's records, written in batches and random order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class Relabel:
     training: Mask | None
 
     def write(self, target: Path, seed: int, progress: Progress) -> int:
-        """Write the file; the order of its records follows from the seed and says nothing about the originals'.
+        """Write the file.
+
+        The order of its records follows from the seed and says nothing about the originals'.
 
         The parts of the shuffle are in a private folder (mode 0700) beside ``target`` meanwhile.
 
@@ -95,7 +97,10 @@ class Relabel:
     def _labelled(
         self, batch: pa.RecordBatch, first: int, shuffle: Shuffle, rng: np.random.Generator
     ) -> tuple[pa.RecordBatch, Codes]:
-        """The released records of a batch, in the order in which they go to the parts, and where each part ends."""
+        """Released records of a batch by part, and each part's end.
+
+        In the order in which they are written to the parts.
+        """
         numbered = [column.number(batch[name], grow=False) for name, column in self.numbers.items()]
         kept, labels = self.labelling.label([codes for codes, _ in numbered], [here for _, here in numbered])
         if self.training is not None:

@@ -1,4 +1,7 @@
-"""Information losses to minimize, with lower bounds for pruning; one module per family."""
+"""Information losses to minimize, with lower bounds for pruning.
+
+One module per family.
+"""
 
 from __future__ import annotations
 

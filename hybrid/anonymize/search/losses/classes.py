@@ -19,7 +19,10 @@ _UNDER = 1 - 1e-12
 
 @dataclass(frozen=True)
 class Combinations:
-    """Bound on the average class size: no more classes than combinations of the nodes that occur, or distinct rows."""
+    """Bound on the average class size.
+
+    No more classes than combinations of the nodes that occur, or distinct rows.
+    """
 
     n_records: int
     n_distinct: int
@@ -49,7 +52,9 @@ class Combinations:
 
 @dataclass(frozen=True)
 class AverageClassSize:
-    """N / (classes kept + 1 if records are suppressed), as ARX 3.9.2 (LeFevre et al. 2006, without division by k).
+    """Average class size as ARX 3.9.2 defines it.
+
+    N / (classes kept + 1 if records are suppressed) (LeFevre et al. 2006, without division by k).
 
     There are at most as many classes as combinations of the nodes that occur, and no more above a node than at it;
     below a node every kept class of size s falls into at most s // k kept ones. And each class of size s by some of the
@@ -61,7 +66,10 @@ class AverageClassSize:
     k: int
 
     def initial(self) -> Combinations:
-        """No more classes than combinations of the nodes that occur, or than distinct rows."""
+        """Bound by the combinations of occurring nodes and by distinct rows.
+
+        There are no more classes than either.
+        """
         occurring = []
         for counts, hierarchy, axis in zip(
             self.records.leaf_counts, self.records.hierarchies, self.lattice.axes, strict=True
@@ -71,7 +79,10 @@ class AverageClassSize:
         return Combinations(self.records.n_records, self.records.n_distinct, occurring)
 
     def grouped(self, checker: Checker) -> Numbers:
-        """Each class by the two most diverse columns is cut by the others, and the other way round."""
+        """Bounds from grouping by the two most diverse columns.
+
+        Their classes are cut by the other columns, and the reverse.
+        """
         shape, n_axes = self.lattice.shape, len(self.lattice.shape)
         first = sorted(checker.bases.order[:2])
         axes = first, [axis for axis in range(n_axes) if axis not in first]
@@ -85,7 +96,7 @@ class AverageClassSize:
         return np.asarray(self.records.n_records / (np.moveaxis(most, range(n_axes), axes[0] + axes[1]) + 1) * _UNDER)
 
     def _sizes(self, checker: Checker, axes: Sequence[int]) -> list[Numbers]:
-        """Class sizes at all positions of some axes, the others at their top."""
+        """Class sizes at all positions of some axes, the others at top."""
         found = []
         for positions in itertools.product(*[range(self.lattice.shape[axis]) for axis in axes]):
             at = dict(zip(axes, positions, strict=True))
@@ -94,7 +105,10 @@ class AverageClassSize:
         return found
 
     def below(self, found: NodeOutcome) -> Constant:
-        """Every kept class of size s falls into at most s // k kept ones."""
+        """Bound below a node.
+
+        Every kept class of size s falls into at most s // k kept ones.
+        """
         most = float((found.class_share * ~found.certain) @ (found.size_of_row // self.k))
         return Constant(self.records.n_records / (most + 1) * _UNDER)
 
@@ -110,7 +124,9 @@ class AverageClassSize:
 
 @dataclass(frozen=True)
 class Discernibility:
-    """Sum over kept classes of size^2 + N per suppressed record (Bayardo and Agrawal 2005, doi 10.1109/ICDE.2005.42).
+    """Discernibility: size^2 summed over kept classes, N per suppressed record.
+
+    Source: Bayardo and Agrawal 2005, doi 10.1109/ICDE.2005.42.
 
     A record costs at least k, and N if suppressed; above a node, groups only grow, and a suppressed group of size s
     costs N s, which is at least s^2.
@@ -130,7 +146,10 @@ class Discernibility:
         return
 
     def below(self, found: NodeOutcome) -> Constant:
-        """N per record that is certainly suppressed, at least k for the others."""
+        """Bound below a node.
+
+        N per record that is certainly suppressed, at least k for the others.
+        """
         n = self.records.n_records
         return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
 

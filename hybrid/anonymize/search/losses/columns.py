@@ -1,4 +1,4 @@
-"""Losses that are a mean of one term per column, as ARX 3.9.2 defines them.
+"""Losses that average one term per column, as ARX 3.9.2 defines them.
 
 With N records, a node's suppressed records S, and factors gF = 1 (1 - 2(g - 0.5) for a generalization/suppression
 factor g > 0.5) and sF = 1 (2g for g < 0.5):
@@ -41,7 +41,10 @@ STEP = 1e-10
 
 
 def column_weights(options: LossOptions, names: Sequence[str]) -> Numbers:
-    """The weight of each quasi-identifier; shape (n_qi,), float64, 1 where none is given."""
+    """The weight of each quasi-identifier.
+
+    Shape (n_qi,), float64, 1 where none is given.
+    """
     unknown = sorted(set(options.weights) - set(names))
     if unknown:
         raise ConfigError(
@@ -52,7 +55,7 @@ def column_weights(options: LossOptions, names: Sequence[str]) -> Numbers:
 
 
 def factors(gs_factor: float) -> tuple[float, float]:
-    """What a generalized and a suppressed cell count, both in 0..1."""
+    """Costs of a generalized and a suppressed cell, both in 0..1."""
     return (1.0 if gs_factor <= 0.5 else 2 - 2 * gs_factor), (2 * gs_factor if gs_factor < 0.5 else 1.0)
 
 
@@ -70,7 +73,10 @@ def safe(terms: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Mean:
-    """How the terms of the columns are joined. Terms of all columns and levels stand one column after the other."""
+    """Aggregation of the columns' terms.
+
+    Terms of all columns and levels are concatenated, one column after the other.
+    """
 
     records: DistinctRows
     lattice: Lattice
@@ -87,13 +93,13 @@ class Mean:
 
     @cached_property
     def _scale(self) -> Numbers:
-        """What the value of each column is multiplied with."""
+        """Factor of each column's value."""
         scale: Numbers = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
         return scale
 
     @cached_property
     def starts(self) -> Codes:
-        """Where the terms of each column start; shape (n_qi + 1,)."""
+        """Offset of each column's terms; shape (n_qi + 1,)."""
         return np.cumsum([0, *self.lattice.shape])
 
     @cached_property
@@ -102,7 +108,7 @@ class Mean:
         return np.repeat(np.arange(len(self.weights)), self.lattice.shape)
 
     def bound(self, terms: Numbers) -> Terms:
-        """The bound made of :func:`safe` terms of all columns and levels, not weighted."""
+        """Bound from :func:`safe` terms of all columns and levels, unweighted."""
         return Terms(
             terms * self._scale[self.column_of], self.starts, 1 / len(self.weights) if self.mean == "geometric" else 0.0
         )
@@ -123,7 +129,7 @@ class _ByRow(Mean):
     _last: dict[int, tuple[Mask, Numbers]] = field(default_factory=dict, repr=False, kw_only=True)
 
     def terms(self, hidden: Numbers) -> Numbers:
-        """Terms, not yet rounded, given the suppressed records per leaf of all columns."""
+        """Terms before rounding, given suppressed records per leaf of all columns."""
         raise NotImplementedError
 
     @cached_property
@@ -133,7 +139,7 @@ class _ByRow(Mean):
 
     @cached_property
     def factors(self) -> Numbers:
-        """What the rounded terms of each column are multiplied with."""
+        """Factor of each column's rounded terms."""
         return np.ones(len(self.weights))
 
     def initial(self) -> Terms:
@@ -154,7 +160,10 @@ class _ByRow(Mean):
         return self.bound(safe(terms) * self.factors[self.column_of])
 
     def _remembered(self, found: NodeOutcome, suppressed: Mask) -> Numbers:
-        """The terms, computed once when a node is both scored and bounded with the same suppressed classes."""
+        """Terms, computed once per node and set of suppressed classes.
+
+        A node is both scored and bounded with them.
+        """
         if 0 not in self._last or self._last[0][0] is not suppressed:
             terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
             self._last[0] = suppressed, terms
@@ -162,7 +171,7 @@ class _ByRow(Mean):
 
     @cached_property
     def leaf_starts(self) -> Codes:
-        """Where the leaves of each column start, one column after the other; shape (n_qi + 1,)."""
+        """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
 
@@ -174,7 +183,10 @@ class DomainShare(_ByRow):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """What one cell at each node adds to v_j; one array of shape (n_nodes,) per column."""
+        """Contribution of one cell at each node to v_j.
+
+        One array of shape (n_nodes,) per column.
+        """
         keep, _ = factors(self.gs_factor)
         return [
             weight * keep * hierarchy.share / span
@@ -182,7 +194,7 @@ class DomainShare(_ByRow):
         ]
 
     def score_nodes(self, nodes: Nodes) -> Score:
-        """The loss when every cell of every distinct row has its own node and none is suppressed.
+        """Loss of a node per cell of every distinct row, none suppressed.
 
         Parameters
         ----------
@@ -217,7 +229,10 @@ class DomainShare(_ByRow):
 
     @cached_property
     def _more(self) -> list[Numbers]:
-        """What suppressing a record adds; one array of shape (n_leaves, n_levels) per column."""
+        """Additional loss of suppressing a record.
+
+        One array of shape (n_leaves, n_levels) per column.
+        """
         keep, drop = factors(self.gs_factor)
         return [share + drop * (1 - share) - keep * share for share in self._shares]
 
@@ -240,7 +255,10 @@ class DomainShare(_ByRow):
 
 @dataclass(frozen=True)
 class Entropy(_ByRow):
-    """Non-uniform entropy: bits that the labels no longer tell of the values."""
+    """Non-uniform entropy.
+
+    Bits that the labels no longer tell of the values.
+    """
 
     normalized: bool = False
 
@@ -267,7 +285,10 @@ class Entropy(_ByRow):
         return kept
 
     def _code_lengths(self, counts: Numbers) -> Numbers:
-        """Bits to tell the nodes of all records, per column and level, given records per leaf of all columns."""
+        """Bits to encode the nodes of all records, per column and level.
+
+        Given the records per leaf of all columns.
+        """
         leaf, node, starts = self._nodes
         sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
         columns = np.add.reduceat(counts, self.leaf_starts[:-1])
@@ -277,7 +298,10 @@ class Entropy(_ByRow):
 
     @cached_property
     def _nodes(self) -> tuple[Codes, Codes, Codes]:
-        """Each leaf on each level of its column, the number of its node there, and where the levels' nodes start."""
+        """Node number of each leaf on each level of its column.
+
+        With the start of each level's nodes.
+        """
         leaf, node, starts = [], [], [0]
         for first, hierarchy, levels in zip(
             self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
@@ -291,7 +315,10 @@ class Entropy(_ByRow):
 
 
 def _code_length(counts: Numbers) -> float:
-    """- sum c log2(c / total): bits to tell the groups of all records."""
+    """Bits to encode the groups of all records.
+
+    - sum c log2(c / total).
+    """
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0
 
@@ -304,7 +331,10 @@ class Precision(Mean):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """What one cell at each node adds to v_j; one array of shape (n_nodes,) per column."""
+        """Contribution of one cell at each node to v_j.
+
+        One array of shape (n_nodes,) per column.
+        """
         keep, _ = factors(self.gs_factor)
         return [
             weight * keep * hierarchy.level_of() / max(hierarchy.n_levels - 1, 1) / self.records.n_records
@@ -312,7 +342,9 @@ class Precision(Mean):
         ]
 
     def score_nodes(self, nodes: Nodes) -> Score:
-        """The loss when every cell of every distinct row has its own node, at its lowest level.
+        """Loss of a node per cell of every distinct row.
+
+        Each node is taken at its lowest level.
 
         Parameters
         ----------
@@ -348,6 +380,6 @@ class Precision(Mean):
 
     @cached_property
     def _heights(self) -> Numbers:
-        """Height of each level in its hierarchy, 0..1, one column after the other."""
+        """Height of each level in its hierarchy, 0..1, all columns concatenated."""
         columns = zip(self.lattice.axes, self.records.hierarchies, strict=True)
         return np.concatenate([axis / max(hierarchy.n_levels - 1, 1) for axis, hierarchy in columns])

@@ -17,10 +17,15 @@ class Bound(Protocol):
     """A lower bound for every node at or below some node."""
 
     def all(self, shape: Node) -> Numbers:
-        """Bounds of all nodes of a lattice of this shape, if the node is its top; shape ``shape``, float64."""
+        """Bounds of all nodes of a lattice below a top node.
+
+        Shape ``shape``, float64.
+        """
 
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:
-        """Raise the bounds of all nodes at or below ``node``, of those that are at most ``most``, in place.
+        """Raise the bounds at or below ``node``, in place.
+
+        Only bounds that are at most ``most`` are raised.
 
         ``bounds`` has one axis per column and is contiguous.
         """
@@ -78,7 +83,10 @@ class Terms:
         region[chosen] = np.maximum(region[chosen], self._rooted(self._joined(node)[chosen]))
 
     def _joined(self, node: Sequence[int]) -> Numbers:
-        """Products of (1 + term), or sums of terms, of all nodes at or below a node."""
+        """Products of (1 + term), or sums of terms, below a node.
+
+        For all nodes at or below it.
+        """
         joined: Numbers = np.ones(1) if self.root else np.zeros(1)
         for axis, last in enumerate(node):
             terms = self.values[self.starts[axis] : self.starts[axis] + last + 1]
@@ -101,7 +109,10 @@ class Terms:
 
 @dataclass(frozen=True)
 class Score:
-    """The loss of one node, and of each quasi-identifier (empty for losses that are about classes only)."""
+    """Loss of one node, and of each quasi-identifier.
+
+    The latter is empty for losses that are about classes only.
+    """
 
     value: float
     per_attribute: tuple[float, ...] = ()
@@ -117,13 +128,19 @@ class Loss(Protocol):
         """Bound of every node before anything is known of the suppressed records."""
 
     def grouped(self, checker: Checker) -> Numbers | None:
-        """Better bounds of all nodes that cost a few hundred groupings, shape of the lattice; None: no better ones."""
+        """Tighter bounds of all nodes from a few hundred groupings.
+
+        Shape of the lattice; None if there are no tighter ones.
+        """
 
     def below(self, found: NodeOutcome) -> Bound:
-        """Bound of every node at or below the one where this was found."""
+        """Bound of every node at or below the measured one."""
 
     def above(self, found: NodeOutcome) -> float:
-        """Bound of every node at or above the one where this was found; -inf if it says nothing."""
+        """Bound of every node at or above the measured one.
+
+        -inf if nothing is known.
+        """
 
     def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""
