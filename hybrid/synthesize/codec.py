@@ -33,7 +33,10 @@ MOST_DIGITS = 15
 
 @dataclass(frozen=True)
 class _Discrete:
-    """``levels`` (n_levels,): the states in order, in the column's dtype; missing, if it occurs, is last."""
+    """Discrete column with the states ``levels`` (n_levels,).
+
+    In order, in the column's dtype; missing, if it occurs, is last.
+    """
 
     feature: Feature
     levels: pd.Series
@@ -52,7 +55,10 @@ class _Discrete:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Values ``(base + step * i) / scale`` for i in 0..last, as int64 before scaling."""
+    """Values ``(base + step * i) / scale`` for i in 0..last.
+
+    int64 before scaling.
+    """
 
     feature: Feature
     kind: Kind
@@ -92,7 +98,7 @@ class _Real:
 
 @dataclass(frozen=True)
 class _Flagged:
-    """A continuous column whose missing values are a discrete column of their own."""
+    """Continuous column with its missing values as a discrete column."""
 
     values: _Grid | _Real
     flag: Feature
@@ -164,7 +170,9 @@ class Codec:
         return Encoded(self.features, columns)
 
     def decode(self, columns: Sequence[Array], n_rows: int) -> Table:
-        """Turn drawn columns into a table with the schema, dtypes and categories of the one learned from.
+        """Turn drawn columns into a table like the learned one.
+
+        With its schema, dtypes and categories.
 
         Parameters
         ----------
@@ -240,7 +248,10 @@ def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
 
 
 def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
-    """A discrete column whose states are those of its domain, in the dtype of its kind."""
+    """Discrete column with the states of its domain.
+
+    In the dtype of its kind.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
         states = [str(value) for value in domain]
         dtype: object = pd.CategoricalDtype(states, ordered=bool(values.dtype.ordered))
@@ -259,7 +270,10 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
 
 
 def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:
-    """The widest grid that holds these values; None for decimals that need too many digits."""
+    """The widest grid that holds these values.
+
+    None for decimals that need too many digits.
+    """
     scale = 1
     if column.kind is Kind.DECIMAL:
         found = _scale(distinct.to_numpy(), column.format.decimals)

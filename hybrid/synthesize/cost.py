@@ -43,7 +43,9 @@ class Cost:
 
 
 def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
-    """Stop before memory runs out: these networks have an input for every state of every discrete column.
+    """Stop before memory runs out.
+
+    These networks have an input for every state of every discrete column.
 
     Parameters
     ----------
@@ -72,7 +74,10 @@ def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
 
 @cache
 def slowness() -> float:
-    """How many times longer this machine takes than the reference one; measured once, which takes a moment."""
+    """Ratio of this machine's time to the reference machine's.
+
+    Measured once, which takes a moment.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):

@@ -18,7 +18,9 @@ SLOW_SECONDS = 3600.0
 
 
 def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple[str, int]]]:
-    """About what training on a table takes here, and its columns with their states, most first.
+    """Estimated cost of training on a table here, and its columns.
+
+    Columns with their numbers of states, most first.
 
     Parameters
     ----------
@@ -35,7 +37,10 @@ def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple
 
 
 def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:
-    """What can be said of time and memory before the generator starts; parameters as :func:`estimate`."""
+    """Forecast of time and memory before the generator starts.
+
+    Parameters as :func:`estimate`.
+    """
     cost, widths = estimate(table, options)
     others = (name for name in REGISTRY if name != options.generator)
     elsewhere = ((name, estimate(table, SynthesizeOptions(generator=name))[0].seconds) for name in others)

@@ -30,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """Provenance of a model; equal but for ``seconds``: equal models on a CPU.
+    """Provenance of a model.
+
+    Equal but for ``seconds``: equal models on a CPU.
 
     ``trained_on`` is the fingerprint of the table, ``options`` the generator's own, ``versions`` those
     of this package, of the libraries it was trained with, and of the managed environment if it was trained in one.
@@ -163,7 +165,10 @@ def fit(
 
 
 def versions_of(generator: Generator) -> dict[str, str]:
-    """The versions that decide what a model of this generator is, here or in its managed environment."""
+    """Versions that decide a model of this generator.
+
+    Here or in its managed environment.
+    """
     here = library_versions(*sorted({*libraries_behind(model_roots(generator)), *distributions(generator)}))
     if is_here(generator) or generator.environment is None:
         return here
@@ -171,7 +176,10 @@ def versions_of(generator: Generator) -> dict[str, str]:
 
 
 def model_roots(generator: Generator) -> Roots:
-    """The code that decides what a model of this generator is: its own module and what all generators share."""
+    """The code that decides what a model of this generator is.
+
+    Its own module and what all generators share.
+    """
     module = type(generator).__module__
     return Roots(
         modules=(__name__, module),
@@ -181,7 +189,7 @@ def model_roots(generator: Generator) -> Roots:
 
 
 def model_version(generator: Generator) -> str:
-    """Fingerprint of the code and the versions that decide what a model of this generator is."""
+    """Fingerprint of the code and versions that decide a model."""
     return fingerprint(generator.name, code_behind(model_roots(generator)), versions_of(generator))
 
 

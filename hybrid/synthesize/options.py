@@ -52,7 +52,7 @@ class SynthesizeOptions(Options):
 
     @property
     def is_off(self) -> bool:
-        """Whether no generator runs."""
+        """True if no generator runs."""
         return self.generator == NONE
 
     @property
@@ -62,7 +62,7 @@ class SynthesizeOptions(Options):
 
     @property
     def engine(self) -> Generator:
-        """Who does the work: the generator itself, or the engine that its options name."""
+        """Name of the generator, or of the engine in its options."""
         return engine(self.generator, self.resolve())
 
     def resolve(self) -> Options:
@@ -88,12 +88,12 @@ class SynthesizeOptions(Options):
             raise ValueError(f"options of {self.generator}: {details}") from None
 
     def n_rows(self, n_learned: int) -> int:
-        """How many rows to draw after learning from ``n_learned``."""
+        """Number of rows to draw after learning from ``n_learned``."""
         return n_learned if self.rows == "same" else self.rows
 
     @property
     def limits(self) -> Limits:
-        """What the generator's process may use."""
+        """Limits of the generator's process."""
         return Limits(self.time_limit, None if self.memory_limit is None else int(self.memory_limit * 2**30))
 
 

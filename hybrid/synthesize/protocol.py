@@ -47,7 +47,7 @@ class Feature:
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the column holds codes."""
+        """True if the column contains codes."""
         return self.n_levels > 0
 
 
@@ -98,7 +98,10 @@ class Model(Protocol):
     """Fitted model. Private, since it may remember records."""
 
     def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
-        """Draw exactly ``n_rows`` (1 or more) new rows, encoded as the training data; same seed, same rows."""
+        """Draw exactly ``n_rows`` (1 or more) new rows.
+
+        Encoded as the training data; the same seed gives the same rows.
+        """
 
     def save(self, folder: Path) -> None:
         """Write the model into an existing folder of the private zone."""
@@ -125,10 +128,13 @@ class Generator(Protocol):
     """Named settings of the options; ``default`` is always there."""
 
     def encoding(self, options: Any) -> Encoding:
-        """How the columns must come."""
+        """Required encoding of the columns."""
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: Any) -> Cost:
-        """About what :meth:`learn` takes, and drawing as many rows, without looking at the records."""
+        """Estimated cost of :meth:`learn` and of drawing as many rows.
+
+        Without looking at the records.
+        """
 
     def learn(
         self, data: Encoded, options: Any, seed: int, progress: Progress, unfinished: Path | None = None

@@ -65,18 +65,21 @@ def engine(name: str, options: Options) -> Generator:
 
 
 def is_here(generator: Generator) -> bool:
-    """Whether the present environment has the packages of a generator."""
+    """True if the present environment has a generator's packages."""
     return not _missing(generator)
 
 
 def distributions(generator: Generator) -> list[str]:
-    """Return the names under which the packages that a generator requires are installed, sorted."""
+    """Distribution names of the packages that a generator requires, sorted."""
     return sorted({name for package in generator.requires for name in _distributions_of(package)})
 
 
 @cache
 def _distributions_of(package: str) -> list[str]:
-    """Return the distributions of an import name: mostly the one of the same name, which is quick to find."""
+    """Return the distributions of an import name.
+
+    Mostly the one of the same name, which is quick to find.
+    """
     try:
         return [distribution(package).name]
     except PackageNotFoundError:
@@ -84,7 +87,9 @@ def _distributions_of(package: str) -> list[str]:
 
 
 def require(generator: Generator) -> None:
-    """Check that a generator's packages are in the present environment or in its managed one.
+    """Check that an environment has a generator's packages.
+
+    The present environment or its managed one.
 
     Raises
     ------
@@ -99,7 +104,7 @@ def require(generator: Generator) -> None:
 
 
 def environment_of(name: str) -> str:
-    """The managed environment with this name, or of the generator with this name.
+    """Managed environment of this name, or of this generator.
 
     Raises
     ------

@@ -26,7 +26,9 @@ def fit_or_reuse(
     progress: Progress = silent,
     domains: Mapping[str, Array] | None = None,
 ) -> FittedGenerator:
-    """As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
+    """Fit a generator, or reuse a stored model or checkpoint.
+
+    As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
     The key of a model covers the table's content, the generator's options, the seed, the code behind the generator
     and the versions of the libraries it is trained with; the number of drawn rows and the limits of its process do

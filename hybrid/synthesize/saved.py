@@ -26,7 +26,9 @@ _CODEC, _MODEL, _NOTE = "codec.joblib", "model", "generator.json"
 
 
 def save_generator(fitted: FittedGenerator, folder: Path) -> None:
-    """Write a trained generator into a new folder that only its owner can enter.
+    """Write a trained generator into a new private folder.
+
+    Only its owner can enter it.
 
     Raises
     ------
@@ -43,7 +45,9 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
 
 
 def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator:  # noqa: B008  (immutable)
-    """Read what :func:`save_generator` wrote; a model trained on a GPU loads on a CPU.
+    """Read a model from :func:`save_generator`.
+
+    A model trained on a GPU loads on a CPU.
 
     Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own:
     reading one can run code.

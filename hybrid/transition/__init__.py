@@ -21,7 +21,7 @@ REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRA
 
 
 def reads_originals(transition: Mapping[str, Any]) -> bool:
-    """Ask the strategy of a configuration's ``transition`` section whether it reads original values.
+    """Check if a transition section's strategy reads original values.
 
     Parameters
     ----------

@@ -128,7 +128,10 @@ def _chances(anonymized: AnonymizedTable) -> Array:
 
 
 def _codes(column: Column, originals: Table, restored: Table) -> Array:
-    """Equal numbers for equal values of both tables, the originals' rows first; missing is -1."""
+    """Equal numbers for equal values of both tables, the originals' rows first.
+
+    Missing is -1.
+    """
     parts = [table.frame[column.name] for table in (originals, restored)]
     if column.kind is Kind.CATEGORICAL:
         parts = [part.astype(object) for part in parts]
@@ -139,7 +142,10 @@ def _codes(column: Column, originals: Table, restored: Table) -> Array:
 
 
 def _rows(codes: list[Array]) -> Array:
-    """One number per combination of codes; combined column by column, so that nothing overflows."""
+    """One number per combination of codes.
+
+    Combined column by column, so that nothing overflows.
+    """
     combined = np.zeros(len(codes[0]), dtype=np.int64)
     for code in codes:
         combined = pd.factorize(combined * (int(code.max(initial=-1)) + 2) + code + 1)[0].astype(np.int64)

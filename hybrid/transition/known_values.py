@@ -53,7 +53,10 @@ def fit_transition(
 
 
 def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
-    """Return the same records on hierarchies whose leaves are listed in a file or held by one of the records."""
+    """Return the same records on hierarchies of known values.
+
+    Their leaves are listed in a file or occur in one of the records.
+    """
     names, labels = anonymized.quasi_identifiers, anonymized.labels
     values = {name: anonymized.originals.frame[name] for name in names}
     known = {
@@ -71,7 +74,10 @@ def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
 
 @dataclass(frozen=True)
 class _KnownValues:
-    """Fitted strategy with a map from the whole table's nodes to its own."""
+    """Fitted strategy with a map from global nodes to its own.
+
+    The global ones are those of the whole table.
+    """
 
     fitted: FittedTransition
     hierarchies: Mapping[str, Hierarchy]
@@ -97,7 +103,10 @@ class _KnownValues:
 
 
 def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array) -> Array:
-    """The node of ``known`` for each node of ``whole``; -1 for nodes without a record below them; shape (n_nodes,)."""
+    """The node of ``known`` for each node of ``whole``.
+
+    -1 for nodes without a record below them; shape (n_nodes,).
+    """
     node_of = np.full(whole.n_nodes, -1, dtype=np.int32)
     top, known_top = whole.n_levels - 1, known.n_levels - 1
     for level in range(top):

@@ -74,7 +74,10 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Smoother:
-    """Replaces rare values by points between their neighbours. ``distinct`` (m,) sorted, ``rare`` (m,) bool."""
+    """Replaces rare values by points between their neighbours.
+
+    ``distinct`` (m,) sorted, ``rare`` (m,) bool.
+    """
 
     distinct: Array
     rare: Array
@@ -134,7 +137,7 @@ class Cart:
         return Encoding()
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CartOptions) -> Cost:  # noqa: ARG002
-        """Every column sorts the columns before it once per level of its tree."""
+        """Cost: every column sorts its predecessors once per tree level."""
         work = n_rows * np.log2(n_rows + 2) * len(features) ** 2
         return Cost(0.05 * len(features) + _SECONDS_PER_WORK * work, int(64 * n_rows * len(features)))
 
@@ -193,7 +196,9 @@ def _grow(data: Encoded, target: int, before: list[int], options: CartOptions, r
 
 
 def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
-    """What the tree predicts: classes (n,), or numbers (n, d) whose variance it reduces.
+    """Target of the tree: classes (n,) or numbers (n, d).
+
+    It reduces the variance of numbers.
 
     Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
     missing. Many classes become a random projection of their indicators: the sum of the projections'

@@ -1,4 +1,7 @@
-"""Gaussian copula through sdv (Patki, Wedge, Veeramachaneni, The Synthetic Data Vault, DSAA 2016)."""
+"""Gaussian copula through sdv.
+
+Source: Patki, Wedge, Veeramachaneni, The Synthetic Data Vault, DSAA 2016.
+"""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
@@ -40,7 +43,7 @@ class Copula:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def encoding(self, options: CopulaOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing numbers are told by a flag."""
+        """Encoding with a flag for missing numbers."""
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CopulaOptions) -> Cost:

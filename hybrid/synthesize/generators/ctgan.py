@@ -1,4 +1,7 @@
-"""CTGAN through sdv (Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, arXiv:1907.00503)."""
+"""CTGAN through sdv.
+
+Source: Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, arXiv:1907.00503.
+"""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"

@@ -1,4 +1,6 @@
-"""MST through dpmm: noisy marginals along a tree (McKenna, Miklau, Sheldon 2021, arXiv:2108.04978).
+"""MST through dpmm.
+
+Noisy marginals along a tree (McKenna, Miklau, Sheldon 2021, arXiv:2108.04978).
 
 Every one-way marginal and those of a tree of pairs are measured with Gaussian noise, the tree is chosen with the
 exponential mechanism, and rows are drawn from the graphical model that fits them best: (epsilon, delta)-differential
@@ -100,11 +102,17 @@ class Mst:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def encoding(self, options: MstOptions) -> Encoding:
-        """Numbers with few values are categories; domains that are listed beforehand are taken whole."""
+        """Numbers with few values are categories.
+
+        Domains that are listed beforehand are taken whole.
+        """
         return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
-        """Noise and marginals of all pairs, then steps of inference: both per column; Adult, one core."""
+        """Noise and marginals of all pairs, then steps of inference.
+
+        Both per column; Adult, one core.
+        """
         levels = [feature.n_levels or options.bins for feature in features]
         seconds = len(levels) * (2.2 + 1.3e-3 * options.iterations + 5e-6 * n_rows)
         return Cost(seconds, 250 * 2**20 + 16 * _widest_pair(levels))
@@ -117,7 +125,10 @@ class Mst:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (training again would spend the budget again)
     ) -> MstModel:
-        """Measure and fit; see :class:`MstOptions`. The noise is fresh every time, whatever the seed."""
+        """Measure and fit; see :class:`MstOptions`.
+
+        The noise is fresh every time, whatever the seed.
+        """
         _refuse_many_cells(data.features, options)
         from dpmm.models.mst import MSTGM
 
@@ -148,7 +159,10 @@ class Mst:
 
 
 def _edges(values: Array, bins: int) -> Array:
-    """Bounds of intervals that hold about as many records each; at least one interval."""
+    """Bounds of intervals that hold about as many records each.
+
+    At least one interval.
+    """
     found = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
     return found if len(found) > 1 else np.array([found[0], found[0] + 1])
 

@@ -12,7 +12,9 @@ from hybrid.synthesize.protocol import Feature
 
 @dataclass(frozen=True)
 class Ranks:
-    """Numbers by their place among the ``distinct`` (m,) training values; NaN stays NaN.
+    """Numbers by their place among the ``distinct`` (m,) training values.
+
+    NaN stays NaN.
 
     Trees do not care how a predictor is scaled, and places fit the single precision they compute in.
     """
@@ -28,7 +30,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Scores:
-    """Categories by ``scores`` (n_levels, d): the order in which they differ most in what is predicted."""
+    """Categories by ``scores`` (n_levels, d).
+
+    The order in which they differ most in what is predicted.
+    """
 
     scores: Array
 
@@ -39,7 +44,10 @@ class Scores:
 
 
 def level_map(outcome: Array) -> Array:
-    """The outcome as numbers (n, d) whose means per category are compared: class indicators, or itself."""
+    """The outcome as numbers (n, d) whose means per category are compared.
+
+    Class indicators, or itself.
+    """
     if outcome.ndim == 2:
         return outcome
     classes, codes = np.unique(outcome, return_inverse=True)
@@ -47,7 +55,7 @@ def level_map(outcome: Array) -> Array:
 
 
 def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int) -> Scores:
-    """Order the categories of a predictor by what they say about the outcome.
+    """Order a predictor's categories by their relation to the outcome.
 
     Parameters
     ----------
@@ -83,7 +91,10 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int) -
 
 
 def _first_component(means: Array, counts: Array) -> Array:
-    """Coordinates (n_levels, 1) of centred level means on their main direction, weighted by the counts."""
+    """Coordinates (n_levels, 1) of centred means on their first component.
+
+    Weighted by the counts of the levels.
+    """
     covariance = (means * counts[:, None]).T @ means
     direction = np.linalg.eigh(covariance)[1][:, -1]
     # An eigenvector's sign is arbitrary; fixing it keeps results the same across linear algebra libraries.

@@ -128,11 +128,14 @@ class Realtabformer:
     }
 
     def encoding(self, options: RealtabformerOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing numbers are told by a flag."""
+        """Encoding with a flag for missing numbers."""
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: RealtabformerOptions) -> Cost:
-        """Six operations per parameter and token, forth and back; drawing a row costs what learning it once does."""
+        """Six operations per parameter and token, forth and back.
+
+        Drawing a row costs what learning it once does.
+        """
         tokens = sum(1 if feature.is_discrete else options.digits // 2 for feature in features)
         states = sum(feature.n_levels or 10 * options.digits for feature in features)
         parameters = 12 * options.n_layer * options.n_embd**2 + states * options.n_embd
@@ -252,7 +255,10 @@ def _network(
 
 
 def overfit_ratio(losses: Sequence[float]) -> float:
-    """The last validation loss over the lowest one; 1.0 if there is none."""
+    """The last validation loss over the lowest one.
+
+    1.0 if there is none.
+    """
     return losses[-1] / min(losses) if losses else 1.0
 
 
@@ -261,7 +267,10 @@ def _validation_losses(state: Any) -> list[float]:
 
 
 def _last_checkpoint(folder: Path) -> str | bool:
-    """The newest whole checkpoint; False if there is none. Its state is the last file that is written."""
+    """The newest whole checkpoint; False if there is none.
+
+    Its state is the last file that is written.
+    """
     whole = {int(path.parent.name.partition("-")[2]): path.parent for path in folder.glob("*-*/trainer_state.json")}
     return str(whole[max(whole)]) if whole else False
 

@@ -51,7 +51,10 @@ class SdvModel:
 
 
 def load_sdv(folder: Path) -> SdvModel:
-    """Read what :meth:`SdvModel.save` wrote; a model trained on a GPU loads on a CPU."""
+    """Read a model from :meth:`SdvModel.save`.
+
+    A model trained on a GPU loads on a CPU.
+    """
     import cloudpickle
 
     model: SdvModel = cloudpickle.loads((folder / _FILE).read_bytes())

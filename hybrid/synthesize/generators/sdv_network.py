@@ -43,7 +43,10 @@ class SdvNetworkOptions(Options):
 
 
 class SdvNetwork(ABC):
-    """A generator that is a network of sdv; a subclass says which one."""
+    """A generator that is a network of sdv.
+
+    A subclass says which one.
+    """
 
     name: ClassVar[str]
     licence: ClassVar[str] = "BUSL-1.1 (sdv, ctgan): internal use is free, offering synthesis as a service is not"
@@ -58,14 +61,20 @@ class SdvNetwork(ABC):
 
     @abstractmethod
     def classes(self) -> tuple[type, type]:
-        """The class of sdv, and the one of ctgan that does its work."""
+        """Class of sdv, and its worker class of ctgan."""
 
     def encoding(self, options: SdvNetworkOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing numbers are told by a flag, so that what else is missing goes with them."""
+        """Encoding with a flag for missing numbers.
+
+        Other missing values are learned together with it.
+        """
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: SdvNetworkOptions) -> Cost:
-        """Epochs of steps whose cost grows with the network's inputs, after the mixtures of continuous columns."""
+        """Cost: mixtures of continuous columns, then epochs of steps.
+
+        The cost of a step grows with the network's inputs.
+        """
         inputs = sum(feature.n_levels or MOST_MODES for feature in features)
         per_step = (self.step[0] + self.step[1] * inputs) * options.batch_size / 500
         modes = SECONDS_OF_MODES * n_rows * _n_continuous(features)
@@ -82,7 +91,10 @@ class SdvNetwork(ABC):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (sdv has no checkpoints)
     ) -> SdvModel:
-        """Train; see the options. The same seed repeats on a CPU with the same number of threads."""
+        """Train; see the options.
+
+        The same seed repeats on a CPU with the same number of threads.
+        """
         widths = {feature.name: feature.n_levels or MOST_MODES for feature in data.features}
         refuse_wide(self.name, widths, options.max_inputs)
         progress(f"normalize columns for {self.name}", 0, _n_continuous(data.features))
@@ -97,7 +109,9 @@ class SdvNetwork(ABC):
 
 
 def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[Any], None]) -> type:
-    """A subclass of one of sdv's neural synthesizers that is seeded and tells its loss table after every epoch.
+    """Seeded subclass of an sdv network that reports its losses.
+
+    It passes on its loss table after every epoch.
 
     Parameters
     ----------
@@ -129,7 +143,10 @@ def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[
 
 
 def _telling(progress: Progress, step: str, epochs: int, columns: Mapping[str, str]) -> Callable[[Any], None]:
-    """Turn a loss table's last row into a progress report; ``columns`` maps value names to its columns."""
+    """Turn a loss table's last row into a progress report.
+
+    ``columns`` maps value names to its columns.
+    """
 
     def tell(losses: Any) -> None:
         last = losses.iloc[-1]
@@ -139,5 +156,8 @@ def _telling(progress: Progress, step: str, epochs: int, columns: Mapping[str, s
 
 
 def _n_continuous(features: Sequence[Feature]) -> int:
-    """How many columns get a mixture of normal distributions fitted before the first epoch."""
+    """Number of columns with a mixture of normal distributions.
+
+    The mixtures are fitted before the first epoch.
+    """
     return sum(not feature.is_discrete for feature in features)

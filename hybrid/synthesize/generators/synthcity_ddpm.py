@@ -1,4 +1,6 @@
-"""TabDDPM as synthcity has it (Qian, Cebere, van der Schaar 2023, arXiv:2301.07573), the engine ``synthcity``.
+"""TabDDPM of synthcity, the engine ``synthcity``.
+
+Source: Qian, Cebere, van der Schaar 2023, arXiv:2301.07573.
 
 What it does its own way: a column with more than ten states is learned as a number, whatever it is; batches come in
 the order of the records; the last weights are sampled from, not the averaged ones. The plugin's own ``generate`` is
@@ -75,7 +77,10 @@ class SynthcityDdpm:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {"engine": "synthcity"}}
 
     def encoding(self, options: TabddpmOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing numbers are told by a flag; what is a category among numbers, synthcity decides."""
+        """Encoding with a flag for missing numbers.
+
+        synthcity decides which numbers are categories.
+        """
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:

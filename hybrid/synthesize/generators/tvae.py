@@ -1,4 +1,7 @@
-"""TVAE through sdv (Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, section 4.4)."""
+"""TVAE through sdv.
+
+Source: Xu et al., Modeling Tabular Data using Conditional GAN, NeurIPS 2019, section 4.4.
+"""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"

@@ -65,7 +65,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class IsolatedModel:
-    """A trained model in a folder, drawn from in a process of its own. Private.
+    """Trained model in a folder, drawn from in another process. Private.
 
     The folder goes with this object (or with the process); :meth:`save` makes a copy that stays. Pickled with its
     files, so that a store can keep it.
@@ -141,7 +141,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
-    """Start a worker, pass its progress on, and turn however it ends into a return or one error."""
+    """Run a worker, pass on its progress, and raise its error."""
     adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
     write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
     what = f"{generator.name} ({job['task']})"
@@ -171,7 +171,7 @@ def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits
 
 
 def _python_of(generator: Generator, folder: Path) -> tuple[str, str]:
-    """The Python that has a generator's packages, and what its path must be beside them."""
+    """Python with a generator's packages, and additions to its path."""
     found = None if generator.environment is None else environments.interpreter(generator.environment)
     if is_here(generator) or found is None:
         return sys.executable, os.pathsep.join(filter(None, sys.path))

@@ -65,7 +65,10 @@ def read_columns(path: Path) -> list[Array]:
 
 
 def _adapter(job: dict[str, Any]) -> Generator:
-    """The generator of a job; its module alone is imported, since a managed environment has no more packages."""
+    """The generator of a job.
+
+    Its module alone is imported, since a managed environment has no more packages.
+    """
     module, _, name = job["adapter"].partition(":")
     generator: Generator = getattr(import_module(module), name)()
     return generator

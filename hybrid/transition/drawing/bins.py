@@ -33,7 +33,9 @@ class Bins:
 
 
 def bins_by_records(ranks: Array, most: int) -> Bins:
-    """Bins with about equally many records; one per distinct value if there are few.
+    """Bins with about equally many records.
+
+    One per distinct value if there are few.
 
     Parameters
     ----------
@@ -50,7 +52,10 @@ def bins_by_records(ranks: Array, most: int) -> Bins:
 
 
 def bins_by_units(units: Units, most: int) -> Bins:
-    """Bins with about equally many units of the hierarchy, whatever the records; missing has one of its own."""
+    """Bins with about equally many units of the hierarchy, whatever the records.
+
+    Missing has one of its own.
+    """
     missing = units.domain.hierarchy.missing_node
     starts = units.starts[units.nodes != (-1 if missing is None else missing)]
     n_bins = min(most, len(starts))
@@ -60,7 +65,10 @@ def bins_by_units(units: Units, most: int) -> Bins:
 
 
 def mutual_information(left: Array, right: Array, n_left: int, n_right: int) -> float:
-    """Mutual information of two codes in nats, 0 or more, as counted; both of shape (n,)."""
+    """Mutual information of two codes in nats, 0 or more, as counted.
+
+    Both of shape (n,).
+    """
     n = len(left)
     if n == 0:
         return 0.0

@@ -54,7 +54,7 @@ class Units:
         return codes
 
     def draw(self, table: NoisyTable, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """A unit below each node, as likely as the row's group weighs it.
+        """Unit below each node, drawn by the weights of the row's group.
 
         Parameters
         ----------
@@ -85,7 +85,10 @@ class Units:
 
 
 def units_of(domain: Domain) -> Units:
-    """The units of a column: its leaves, or the lowest intervals of decimals and dates."""
+    """The units of a column.
+
+    Its leaves, or the lowest intervals of decimals and dates.
+    """
     level = 0 if domain.grid is None else min(1, domain.hierarchy.n_levels - 1)
     by_rank = domain.hierarchy.node_of[domain.order, level]
     starts = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1])) if len(by_rank) else np.empty(0, np.int64)

@@ -1,4 +1,6 @@
-"""Domain of one quasi-identifier: values below each node, drawn cells as a column.
+"""Domain of one quasi-identifier.
+
+Values below each node, drawn cells as a column.
 
 Cells
 -----
@@ -25,7 +27,9 @@ from hybrid.transition.drawing.grid import Grid, grid_of, has_grid
 
 @dataclass(frozen=True)
 class Domain:
-    """Leaves of one hierarchy in *tree order*: those below a node are adjacent.
+    """Leaves of one hierarchy in *tree order*.
+
+    Those below a node are adjacent.
 
     Parameters
     ----------
@@ -65,7 +69,10 @@ class Domain:
         return self.column.kind
 
     def cells(self, leaves: Array) -> Array:
-        """Cells that hold the values of these leaves; shape and order as ``leaves``."""
+        """Cells that hold the values of these leaves.
+
+        Shape and order as ``leaves``.
+        """
         if self.grid is None:
             return leaves.astype(np.int32, copy=False)
         values: Array = self.hierarchy.leaves[leaves].astype(self.grid.dtype, copy=False)
@@ -74,13 +81,16 @@ class Domain:
         return values
 
     def uniform_leaves(self, nodes: Array, rng: np.random.Generator) -> Array:
-        """A leaf below each node, all equally likely; the missing leaf only where nothing else is below."""
+        """A leaf below each node, all equally likely.
+
+        The missing leaf only where nothing else is below.
+        """
         offset = rng.random(len(nodes)) * np.maximum(self.n_values, 1)[nodes]
         drawn: Array = self.order[self.first[nodes] + offset.astype(np.int64)]
         return drawn
 
     def uniform(self, nodes: Array, rng: np.random.Generator) -> Array:
-        """A cell below each node, every value the column could write equally likely.
+        """Cell below each node, uniform over the values it could contain.
 
         Integers: over the integers below the node. Booleans and categories: over the leaves. Decimals: over the
         numbers with the column's decimals inside the node's bounds. Dates: over the days; datetimes: over the units
@@ -96,7 +106,10 @@ class Domain:
         return cells
 
     def n_possible(self, nodes: Array) -> Array:
-        """Number of values that :meth:`uniform` chooses from; inf on a grid without steps; float64."""
+        """Number of values that :meth:`uniform` chooses from.
+
+        Inf on a grid without steps; float64.
+        """
         by_leaf = np.maximum(self.n_values, 1)[nodes].astype(np.float64)
         if self.grid is None:
             return by_leaf
@@ -104,7 +117,9 @@ class Domain:
         return counts
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """The cell below each node that is nearest to a position on :attr:`axis`; of two, the greater.
+        """Cell below each node nearest to a position on :attr:`axis`.
+
+        Of two, the greater.
 
         Parameters
         ----------
@@ -129,7 +144,10 @@ class Domain:
         return cells
 
     def _nearest_leaves(self, nodes: Array, positions: Array) -> Array:
-        """One sorted search per distinct node: a node's leaves need not be neighbours on the line."""
+        """One sorted search per distinct node.
+
+        A node's leaves need not be neighbours on the line.
+        """
         leaves = np.empty(len(nodes), dtype=np.int64)
         by_node = np.argsort(nodes, kind="stable")
         distinct, starts = np.unique(nodes[by_node], return_index=True)
@@ -153,7 +171,7 @@ class Domain:
         return self._categories(cells)
 
     def _categories(self, cells: Array) -> pd.Series:
-        """Categories of the original column first, then those values of the domain that only a draw brought."""
+        """Categories of the original column, then additional drawn ones of the domain."""
         known = list(getattr(self.dtype, "categories", []))
         position = {value: code for code, value in enumerate(known)}
         drawn = np.bincount(cells, minlength=self.hierarchy.n_leaves) > 0
@@ -231,7 +249,10 @@ def _axis(hierarchy: Hierarchy, missing: Array) -> Array:
 
 
 def _least_place(hierarchy: Hierarchy, place: Array) -> list[Array]:
-    """For each level from the values up to the root: the least place in value order of each leaf's node."""
+    """Least place in value order of each leaf's node, per level.
+
+    For each level from the values up to the root.
+    """
     keys = []
     for at in range(hierarchy.n_levels):
         nodes = hierarchy.node_of[:, at]

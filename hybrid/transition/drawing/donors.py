@@ -65,7 +65,10 @@ class Donors:
         return len(self.leaves)
 
     def by_label(self, at: int) -> Pools:
-        """Records by the node they carry in quasi-identifier ``at``; sorted on first use."""
+        """Records by the node they carry in quasi-identifier ``at``.
+
+        Sorted on first use.
+        """
         if at not in self._by_label:
             self._by_label[at] = pools(self.nodes[:, at], self.domain(at).hierarchy.n_nodes)
         return self._by_label[at]
@@ -109,7 +112,10 @@ class Donors:
         return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
 
     def drawn_ranks(self, at: int, draw: Draw, nodes: Array) -> Array:
-        """Tree-order ranks of the drawn records' values; the middle of the label where no record was drawn."""
+        """Tree-order ranks of the drawn records' values.
+
+        The middle of the label where no record was drawn.
+        """
         domain = self.domain(at)
         middle: Array = domain.first[nodes] + (np.maximum(domain.n_values[nodes], 1) - 1) // 2
         if not len(self):
@@ -117,7 +123,10 @@ class Donors:
         return np.where(draw.records >= 0, domain.rank[self.leaves[draw.records, at]], middle)
 
     def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
-        """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
+        """Cells of quasi-identifier ``at``.
+
+        The drawn records' values, or a uniform value where there is none.
+        """
         domain = self.domain(at)
         if not draw.counts["uniform"]:
             return domain.cells(self.leaves[draw.records, at])
@@ -128,7 +137,7 @@ class Donors:
 
 
 def draw_records(rungs: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
-    """For each row, draw a record from the first rung that has one.
+    """Draw a record for each row from its first non-empty fallback.
 
     Parameters
     ----------

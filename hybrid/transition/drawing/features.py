@@ -33,7 +33,10 @@ class Features:
     categories: dict[str, pd.Index]
 
     def matrix(self, labels: LabelTable) -> Array:
-        """Numbers of every row; shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""
+        """Numbers of every row.
+
+        Shape (n, 2 * n_qi + n_columns), float32; NaN is missing.
+        """
         parts = []
         for at, domain in enumerate(self.domains.values()):
             first = domain.first[labels.nodes[:, at]]

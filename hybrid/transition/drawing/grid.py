@@ -58,7 +58,10 @@ class Grid:
 
     @property
     def n_values(self) -> Array:
-        """Number of values inside each node (inf without steps, 1 for a single point); shape (n_nodes,), float64."""
+        """Number of values inside each node; shape (n_nodes,), float64.
+
+        inf without steps, 1 for a single point.
+        """
         if self.low.dtype == np.float64:
             inside: Array = np.where(self.high > self.low, np.inf, 1.0)
             return inside
@@ -74,7 +77,10 @@ class Grid:
         return self._values(low + np.floor(part * (high - low + 1)).astype(np.int64))
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """The value inside each node nearest to a position (numbers, or microseconds since 1970)."""
+        """Value inside each node nearest to a position.
+
+        Positions are numbers, or microseconds since 1970.
+        """
         low, high = self.low[nodes], self.high[nodes]
         if self.low.dtype == np.float64:
             inside: Array = np.clip(positions, low, high)
@@ -90,7 +96,7 @@ class Grid:
 
 
 def has_grid(hierarchy: Hierarchy) -> bool:
-    """Whether values between the leaves can belong to a node.
+    """True if values between the leaves can belong to a node.
 
     Of decimals and dates always; of integers where the hierarchy is one of intervals (not all integers are listed)
     and float64 holds them all.
@@ -103,7 +109,7 @@ def has_grid(hierarchy: Hierarchy) -> bool:
 
 
 def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array) -> Grid:
-    """Lay the grid of a decimal or temporal column over its hierarchy's nodes.
+    """Grid of a decimal or temporal column over its hierarchy's nodes.
 
     Parameters
     ----------
@@ -154,7 +160,7 @@ def _decimals(column: Column, values: Array, edges: list[Array]) -> int | None:
 
 
 def _steps(edges: list[Array], decimals: int) -> list[Array]:
-    """First and last step inside the bounds, exact to the last bit of the bounds."""
+    """First and last step inside the bounds, exact to the last bit."""
     low, high = (np.round(edge * 10.0**decimals) for edge in edges)
     low += np.round(low / 10.0**decimals, decimals) < edges[0]
     high -= np.round(high / 10.0**decimals, decimals) > edges[1]

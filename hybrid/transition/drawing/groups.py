@@ -17,7 +17,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class Groups:
-    """The values of a column that tell groups apart.
+    """Values of one grouping column.
 
     Parameters
     ----------

@@ -31,7 +31,9 @@ def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.
 
 
 def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
-    """Counts with Laplace noise of scale sensitivity / epsilon (Dwork et al. 2006); arguments as :func:`geometric`.
+    """Counts with Laplace noise of scale sensitivity / epsilon.
+
+    Source: Dwork et al. 2006; arguments as :func:`geometric`.
 
     In floating point its guarantee is only approximate (Mironov 2012), which the geometric mechanism avoids.
     """
@@ -40,7 +42,9 @@ def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Ge
 
 
 def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
-    """Position of a score, chosen with probability proportional to exp(epsilon * score / (2 * sensitivity)).
+    """Draw a position by the exponential mechanism.
+
+    Its probability is proportional to exp(epsilon * score / (2 * sensitivity)).
 
     The exponential mechanism of McSherry and Talwar (2007), by the Gumbel-max identity.
     """

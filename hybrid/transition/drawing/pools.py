@@ -29,7 +29,10 @@ class Slices:
     size: Array
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
+        """One record of each row's run, all equally likely.
+
+        -1 for empty runs; shape (n,), int64.
+        """
         offset = (rng.random(len(self.start)) * self.size).astype(np.int64)
         if (self.size > 0).all():
             drawn: Array = self.members[self.start + offset]
@@ -103,7 +106,10 @@ class RankedPools:
     n_ranks: int
 
     def runs(self, groups: Array, first: Array, n_leaves: Array) -> Slices:
-        """Records of each row's group with a rank in ``[first, first + n_leaves)``; group -1 has none."""
+        """Records of each row's group with ranks in a range.
+
+        The range is ``[first, first + n_leaves)``; group -1 has none.
+        """
         from_key = groups * self.n_ranks + first
         start = np.searchsorted(self.keys, from_key)
         size = np.searchsorted(self.keys, from_key + n_leaves) - start
@@ -137,7 +143,10 @@ class ClassIndex:
     class_of: Array
 
     def find(self, nodes: Array) -> Array:
-        """The class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
+        """Class of each row of nodes, -1 where absent.
+
+        -1 where no class has this combination; shape (n,), int64.
+        """
         state = np.zeros(len(nodes), dtype=np.int64)
         n_states = 1
         for at, (keys, width) in enumerate(zip(self.steps, self.n_nodes, strict=True)):
@@ -150,7 +159,7 @@ class ClassIndex:
 
 
 def _position(keys: Array, wanted: Array, n_possible: int) -> Array:
-    """Where each wanted key stands in the sorted keys, -1 if nowhere."""
+    """Position of each wanted key in the sorted keys, else -1."""
     if n_possible <= _LARGEST_TABLE and n_possible <= 4 * len(wanted):
         table = np.full(n_possible + 1, -1, dtype=np.int32)
         table[keys] = np.arange(len(keys))

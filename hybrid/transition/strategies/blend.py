@@ -30,7 +30,10 @@ class FittedBlend:
     weight: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each cell, by chance, the value of a record of the class or any value below the label."""
+        """A class record's value or any value below the label, per cell.
+
+        The choice is random.
+        """
         records, n = self.records, len(labels)
         classes = records.classes.find(labels.nodes)
         columns, counts = {}, dict[str, int]()

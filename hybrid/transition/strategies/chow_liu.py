@@ -64,7 +64,10 @@ class FittedChowLiu:
     min_records: int
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Down the tree, the value of a record with the same label whose parent attribute has the drawn value."""
+        """Values drawn down the tree, from records with the same label.
+
+        A record's parent attribute has the drawn value.
+        """
         records, names = self.records, list(self.records.domains)
         given = np.zeros(len(labels), dtype=np.int64) if self.groups is None else self.groups.codes(labels)
         n_given = 1 if self.groups is None else len(self.groups)
@@ -86,7 +89,10 @@ class FittedChowLiu:
         return Restored(assemble(labels, columns), counts)
 
     def _parent_rung(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
-        """Records with each row's label, parent's bin and given group, where there are enough of them."""
+        """Fallback of records with equal label, parent bin and given group.
+
+        Used where there are enough of them.
+        """
 
         def runs(rows: Array) -> Slices:
             found = pool.runs(nodes[rows].astype(np.int64), group[rows], np.ones(len(rows), dtype=np.int64))
@@ -134,7 +140,10 @@ class ChowLiu:
 
 
 def _shared_information(codes: list[Array], bins: list[Bins]) -> Array:
-    """Mutual information of every pair less its expectation under independence; shape (n_qi, n_qi), float64."""
+    """Mutual information of every pair less its expectation under independence.
+
+    Shape (n_qi, n_qi), float64.
+    """
     weights = np.zeros((len(codes), len(codes)))
     for i in range(len(codes)):
         for j in range(i):

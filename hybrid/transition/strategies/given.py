@@ -27,7 +27,10 @@ class FittedGiven:
     """Per quasi-identifier: records by class and cell."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """The value of a record of the row's class in the row's tree cell; of the class where there is none."""
+        """Value of a record in the row's class and tree cell.
+
+        Of the class where the cell has none.
+        """
         classes = self.records.classes.find(labels.nodes)
         matrix = self.features.matrix(labels)
 
@@ -40,7 +43,9 @@ class FittedGiven:
 
 
 def fit_given(anonymized: AnonymizedTable, min_records: int, rng: np.random.Generator) -> FittedGiven:
-    """Grow one tree per quasi-identifier on the labels and the record's other columns, over the whole table.
+    """Grow one tree per quasi-identifier over the whole table.
+
+    On the labels and the record's other columns.
 
     Parameters
     ----------

@@ -18,6 +18,9 @@ class FittedHistogram:
     records: Donors
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each cell the value of a record drawn from the row's class, drawn anew for every attribute."""
+        """Value of a random record of the row's class, per cell.
+
+        Drawn anew for every attribute.
+        """
         in_class = self.records.class_rung(self.records.classes.find(labels.nodes))
         return restore_columns(self.records, labels, lambda at, nodes: [in_class], rng)  # noqa: ARG005

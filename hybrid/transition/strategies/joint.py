@@ -20,7 +20,7 @@ class FittedJoint:
     records: Donors
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each row one record of its class, whose values are taken for all attributes.
+        """Values of one record of the row's class for all attributes.
 
         Correlations inside a class survive, and so do whole original combinations of values.
         """

@@ -25,7 +25,9 @@ class FittedKde:
     """Per number or date column: the bandwidth of each class on the domain's axis."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """A draw from a Gaussian kernel around the value of a record of the class, cut off at the label's range.
+        """Truncated Gaussian kernel draw around a value of the class.
+
+        It is cut off at the label's range.
 
         Each kernel is truncated to the range and renormalized, so that every record of the class is as likely a
         centre as every other. Integers, decimals and dates are rounded to what the column can write. Categories
@@ -97,7 +99,10 @@ def _near(domain: Domain, nodes: Array, centre: Array, width: Array, rng: np.ran
 
 
 def _edges(domain: Domain, nodes: Array) -> tuple[Array, Array]:
-    """Bounds of each node on the axis, half a step wider, so that rounding is fair to the outermost values."""
+    """Bounds of each node on the axis, widened by half a step.
+
+    So rounding is fair to the outermost values.
+    """
     edges = [domain.hierarchy.low, domain.hierarchy.high]
     if domain.kind.is_temporal:
         edges = [edge.astype("datetime64[us]").astype(np.int64) for edge in edges]

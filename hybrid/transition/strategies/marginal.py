@@ -26,14 +26,20 @@ class MarginalOptions(base.Options):
 
 @dataclass(frozen=True)
 class FittedMarginal:
-    """Original values by label. Private, though every parameter pools all classes with the label."""
+    """Original values by label.
+
+    Private, though every parameter pools all classes with the label.
+    """
 
     records: Donors
     groups: Groups | None
     pools: tuple[RankedPools, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each cell the value of a record with the same label (and the same value of the given column)."""
+        """Value of a random record with the same label, per cell.
+
+        And with the same value of the given column, if one is configured.
+        """
         if self.groups is None:
             return restore_columns(self.records, labels, lambda at, nodes: [], rng)  # noqa: ARG005
         codes = self.groups.codes(labels)

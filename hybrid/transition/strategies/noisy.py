@@ -70,7 +70,10 @@ class FittedNoisy:
     tables: tuple[_Dependency, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each cell a value below the label, as frequent as the noisy table says; uniform where it says nothing."""
+        """Value below the label by the noisy table, per cell.
+
+        As frequent as the table states; uniform where it states nothing.
+        """
         names = list(self.domains)
         fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
         ranks: dict[int, Array] = {}
@@ -165,7 +168,10 @@ def _noisy_table(
 
 
 def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: LabelTable) -> tuple[Array, int]:
-    """What every table of a row depends on: its class (-1: none) or its given group; and how many there are."""
+    """Group that every table of a row depends on, and their number.
+
+    Its class (-1: none) or its given group.
+    """
     if classes is not None:
         return classes.find(labels.nodes), 1
     if groups is not None:
@@ -190,7 +196,9 @@ def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
 def _private_tree(
     codes: list[Array], bins: list[Bins], epsilon: float, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """Grow a tree from the first attribute; each edge by the exponential mechanism on mutual information.
+    """Grow a tree from the first attribute.
+
+    Each edge by the exponential mechanism on mutual information.
 
     The sensitivity of mutual information under replacement of one of n records is
     2 / n * ln((n + 1) / 2) + (n - 1) / n * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).

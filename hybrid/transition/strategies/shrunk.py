@@ -31,7 +31,10 @@ class FittedShrunk:
     strength: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """For each cell, by chance, a record of the class or one with the same label."""
+        """Value of a class record or one with the same label.
+
+        The choice is random, for each cell.
+        """
         classes = self.records.classes.find(labels.nodes)
         sizes = self.records.by_class.runs(classes).size
         weight = sizes / np.maximum(sizes + self.strength, 1e-300)

@@ -35,7 +35,10 @@ class FittedSingle:
     cell_of: dict[str, Array]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:  # noqa: ARG002
-        """Look every label up; equal labels give equal values, so no class becomes smaller."""
+        """Look every label up.
+
+        Equal labels give equal values, so no class becomes smaller.
+        """
         columns = {
             name: domain.series(self.cell_of[name][labels.nodes[:, at]])
             for at, (name, domain) in enumerate(self.domains.items())
@@ -44,7 +47,9 @@ class FittedSingle:
 
 
 class Single:
-    """One value per generalized value. Keeps k: records with equal labels stay equal.
+    """One value per generalized value.
+
+    Keeps k: records with equal labels stay equal.
 
     A root label (a suppressed value) gets one value of the whole domain; missing counts only where there is
     nothing else. A label that no record carries gets its midpoint, or a drawn leaf.
@@ -73,7 +78,10 @@ class Single:
 
 
 def _central_cells(domain: Domain, nodes: Array, leaves: Array, statistic: str) -> Array:
-    """The cell of each node, nearest to its centre; nodes without values get the missing cell."""
+    """The cell of each node, nearest to its centre.
+
+    Nodes without values get the missing cell.
+    """
     hierarchy = domain.hierarchy
     edges = [
         edge.astype("datetime64[us]").astype(np.int64) if domain.kind.is_temporal else edge

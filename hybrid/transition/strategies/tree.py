@@ -40,7 +40,10 @@ class FittedTree:
     """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Column by column, the value of a record in the same tree leaf, among those below the row's label."""
+        """Values in the row's tree leaf and below its label.
+
+        Drawn column by column.
+        """
         records = self.records
         matrix = self.features.matrix(labels)
         columns, counts = {}, dict[str, int]()

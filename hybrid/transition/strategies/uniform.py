@@ -74,7 +74,10 @@ class Uniform:
 
 
 def _among(domain: Domain, observed: Array, nodes: Array, rng: np.random.Generator) -> Array:
-    """Observed values below each node; a node without any (the missing label too) draws from all its values."""
+    """Observed values below each node.
+
+    A node without any (the missing label too) draws from all its values.
+    """
     start = np.searchsorted(observed, domain.first)[nodes]
     size = np.searchsorted(observed, domain.first + domain.n_leaves)[nodes] - start
     rank = observed.take(start + (rng.random(len(nodes)) * size).astype(np.int64), mode="clip") if len(observed) else 0

@@ -58,7 +58,10 @@ class Tabddpm:
         return Encoding(max_levels=options.max_levels, flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:
-        """Steps whose cost grows with the batch, the layers and the states; strides of every drawn record."""
+        """Steps whose cost grows with the batch, the layers and the states.
+
+        Strides of every drawn record.
+        """
         inputs = sum(feature.n_levels for feature in features)
         batch = min(options.batch_size, n_rows)
         steps = options.steps if options.epochs is None else options.epochs * -(-n_rows // batch)
@@ -78,7 +81,10 @@ class Tabddpm:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> Model:
-        """Train; see :class:`TabddpmOptions`. The same seed repeats on a CPU with the same number of threads."""
+        """Train; see :class:`TabddpmOptions`.
+
+        The same seed repeats on a CPU with the same number of threads.
+        """
         from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)

@@ -55,7 +55,10 @@ class Training:
     told: list[tuple[int, dict[str, float]]] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
-        """Write a checkpoint whole or not at all; it takes the place of the one before."""
+        """Write a checkpoint whole or not at all.
+
+        It takes the place of the one before.
+        """
         watch = self.watch
         state: dict[str, Any] = {
             "network": self.network.state_dict(),
@@ -73,7 +76,10 @@ class Training:
         temporary.replace(folder / FILE)
 
     def resume(self, folder: Path) -> bool:
-        """Go back to where the checkpoint in a folder was written; False if there is none that can be read."""
+        """Go back to where the checkpoint in a folder was written.
+
+        False if there is none that can be read.
+        """
         try:
             # Generator states must stay on the CPU; weights are copied to where they belong.
             state = torch.load(folder / FILE, map_location="cpu", weights_only=True)

@@ -55,7 +55,10 @@ class Diffusion:
     shares: Tensor | None = None
 
     def noisy_states(self, states: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
-        """Draw x_t given x_0. Both (n, n_discrete), numbered through all columns; ``time`` (n,)."""
+        """Draw x_t given x_0.
+
+        Both (n, n_discrete), numbered through all columns; ``time`` (n,).
+        """
         lost = torch.rand(states.shape, generator=rng, device=states.device) >= keep(time)[:, None]
         return torch.where(lost, self.fresh_states(len(states), Draws(rng, balanced=False)), states)
 
@@ -80,7 +83,10 @@ class Diffusion:
         return logits, velocity
 
     def loss(self, network: Denoiser, states: Tensor, numbers: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
-        """Cross-entropy of the clean states plus squared error of the velocities, per record, summed over columns."""
+        """Loss per record, summed over columns.
+
+        Cross-entropy of the clean states plus squared error of the velocities.
+        """
         noise = torch.randn(numbers.shape, generator=rng, device=numbers.device)
         signal, sigma = _signal(time)
         logits, velocity = self.logits(
@@ -115,7 +121,9 @@ class Diffusion:
         return states, numbers
 
     def _held(self, logits: Tensor, shares: Tensor) -> Tensor:
-        """Logits whose mean prediction over the records is nearer to the shares, as it is on training records.
+        """Logits with the mean prediction moved towards the shares.
+
+        It is near the shares on training records.
 
         E[p(x_0 | x_t)] over x_t is p(x_0): one step of iterative proportional fitting, less of it for states that few
         of these records are expected to have.
@@ -128,7 +136,9 @@ class Diffusion:
         return torch.cat(held, dim=1) if held else logits
 
     def _earlier_states(self, states: Tensor, logits: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
-        """Draw x_s given x_t and p(x_0): the exact mixture over x_0 of q(x_s | x_t, x_0).
+        """Draw x_s given x_t and p(x_0).
+
+        The exact mixture over x_0 of q(x_s | x_t, x_0).
 
         With a = keep(s), c = keep(t), b = c / a: q(x_s = k | x_t, x_0) = q(x_t | k) q(k | x_0) / q(x_t | x_0).
         """
@@ -153,7 +163,10 @@ class Diffusion:
 
 
 def keep(time: Tensor) -> Tensor:
-    """Probability that a state has survived to ``time`` (cosine schedule, Nichol, Dhariwal 2021)."""
+    """Probability that a state has survived to ``time``.
+
+    Cosine schedule, Nichol, Dhariwal 2021.
+    """
     return torch.cos(time * (math.pi / 2)) ** 2
 
 
@@ -164,7 +177,9 @@ def _signal(time: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _earlier_numbers(numbers: Tensor, velocity: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
-    """Draw x_s given x_t and the predicted x_0 (Ho et al. 2020, eq. 7, with the larger of their two variances).
+    """Draw x_s given x_t and the predicted x_0.
+
+    Ho et al. 2020, eq. 7, with the larger of their two variances.
 
     That variance is exact for normally distributed columns, which the quantile transform makes of all.
     """

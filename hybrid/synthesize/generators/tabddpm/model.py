@@ -1,4 +1,7 @@
-"""A trained TabDDPM: draws rows, is written and read. Imported only where torch is needed."""
+"""A trained TabDDPM: draws rows, is written and read.
+
+Imported only where torch is needed.
+"""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
@@ -87,7 +90,10 @@ class TabddpmModel:
 
 
 def load_model(folder: Path) -> TabddpmModel:
-    """Read what :meth:`TabddpmModel.save` wrote; a model trained on a GPU loads on a CPU."""
+    """Read a model from :meth:`TabddpmModel.save`.
+
+    A model trained on a GPU loads on a CPU.
+    """
     content = json.loads((folder / _OPTIONS).read_text(encoding="utf-8"))
     options = TabddpmOptions.model_validate(content["options"])
     levels = tuple(content["levels"])

@@ -19,7 +19,9 @@ TIME_DIM = 128
 
 
 class Denoiser(nn.Module):
-    """Predicts the logits of every discrete column's clean state and the velocity of every continuous one.
+    """Network that predicts clean-state logits and velocities.
+
+    Logits for every discrete column, a velocity for every continuous one.
 
     Before training it predicts exactly the marginal distributions: the last layer's weights are zero and its
     biases the log frequencies.

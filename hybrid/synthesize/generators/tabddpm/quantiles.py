@@ -35,7 +35,10 @@ class Quantiles:
         return cls(distinct, np.concatenate([[0.0], np.cumsum(counts) / len(values)]))
 
     def to_normal(self, values: Array, rng: np.random.Generator) -> Array:
-        """Standard normal scores (n,); equal values are spread over their share of the distribution."""
+        """Standard normal scores (n,).
+
+        Equal values are spread over their share of the distribution.
+        """
         at = np.searchsorted(self.distinct, values)
         low, high = self.cumulated[at], self.cumulated[at + 1]
         scores: Array = ndtri(np.clip(low + (high - low) * rng.random(len(values)), 1e-9, 1 - 1e-9))

@@ -89,7 +89,10 @@ def train(
 def _hold_back(
     diffusion: Diffusion, states: Tensor, numbers: Tensor, options: TabddpmOptions, rng: torch.Generator
 ) -> tuple[Watch | None, Tensor, Tensor]:
-    """Part a tenth of the records from the others, if overfitting is to be watched."""
+    """Hold back a tenth of the records to detect overfitting.
+
+    Only if it is to be watched.
+    """
     if options.overfit is None:
         return None, states, numbers
     if len(states) < 2:
@@ -100,7 +103,10 @@ def _hold_back(
 
 
 def _next_batch(training: Training, n: int, size: int) -> Tensor:
-    """Row numbers of one batch, in a new order every epoch; batches run across epochs."""
+    """Row numbers of one batch, in a new order every epoch.
+
+    Batches run across epochs.
+    """
     while len(training.order) < size:
         epoch = torch.randperm(n, generator=training.rng, device=training.order.device)
         training.order = torch.cat([training.order, epoch])
@@ -109,7 +115,7 @@ def _next_batch(training: Training, n: int, size: int) -> Tensor:
 
 
 def _times(n: int, rng: torch.Generator, device: torch.device) -> Tensor:
-    """Times (n,) evenly over (0, LAST_TIME), so that every batch sees all of them."""
+    """Times (n,) evenly over (0, LAST_TIME), so batches see all."""
     uniform = torch.rand(n, generator=rng, device=device)
     return (torch.arange(n, device=device) + uniform) * (LAST_TIME / n)
 

@@ -1,4 +1,6 @@
-"""Watch the loss on records held back, to stop at its minimum or at a given distance past it.
+"""Watch the loss on held-back records to stop training.
+
+At its minimum, or at a given distance past it.
 
 Imported only where torch is needed.
 """
@@ -48,7 +50,10 @@ class Watch:
 
     @torch.no_grad()
     def look(self, averaged: Denoiser) -> float:
-        """Measure the loss, remember the lowest; afterwards :attr:`done` tells whether to stop."""
+        """Measure the loss, remember the lowest.
+
+        Afterwards :attr:`done` tells whether to stop.
+        """
         n = len(self.states)
         rng = torch.Generator(self.states.device).manual_seed(0)
         total = 0.0
@@ -70,7 +75,7 @@ class Watch:
 
     @property
     def done(self) -> bool:
-        """Whether the loss is far enough past its minimum."""
+        """True if the loss is far enough past its minimum."""
         return self.ratio > 1 and self.reached >= self.ratio
 
     def result(self, averaged: Denoiser) -> Denoiser:
