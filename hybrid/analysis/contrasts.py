@@ -48,12 +48,12 @@ class Estimate:
 
     @property
     def found(self) -> bool:
-        """Whether the simultaneous interval excludes zero."""
+        """True if the simultaneous interval excludes zero."""
         return self.wide_low is not None and self.wide_high is not None and not self.wide_low <= 0 <= self.wide_high
 
     @property
     def differs(self) -> bool:
-        """Whether the individual interval excludes zero."""
+        """True if the individual interval excludes zero."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 

@@ -1,4 +1,4 @@
-"""Paired differences of strategies, of stages, and of a pipeline and its baseline."""
+"""Paired differences of strategies, stages, and a pipeline and its baseline."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
 
 
 def paradox(results: Results, one: str = "conditional", other: str = "uniform") -> Paradox:
-    """Compare two transition strategies; pairs are equal in everything else and in the seed."""
+    """Compare two transition strategies.
+
+    Pairs are equal in everything else and in the seed.
+    """
     facets, columns = results.facet_table(), headlines(results)
     if "transition" not in facets:
         return Paradox([], {}, [])

@@ -92,7 +92,9 @@ class EffectModel:
         return self._coded[factor][1]
 
     def main(self, factor: str) -> tuple[Array, Array, Array]:
-        """Weights of level means and effects, shape (n_levels, n_configurations), and which are estimable.
+        """Weights of level means and effects, and the estimable ones.
+
+        Weights have the shape (n_levels, n_configurations).
 
         Returns
         -------
@@ -190,7 +192,10 @@ def _sum_coded(column: pd.Series) -> tuple[Array, list[str]]:
 
 
 def _zero_sum(n: int) -> Array:
-    """Sum-to-zero codes of n levels, shape (n, n - 1): the last is minus the others."""
+    """Sum-to-zero codes of n levels, shape (n, n - 1).
+
+    The last is minus the others.
+    """
     return np.vstack([np.eye(n - 1), -np.ones((1, n - 1))])
 
 

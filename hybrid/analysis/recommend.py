@@ -1,4 +1,7 @@
-"""Recommended configuration: the safest of those not shown less useful than the best."""
+"""Recommended configuration.
+
+The safest of those not shown less useful than the best.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +121,7 @@ def recommend(results: Results) -> Recommendation | None:
 
 
 def _first(results: Results, names: Sequence[str]) -> list[Column]:
-    """Columns of the first metric that was measured, one per target or secret."""
+    """Columns of the first measured metric, one per target or secret."""
     for name in names:
         found = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
         if found:

@@ -1,4 +1,7 @@
-"""The results of a comparison as matrices: one per metric, configurations by seeds."""
+"""The results of a comparison as matrices.
+
+One per metric, configurations by seeds.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Results:
-    """What was run and what it scored.
+    """Configurations and scores of a comparison.
 
     Parameters
     ----------
@@ -94,7 +97,10 @@ class Results:
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """Factor levels as text, shape (n_configurations, n_factors), by configuration in the order of the plan."""
+        """Factor levels as text, by configuration in the order of the plan.
+
+        Shape (n_configurations, n_factors).
+        """
         first = self.table.drop_duplicates("configuration").set_index("configuration")
         return first[list(self.factors)].map(level_text)
 
@@ -116,7 +122,7 @@ class Results:
 
     @cached_property
     def _places(self) -> tuple[Array, Array]:
-        """Where each run that ended well stands in a matrix."""
+        """Position of each successful run in a matrix."""
         rows = self.configurations.index.get_indexer(pd.Index(self.ok["configuration"]))
         return rows, pd.Index(self.seeds).get_indexer(pd.Index(self.ok["seed"]))
 
@@ -132,21 +138,29 @@ def results(
     facets: Mapping[str, Mapping[str, str]] | None = None,
     metrics: Mapping[str, Metric] = REGISTRY,
 ) -> Results:
-    """Results with the strongest attack of every run added as a column per stage; parameters as :class:`Results`."""
+    """Results with the strongest attack of every run, a column per stage.
+
+    Parameters as :class:`Results`.
+    """
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
     return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics)
 
 
 def level_text(value: object) -> str:
-    """A level as it is shown; 5.0 (a column with gaps, read from CSV) is 5."""
+    """A level as it is shown.
+
+    5.0 (a column with gaps, read from CSV) is 5.
+    """
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _strongest(table: pd.DataFrame, stage: str, metrics: Mapping[str, Metric]) -> pd.Series:
-    """Per run the largest leakage: 0 is what people outside the data score, 1 what an exact copy scores.
+    """Per run the largest leakage.
+
+    0 is what people outside the data score, 1 what an exact copy scores.
 
     (value - clean) / (copy - clean), where clean is the score without any leak or, where that depends on the data,
     what the control set scores. The largest of several noisy numbers is biased upwards, for every run alike.

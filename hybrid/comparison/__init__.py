@@ -1,4 +1,7 @@
-"""Compare strategies: a plan of configurations, one run per configuration and seed, stages shared between runs."""
+"""Compare strategies.
+
+A plan of configurations, one run per configuration and seed, stages shared between runs.
+"""
 
 from hybrid.comparison.forecast import Forecast, forecast
 from hybrid.comparison.plan import ComparePlan, load_plan

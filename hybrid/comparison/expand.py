@@ -122,7 +122,10 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
 
 def shown(value: Any) -> Any:
-    """A value as shown in a table: mappings and lists as one line of YAML."""
+    """A value as shown in a table.
+
+    Mappings and lists as one line of YAML.
+    """
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
@@ -153,7 +156,9 @@ def _combinations(plan: ComparePlan) -> Iterator[_Combination]:
 
 
 def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
-    """Distinct combinations in random order: balanced designs one after the other, or independent draws.
+    """Distinct combinations in random order.
+
+    Balanced designs one after the other, or independent draws.
 
     A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
     factor occurs in n / (number of values) points, up to rounding.
@@ -183,7 +188,10 @@ def _configured(content: Mapping[str, Any], settings: Mapping[str, Any], base: P
 def _dropped(
     constraints: Sequence[Constraint], combination: _Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
-    """The reason of the first constraint whose conditions all hold; empty if there is none."""
+    """The reason of the first constraint whose conditions all hold.
+
+    Empty if there is none.
+    """
     resolved = content if config is None else config.model_dump(mode="json")
 
     def value(key: str) -> Any:

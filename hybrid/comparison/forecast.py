@@ -1,4 +1,7 @@
-"""Forecast of a comparison: how often each stage is computed, and for how long."""
+"""Forecast of a comparison.
+
+How often each stage is computed, and for how long.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ class Forecast:
 
     @property
     def seconds(self) -> float | None:
-        """Expected seconds one after the other; None if a stage was never measured."""
+        """Expected seconds one after the other.
+
+        None if a stage was never measured.
+        """
         parts = [stage.seconds for stage in self.stages]
         return None if None in parts else sum(part for part in parts if part is not None)
 

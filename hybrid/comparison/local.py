@@ -1,4 +1,7 @@
-"""Run trials on this machine: one after the other, or several processes that do not fight for cores and memory."""
+"""Run trials on this machine.
+
+One after the other, or several processes that do not fight for cores and memory.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent() -> None:
-    """Whoever kills the comparison ends its processes, too: they would wait for work for ever."""
+    """End the worker processes when the comparison is killed.
+
+    They would wait for work for ever.
+    """
     parent = parent_process()
     assert parent is not None
 
@@ -125,7 +131,10 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _limited_threads(jobs: int) -> Iterator[None]:
-    """Processes started in the block share the cores evenly; what the user has set stays."""
+    """Processes started in the block share the cores evenly.
+
+    What the user has set stays.
+    """
     cores = max(1, (os.cpu_count() or 1) // jobs)
     ours = [name for name in THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(ours, str(cores)))

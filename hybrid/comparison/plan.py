@@ -38,7 +38,7 @@ class Subset(Options):
 
 
 class Scale(Options):
-    """What one budget changes in the plan."""
+    """Changes of one budget in the plan."""
 
     set: dict[str, Any] = Field(default_factory=dict)
     """Dotted keys of the run configuration, added to the plan's own ``set``."""
@@ -51,7 +51,10 @@ class Scale(Options):
 
 
 class ComparePlan(Options):
-    """What to compare: a run configuration, and the values to try for some of its keys."""
+    """Plan of a comparison: a run configuration and values to try.
+
+    The values are for some of its keys.
+    """
 
     version: Literal[1] = 1
     """Version of this format."""

@@ -1,4 +1,6 @@
-"""Results of a comparison: rows on disk as trials end, and the table of them all, one row per trial.
+"""Results of a comparison.
+
+Rows on disk as trials end, and the table of them all, one row per trial.
 
 Columns of the table, in this order:
 
@@ -43,7 +45,10 @@ class Rows:
         self.path = path
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Rows by the key they were appended with; of several with one key, the last."""
+        """Rows by the key they were appended with.
+
+        Of several with one key, the last.
+        """
         if not self.path.exists():
             return {}
         found = {}
@@ -86,7 +91,10 @@ def _cut_unfinished(handle: int) -> None:
 
 
 def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as a table: what every row has, then the metrics, then the seconds."""
+    """Rows as a table.
+
+    What every row has, then the metrics, then the seconds.
+    """
     columns = dict.fromkeys(name for row in rows for name in row)
     last = [name for name in columns if name.startswith("seconds.")]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)

@@ -111,7 +111,10 @@ def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: st
 
 @contextmanager
 def _store(plan: ComparePlan, out: Path) -> Iterator[StorePlace]:
-    """The plan's store; one of our own is removed when all is done, and stays when the block fails."""
+    """The plan's store.
+
+    One of our own is removed when all is done, and stays when the block fails.
+    """
     if plan.store == MEMORY:
         with memory_store() as place:
             yield place

@@ -42,14 +42,16 @@ class Planned:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Everything that is to be run, as it was when the plan was expanded."""
+    """Trials to run, as they were when the plan was expanded."""
 
     expansion: Expansion
     planned: tuple[Planned, ...]
 
 
 def schedule(plan: ComparePlan, folder: Path) -> Schedule:
-    """Every configuration with every seed, in the order of the plan, and the keys of all stages.
+    """Every configuration with every seed, in the plan's order.
+
+    With the keys of all stages.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""One trial: one configuration with one seed, from the data to a row of the comparison."""
+"""One trial.
+
+One configuration with one seed, from the data to a row of the comparison.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a process that runs trials keeps what comes out."""
+    """Places where a process that runs trials keeps its results."""
 
     store: StorePlace
     out: Path | None
@@ -67,7 +70,10 @@ class Ended:
 
 
 def run_trial(place: Workplace, trial: Trial) -> Ended:
-    """Run one configuration with one seed; a failure is a row with its reason."""
+    """Run one configuration with one seed.
+
+    A failure is a row with its reason.
+    """
     if trial.config is None:
         return Ended(failed(trial, trial.problem))
     store = place.store.open()

@@ -1,4 +1,4 @@
-"""Report of a comparison, and the recommended configuration as a file to run."""
+"""Report of a comparison, and the recommended configuration as a file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFra
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
-    """The options that a configuration sets, as YAML with paths that are relative to ``out``."""
+    """Options that a configuration sets, as YAML.
+
+    Paths are relative to ``out``.
+    """
     content = config.model_dump(mode="json", exclude_unset=True)
     content.pop("seed", None)
     for section, key in _paths(content):
@@ -74,7 +77,7 @@ def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
 
 
 def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where a configuration names files, of the places that are set."""
+    """Keys of a configuration that name files, of those set."""
     deliver = (content.get("nightly") or {}).get("deliver") or {}
     places = [
         (content["data"], "path"),
@@ -87,7 +90,9 @@ def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]:
-    """Per configuration: k, sampling, beta, transition, order, generator, and ``rest``, equal where all else is equal.
+    """Per configuration.
+
+    K, sampling, beta, transition, order, generator, and ``rest``, equal where all else is equal.
 
     Where one transition or generator occurs with several options, its facet names them. Configurations that are not
     valid are left out.

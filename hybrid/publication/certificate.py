@@ -101,7 +101,10 @@ def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """SHA-256 of a certificate without its entry ``checksum``, as canonical JSON (sorted keys, no spaces)."""
+    """SHA-256 of a certificate without its entry ``checksum``.
+
+    As canonical JSON (sorted keys, no spaces).
+    """
     rest = {key: value for key, value in content.items() if key != "checksum"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -55,7 +55,10 @@ class Exposure:
 
     @property
     def exposed_share(self) -> float:
-        """Exposed / records: 0 if all joint classes have k records, 1 if none has."""
+        """Exposed share of the records.
+
+        0 if all joint classes have k records, 1 if none has.
+        """
         return self.exposed / self.records if self.records else 0.0
 
 
@@ -86,7 +89,10 @@ class JointClasses:
         return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
 
     def joined(self, new: Membership) -> JointClasses:
-        """Join one more release in O(n log n), whatever the number of releases."""
+        """Join one more release in O(n log n).
+
+        The cost does not depend on the number of releases.
+        """
         records: Array = np.union1d(self.records, new.records)
         signatures = np.full(len(records), self.never_in)
         signatures[np.searchsorted(records, self.records)] = self.signatures

@@ -33,7 +33,9 @@ class Release:
 
 @contextmanager
 def opened(releases_dir: Path) -> Iterator[None]:
-    """Lock the folder for changes; it is created if needed and cleared of what killed processes left.
+    """Lock the folder for changes.
+
+    It is created if needed and cleared of what killed processes left.
 
     Raises
     ------
@@ -70,7 +72,10 @@ def latest_in(releases_dir: Path) -> Release | None:
 
 @contextmanager
 def incoming(releases_dir: Path) -> Iterator[Path]:
-    """Yield a hidden folder to fill (mode 0700); removed unless :func:`place` took it."""
+    """Yield a hidden folder to fill (mode 0700).
+
+    Removed unless :func:`place` took it.
+    """
     with atomic.workplace(releases_dir) as hidden:
         temporary = hidden / "release"
         temporary.mkdir()
@@ -78,7 +83,9 @@ def incoming(releases_dir: Path) -> Iterator[Path]:
 
 
 def place(temporary: Path, target: Path) -> None:
-    """Rename a folder of :func:`incoming` to a release: whole, read-only, and on the disk.
+    """Rename a folder of :func:`incoming` to a release.
+
+    Whole, read-only, and on the disk.
 
     Raises
     ------

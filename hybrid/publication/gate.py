@@ -1,4 +1,7 @@
-"""The gate: apply every rule of a policy to the facts of one run."""
+"""The gate.
+
+Apply every rule of a policy to the facts of one run.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def judge(
 
 
 def interval_factor(policy: Policy, evaluation: Evaluation, draws: int = 1) -> float:
-    """Factor by which intervals of excesses are widened, so that all of them hold together.
+    """Factor that widens intervals of excesses to hold simultaneously.
 
     The policy's numbers that are compared by their excess share one error: Sidak's level for that many. The n-th
     draw of the same data and policy is judged at confidence 1 - .05/(n (n + 1)): over any number of draws the errors

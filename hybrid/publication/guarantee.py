@@ -1,4 +1,7 @@
-"""The guarantee sentence of a release: what its reader may rely on, and what not."""
+"""The guarantee sentence of a release.
+
+What its reader may rely on, and what not.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def guarantee_sentence(
     *,
     private: bool = False,
 ) -> str:
-    """What a reader of a release may rely on, in a few plain sentences.
+    """Guarantee of a release to its readers, in a few sentences.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
 
 
 def _used(sample: SampleOptions, records: str) -> str:
-    """Which records were used, true for every method of sampling."""
+    """Sentence on the records used, true for every sampling method."""
     share = f"{sample.beta:g}"
     if sample.method == "none" or sample.beta == 1:
         return f"All {records} were used"

@@ -1,4 +1,6 @@
-"""Release key, and tags by which only its holder recognises a source or a method.
+"""Release key, and keyed tags of sources and methods.
+
+Only the holder of the key can recognise a source or a method by its tag.
 
 A plain SHA-256 of a table confirms a guess: whoever knows all records but one can try values for the last until the
 hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
@@ -27,7 +29,9 @@ KEY_BYTES = 32
 
 
 def release_key(private_dir: Path) -> bytes:
-    """Secret key of an installation (32 random bytes, file mode 0600), created on first use.
+    """Secret key of an installation, created on first use.
+
+    32 random bytes, file mode 0600.
 
     Losing it is harmless: the same source then counts as a new one.
 
@@ -57,7 +61,10 @@ def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
 
 
 def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """Tag of source and method; equal for runs that differ only in seed, paths and time."""
+    """Tag of source and method.
+
+    Equal for runs that differ only in seed, paths and time.
+    """
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
 
 

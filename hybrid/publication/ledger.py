@@ -61,7 +61,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Event:
-    """Event for operators: a release, a refusal, a night that was kept or failed."""
+    """Event for operators.
+
+    A release, a refusal, a night that was kept or failed.
+    """
 
     data_set: str
     at: str
@@ -90,7 +93,7 @@ class Ledger:
         self.path = private_dir / LEDGER
 
     def entries(self, data_set: str | None = None) -> list[Entry]:
-        """Confirmed releases, of one data set if named, in the order of their entry."""
+        """Confirmed releases in order of entry, optionally of one data set."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT * FROM releases WHERE confirmed AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
@@ -99,7 +102,10 @@ class Ledger:
         return [_entry(row) for row in rows]
 
     def joint_classes(self, data_set: str) -> JointClasses | None:
-        """Joint classes of the confirmed releases; None where the records of one are unknown."""
+        """Joint classes of the confirmed releases.
+
+        None where the records of one are unknown.
+        """
         with self._connected() as database:
             last = database.execute(
                 "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY rowid DESC LIMIT 1",

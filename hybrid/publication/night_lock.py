@@ -17,7 +17,10 @@ _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
 
 @dataclass(frozen=True)
 class NightMark:
-    """Marker file in the private zone, from the start of a night until its outcome is recorded."""
+    """Marker file in the private zone during a night.
+
+    From its start until its outcome is recorded.
+    """
 
     path: Path
     cut_off: str | None
@@ -49,7 +52,10 @@ def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
 
 
 def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
-    """Starts of interrupted nights by data set, of one data set if named."""
+    """Start times of interrupted nights by data set.
+
+    Of one data set if named.
+    """
     found = {}
     for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
         with locked_if_free(mark.with_suffix(_LOCK)) as free:

@@ -1,4 +1,4 @@
-"""Private class membership of a run, kept until it is published or refused."""
+"""Private class membership of a run until publication or refusal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class JoinedHistory:
 
 
 def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
-    """Keep the membership of a run (mode 0600) until the run is published."""
+    """Keep the membership of a run (mode 0600) until publication."""
     content = io.BytesIO()
     np.savez_compressed(content, records=found.records, classes=found.classes)
     keep_private(_path(private_dir, run_id), content.getvalue(), KEPT_DAYS)
@@ -41,7 +41,7 @@ def forget_membership(private_dir: Path, run: FinishedRun) -> None:
 
 
 def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private_dir: Path) -> JoinedHistory:
-    """Compute the exposure of a run together with all earlier releases of its data set."""
+    """Joint exposure of a run and its data set's earlier releases."""
     if run.anonymization is None:
         return JoinedHistory("nothing was anonymized, so there are no classes to intersect", None)
     path = _path(private_dir, run.id)

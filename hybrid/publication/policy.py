@@ -1,4 +1,4 @@
-"""Policies: the rules that decide whether a table is released, reviewed or blocked.
+"""Policies: rules that release a table, review it or block it.
 
 A policy is a YAML file with an owner and a version. Every rule has two limits: beyond ``review`` a person decides,
 beyond ``block`` nothing is released.
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class _PolicyHead(Options):
-    """Name, owner and approvals of a policy; its rule sections follow from the registry."""
+    """Name, owner and approvals of a policy.
+
+    Its rule sections follow from the registry.
+    """
 
     name: str = Field(min_length=1)
     """What the policy is called."""
@@ -45,7 +48,7 @@ class _PolicyHead(Options):
         return tuple(rule for _, rule in self.by_kind())
 
     def by_kind(self) -> Iterator[tuple[RuleKind[Any], Rule]]:
-        """Every rule with its kind, in the order in which they are judged."""
+        """Every rule with its kind, in the order of judging."""
         for kind in KINDS.values():
             for rule in getattr(self, kind.section):
                 yield kind, rule
@@ -57,7 +60,10 @@ class _PolicyHead(Options):
 
     @property
     def sha256(self) -> str:
-        """Of the policy's content: the same for the same rules, however the file is written."""
+        """Of the policy's content.
+
+        The same for the same rules, however the file is written.
+        """
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -75,7 +81,10 @@ class _PolicyHead(Options):
 if TYPE_CHECKING:
 
     class Policy(_PolicyHead):
-        """All rules that a release must meet; one section per rule kind of the registry."""
+        """All rules that a release must meet.
+
+        One section per rule kind of the registry.
+        """
 
         rules: tuple[MetricRule, ...] = ()
 
@@ -88,7 +97,7 @@ else:
         "Policy",
         __base__=_PolicyHead,
         __module__=__name__,
-        __doc__="All rules that a release must meet; one section per rule kind of the registry.",
+        __doc__="All rules of a release, one section per rule kind.",
         **_sections,
     )
 
@@ -100,7 +109,9 @@ def packaged_policies() -> dict[str, Path]:
 
 
 def packaged_policy(name: str) -> Path | None:
-    """Find a packaged policy by its name; None for a path, which has a folder or a suffix.
+    """Find a packaged policy by its name.
+
+    None for a path, which has a folder or a suffix.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Publish a run through the gate into ``releases/<date>-<id>/``, whole or not at all.
+"""Publication of a run through the gate, all or nothing.
+
+The release is written to ``releases/<date>-<id>/``.
 
 A release holds the synthetic table, the report, the evaluation, a redacted manifest and the certificate. Labels of
 real records (``anonymized.parquet``), models, seeds and paths stay behind.
@@ -189,7 +191,10 @@ def _published(releases_dir: Path, release_tag: str) -> Release | None:
 
 
 def _catch_up(releases_dir: Path, existing: Release) -> None:
-    """Point ``latest`` to a release whose process was killed before that, never to an older one."""
+    """Point ``latest`` to an unpointed newer release.
+
+    Its process was killed before that; never points to an older release.
+    """
     latest = latest_in(releases_dir)
     if latest is None or latest.created < existing.created:
         point_latest(existing.path)

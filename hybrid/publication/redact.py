@@ -53,7 +53,7 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
-    """Search files to be published for the seed, the data's fingerprint and private places.
+    """Search files to publish for seed, fingerprint and private paths.
 
     A last line of defence over all texts but the table itself; :func:`public_manifest` and its like are the first.
 

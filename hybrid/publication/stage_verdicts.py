@@ -13,7 +13,9 @@ from hybrid.publication.verdict import Verdict
 
 
 def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:
-    """Judge the table of each stage by the policy's metric rules, as if it were released.
+    """Judge each stage's table by the policy's metric rules.
+
+    As if it were released.
 
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
     Rules that name another stage than the released one keep it.

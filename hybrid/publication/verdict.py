@@ -1,4 +1,7 @@
-"""Verdicts of the gate: one check per rule and number, the worst decides."""
+"""Verdicts of the gate.
+
+One check per rule and number, the worst decides.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ class Check:
 
     @property
     def decision(self) -> Decision:
-        """The verdict that this check alone leads to: a rule that applies and was not judged is a review."""
+        """The verdict that this check alone leads to.
+
+        A rule that applies and was not judged is a review.
+        """
         if self.status == "not judged":
             return "review" if self.applies else "pass"
         return self.status
@@ -44,7 +50,10 @@ class Verdict:
 
     @classmethod
     def of(cls, policy: str, checks: tuple[Check, ...]) -> Verdict:
-        """The verdict of some checks; without any it is a review, since nothing was judged."""
+        """The verdict of some checks.
+
+        Without any it is a review, since nothing was judged.
+        """
         decisions = [check.decision for check in checks] or ["review"]
         return cls(max(decisions, key=SEVERITY.__getitem__), policy, checks)
 

@@ -18,7 +18,9 @@ _FETCH = "fetch the release again from its publisher"
 
 
 def verify(release_dir: Path) -> list[Problem]:
-    """List every problem of a release; empty if it is as it was published.
+    """List every problem of a release.
+
+    Empty if it is as it was published.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class AnonymityRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Whether lower or higher numbers are better."""
+        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity == "suppressed_share" else "higher"
 
 

@@ -28,7 +28,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A way to compare a metric; ``number`` is the number to limit, or the sentence why there is none."""
+    """A way to compare a metric.
+
+    ``number`` is the number to limit, or the sentence why there is none.
+    """
 
     number: Callable[[Compared], Found | str]
     needs_other: bool = False
@@ -59,7 +62,10 @@ def _difference(about: Compared) -> Found | str:
 
 
 def _excess(about: Compared) -> Found | str:
-    """The end of the widened interval that says most: above 0 a leak, below 0 rows that keep away from people."""
+    """The end of the widened interval that says most.
+
+    Above 0 a leak, below 0 rows that keep away from people.
+    """
     if about.outcome.excess is None:
         return f"{about.subject} has no excess over people never seen"
     value, low, high = about.outcome.excess

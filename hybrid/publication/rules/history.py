@@ -1,4 +1,7 @@
-"""Rules about this release together with all earlier ones of its data set."""
+"""Rules about all releases of a data set together.
+
+This release and all earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from hybrid.publication.verdict import Check
 
 
 class HistoryRule(Rule):
-    """A limit on what a release gives away together with all earlier ones of its data set."""
+    """Limit on joint disclosure with all earlier releases of the data set."""
 
     quantity: Literal["exposed_share", "smallest_joint_class"]
     """exposed_share: share (0..1) of the records whose joint class (:mod:`hybrid.publication.composition`) has fewer
@@ -20,7 +23,7 @@ class HistoryRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Whether lower or higher numbers are better."""
+        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity == "exposed_share" else "higher"
 
 
@@ -33,7 +36,10 @@ class HistoryRules(RuleKind[HistoryRule]):
     judges_run = False
 
     def judge(self, rule: HistoryRule, facts: Facts) -> Iterator[Check]:
-        """Compare one quantity of the joint exposure with the limits; nothing before publishing."""
+        """Compare one quantity of the joint exposure with the limits.
+
+        Nothing before publishing.
+        """
         if facts.exposure is not None:
             yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 

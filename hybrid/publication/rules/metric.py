@@ -40,7 +40,10 @@ class MetricRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Whether lower or higher numbers are better: of an excess lower, whatever the metric's direction."""
+        """Direction in which numbers are better.
+
+        Lower for an excess, whatever the metric's direction.
+        """
         return "lower" if self.compare == "excess" else self.direction
 
     @model_validator(mode="after")
@@ -71,7 +74,10 @@ class MetricRules(RuleKind[MetricRule]):
             yield missing(rule, found, lacks) if isinstance(found, str) else limited(rule, found)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
-        """Metrics whose direction is not the rule's: the rule would let the bad pass."""
+        """Metrics whose direction is not the rule's.
+
+        The rule would let the bad pass.
+        """
         for metric in about(rule, facts.evaluation):
             if metric.direction != rule.direction:
                 yield Problem(

@@ -1,4 +1,4 @@
-"""Options that every rule has, the protocol of a rule kind, and the comparison with limits."""
+"""Common options of rules, protocol of rule kinds, comparison with limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Condition = Literal["target", "secret", "sensitive", "quasi_identifiers", "ident
 
 
 class Rule(Options):
-    """What every rule has: two limits, and the words around them."""
+    """Common options of rules: two limits and the sentences around them."""
 
     name: str = Field(min_length=1)
     """What the rule is called in verdicts and certificates; unique in a policy."""
@@ -41,7 +41,7 @@ class Rule(Options):
 
     @property
     def better(self) -> Direction:
-        """Whether lower or higher numbers are better."""
+        """Direction in which numbers are better, lower or higher."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -111,7 +111,7 @@ class RuleKind(ABC, Generic[AnyRule]):
 
 @dataclass(frozen=True)
 class Found:
-    """The number that a rule's limits are about, and the sentence that leads to it."""
+    """Number to compare with a rule's limits, and the introducing sentence."""
 
     number: float
     words: str
@@ -141,7 +141,10 @@ def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
 
 
 def missing(rule: Rule, message: str, lacks: str | None = None) -> Check:
-    """The check of a number that does not exist; ``lacks``: the one thing for want of which it does not."""
+    """The check of a number that does not exist.
+
+    ``lacks``: the one thing for want of which it does not.
+    """
     if lacks in rule.applies_if:
         return Check(rule.name, "not judged", f"{message}; the policy does not ask for it then", applies=False)
     status: Status = "block" if rule.if_not_computable == "block" else "not judged"

@@ -1,4 +1,4 @@
-"""Cells of a column, none of which holds a small group of real records.
+"""Cells of a column without small groups of real records.
 
 A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` real
 records: rare categories are pooled, sparse intervals are joined with their neighbours, and the outer intervals
@@ -64,7 +64,9 @@ class Cells:
 
 
 def part(values: pd.Series, column: Column, minimum: int) -> Cells | None:
-    """Cells for one column of real data, each with no or at least ``minimum`` non-missing real values.
+    """Cells for one column of real data.
+
+    Each has no or at least ``minimum`` non-missing real values.
 
     Returns None if that leaves nothing to show: fewer than ``minimum`` values, or numbers that cannot be parted.
     """
@@ -113,7 +115,10 @@ def _intervals(present: pd.Series, kind: Kind, minimum: int) -> Cells | None:
 
 
 def _joined(counts: Array, minimum: int) -> list[int]:
-    """Ends (exclusive) of runs of intervals with no record or at least ``minimum``; the outer runs are never empty."""
+    """Exclusive ends of joined intervals with no or ``minimum`` records.
+
+    The outer runs are never empty.
+    """
     ends: list[int] = []
     held = 0
     for at, count in enumerate(counts, start=1):
@@ -154,7 +159,10 @@ def _round_up(step: float) -> float:
 
 
 def _growing_bounds(low: float, high: float, *, whole: bool) -> Array:
-    """1, 2, 5, 10, ... within [low, high]; every power of ten only if these are too many."""
+    """Round numbers 1, 2, 5, 10, ... within [low, high].
+
+    Every power of ten only if these are too many.
+    """
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
         bounds = np.multiply.outer(10.0**powers, factors).ravel()

@@ -33,7 +33,10 @@ def percent(share: float) -> str:
 
 
 def column_chart(view: ColumnView) -> Markup:
-    """One column, real beside synthetic: bars of categories, or a histogram with round bounds."""
+    """One column, real beside synthetic.
+
+    Bars of categories, or a histogram with round bounds.
+    """
     if view.cells is None:
         return Markup()
     return _histogram(view) if view.cells.edges else _bars(view)
@@ -111,7 +114,9 @@ CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
-    """Share of records by the size of their class, before and after anonymization; a line marks k.
+    """Share of records by class size, before and after anonymization.
+
+    A line marks k.
 
     What fewer than ``least`` records are is said to be few, without a number.
     """
@@ -202,7 +207,10 @@ INTERVAL_WIDTH = 150.0
 def interval_chart(
     value: float, low: float | None, high: float | None, reference: float | None, domain: tuple[float, float]
 ) -> Markup:
-    """A value (filled), its interval (line) and its reference (hollow) on a common scale; zero is marked."""
+    """Value (filled), interval (line) and reference (hollow) on a common scale.
+
+    Zero is marked.
+    """
     start, end = domain
     scale = (INTERVAL_WIDTH - 16) / ((end - start) or 1.0)
 
@@ -227,7 +235,7 @@ STAGES: tuple[Subject, ...] = get_args(Subject)
 def stage_chart(
     values: Mapping[Subject, tuple[float, float | None, float | None]], domain: tuple[float, float]
 ) -> Markup:
-    """The same metric at each stage on one scale, a letter for each stage."""
+    """One metric at each stage on one scale, a letter each."""
     start, end = domain
     scale = (240.0 - 24) / ((end - start) or 1.0)
     parts = []
@@ -245,7 +253,9 @@ def stage_chart(
 
 
 def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
-    """A square of associations: ``below`` the diagonal and ``above`` it may be two matrices.
+    """A square of associations.
+
+    ``below`` the diagonal and ``above`` it may be two matrices.
 
     Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are
     hatched.
@@ -289,7 +299,7 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
 
 
 def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], float], Array]:
-    """From values to pixels with some room at both ends, and round values in between."""
+    """Scale from values to pixels with margins, and its round ticks."""
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     room = 0.07 * (high - low) or 0.05 * abs(high) or 0.5

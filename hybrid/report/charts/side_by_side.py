@@ -1,4 +1,4 @@
-"""Comparison of the real and the synthetic table, in aggregates without small groups."""
+"""Real and synthetic table side by side, without small groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid.table import Column, Table
 
 @dataclass(frozen=True)
 class ColumnView:
-    """One column of the real table beside the same column of the synthetic one.
+    """One real column beside the same synthetic column.
 
     Parameters
     ----------
@@ -149,7 +149,10 @@ def _total_variation(first: Array, second: Array) -> float:
 
 
 def _matrix(codes: list[Array]) -> Array:
-    """Bias-corrected Cramér's V of every pair; W. Bergsma, J. Korean Stat. Soc. 42 (2013) 323-328, eq. 4."""
+    """Bias-corrected Cramér's V of every pair.
+
+    W. Bergsma, J. Korean Stat. Soc. 42 (2013) 323-328, eq. 4.
+    """
     n_columns = len(codes)
     result = np.eye(n_columns)
     sizes = [int(column.max(initial=0)) + 1 for column in codes]

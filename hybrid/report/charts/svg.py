@@ -62,7 +62,10 @@ def diamond(x: float, y: float, radius: float, class_: str, title: str = "") -> 
 
 
 def text(x: float, y: float, content: str, class_: str = "", *, longest: int = 0, **attributes: str | float) -> str:
-    """A text, cut after ``longest`` characters (0: never), in full as its title."""
+    """Text, cut after ``longest`` characters, in full as its title.
+
+    0: never cut.
+    """
     shown = content if not longest or len(content) <= longest else content[: longest - 1].rstrip() + "…"
     whole = _title(content) if shown != content else ""
     return element("text", escape(shown) + whole, x=x, y=y, class_=class_ or "label", **attributes)

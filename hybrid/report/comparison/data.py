@@ -1,4 +1,7 @@
-"""Results of a comparison as JSON types, for ``comparison.json`` and the page's script."""
+"""Results of a comparison as JSON types.
+
+For ``comparison.json`` and the page's script.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,10 @@ def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
 
 
 def name_of(column: Column, texts: Mapping[str, MetricText]) -> str:
-    """Title of a column: that of its metric, and the column it is about."""
+    """Title of a column.
+
+    That of its metric, and the column it is about.
+    """
     return text_of(column, texts).title + (f", {column.about}" if column.about else "")
 
 

@@ -116,13 +116,13 @@ def _hash(script: str) -> str:
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:
-    """JSON without ``<``, so that no text in it can end the script."""
+    """JSON without ``<``, so no text can end the script."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))
 
 
 def _quantiles(seeds: int) -> dict[int, float]:
-    """Student's t for the mean of n seeds, for every n up to ``seeds``."""
+    """Student's t for the mean of n seeds, n up to ``seeds``."""
     from scipy.stats import t
 
     return {n: float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in range(2, seeds + 1)}
@@ -148,7 +148,10 @@ def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) ->
 
 
 def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
-    """Figures of the thesis: the charts of each, or why there is none."""
+    """Figures of the thesis.
+
+    The charts of each, or why there is none.
+    """
     stages = [_place(each.column, texts) for each in answers.stages if each.means]
     figures: list[dict[str, Any]] = [
         {"number": "5.2", "title": "the stages side by side", "places": stages, "missing": "Nothing was measured."}

@@ -69,7 +69,7 @@ class Described(Protocol):
 
     @property
     def sentence(self) -> str:
-        """What the number says."""
+        """Meaning of the number as a sentence."""
 
     @property
     def no_leak(self) -> float | None:
@@ -147,7 +147,10 @@ class Night:
 
 @dataclass(frozen=True)
 class Track:
-    """One metric over all releases, oldest first; the last night is this run."""
+    """One metric over all releases, oldest first.
+
+    The last night is this run.
+    """
 
     title: str
     direction: Direction
@@ -156,7 +159,9 @@ class Track:
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """Inputs of a run's report; a section without input says so or is left out.
+    """Inputs of a run's report.
+
+    A section without input says so or is left out.
 
     Parameters
     ----------

@@ -59,7 +59,10 @@ class MetricGroup:
 
 
 def number(value: float | None) -> str:
-    """Format a number with three decimals, small ones with more, and a true minus sign."""
+    """Format a number with three decimals and a true minus sign.
+
+    Small ones have more decimals.
+    """
     if value is None:
         return "–"
     if value >= 2 and value == int(value):
@@ -142,7 +145,10 @@ def _details(measure: Measure) -> list[tuple[str, str]]:
 
 
 def domain_of(metrics: Sequence[MetricResult]) -> tuple[float, float]:
-    """Common axis of a metric's rows: from zero (or below) to a round number."""
+    """Common axis of a metric's rows.
+
+    From zero (or below) to a round number.
+    """
     numbers = [0.0]
     for metric in metrics:
         if isinstance(metric.outcome, Measure):

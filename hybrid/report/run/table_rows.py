@@ -19,6 +19,9 @@ class TableRow:
 
 
 def synthetic_measure(evaluation: Evaluation, name: str) -> Measure | None:
-    """The measure of a metric on the synthetic table; None if it has no value."""
+    """The measure of a metric on the synthetic table.
+
+    None if it has no value.
+    """
     found = evaluation.find(name, "synthetic")
     return found.outcome if found is not None and isinstance(found.outcome, Measure) else None

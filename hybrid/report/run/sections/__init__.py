@@ -1,4 +1,7 @@
-"""Registry of the report's sections, in their order: one file per section, one line here."""
+"""Registry of the report's sections, in their order.
+
+One file per section, one line here.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Changes since the last release, and the judged metrics from release to release."""
+"""Changes since the last release, and judged metrics over releases."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ WIDTH, HEIGHT = 360.0, 96.0
 
 
 def history_chart(track: Track) -> Markup:
-    """Chart of one metric by release, with intervals; the diamond is this run."""
+    """Chart of one metric by release, with intervals.
+
+    The diamond is this run.
+    """
     ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]
     bottom, top = min(ends), max(ends)
     span = (top - bottom) or 1.0

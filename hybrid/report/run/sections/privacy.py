@@ -47,7 +47,10 @@ CURVES = (
 
 
 def nearest_chart(evaluation: Evaluation) -> Markup:
-    """Quantile chart of nearest-record distances, to train and to control; empty if not measured."""
+    """Quantile chart of nearest-record distances, to train and to control.
+
+    Empty if not measured.
+    """
     measure = synthetic_measure(evaluation, "dcr_share")
     curves: Mapping[str, Sequence[float]] = {} if measure is None else measure.details.get("curves", {})
     if not curves:

@@ -1,4 +1,4 @@
-"""Metrics of utility and fidelity, and the importances of columns to a model."""
+"""Metrics of utility and fidelity, and column importances of a model."""
 
 from __future__ import annotations
 

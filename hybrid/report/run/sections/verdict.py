@@ -1,4 +1,7 @@
-"""The gate's verdict, check by check, with the guarantee and the headline figures."""
+"""Verdict of the gate, check by check.
+
+With the guarantee and the headline figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages of the run with their row counts, and the generator's loss curves."""
+"""Stages of the run with row counts, and the generator's losses."""
 
 from __future__ import annotations
 
