@@ -14,7 +14,10 @@ from hybrid.comparison.write import REPORT
 
 @stage_task("run")
 def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None) -> str:
-    """Run every trial of the plan; return the path of the report. Trials are too many and too small to be tasks."""
+    """Run every trial of the plan; return the path of the report.
+
+    Trials are too many and too small to be tasks.
+    """
     loaded = load_plan(Path(plan), scale)
     table = run_plan(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
     report = Path(out) / REPORT
@@ -27,7 +30,7 @@ def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None
 def compare(
     plan: str, out: str = "runs/comparison", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
 ) -> str:
-    """Compare the configurations of a plan side by side, on this machine or on the workers of a Dask scheduler."""
+    """Compare a plan's configurations, locally or on a Dask scheduler."""
     return run(plan, out, jobs, scale, scheduler)
 
 

@@ -27,7 +27,7 @@ logger = logging.getLogger("hybrid.flows")
 
 
 def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
-    """Whether the source was unreachable, so that a retry may succeed."""
+    """True if the source was unreachable, so that a retry may succeed."""
     try:
         state.result()
     except UnreachableError:
@@ -69,7 +69,9 @@ def nightly(
     credentials: dict[str, str] | None = None,
     notify: str | None = None,
 ) -> str:
-    """Run one night of a data set; return the name of the published release.
+    """Run one night of a data set.
+
+    Return the name of the published release.
 
     ``credentials``: Secret blocks by the environment variable they fill; ``notify``: a notification block, TYPE/NAME.
     """
@@ -89,7 +91,10 @@ def nightly(
 
 
 def _listener(notify: str | None) -> Listener:
-    """Emit an event, and send a notification if there is a block for it; a failure to do so is logged."""
+    """Emit an event, and send a notification through a configured block.
+
+    A failure to do so is logged.
+    """
 
     def hear(notice: Notice) -> None:
         resource = {"prefect.resource.id": f"hybrid.data-set.{notice.data_set}"}

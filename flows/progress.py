@@ -1,4 +1,4 @@
-"""Progress of a night as a Prefect artifact, with an estimate of the time left."""
+"""Progress of a night as a Prefect artifact, with time left."""
 
 import time
 from collections.abc import Mapping
@@ -33,7 +33,10 @@ class ShownProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG002
-        """Show where the work is; at most every two seconds, except when a stage begins."""
+        """Show where the work is.
+
+        At most every two seconds, except when a stage begins.
+        """
         stage = step.partition("-")[0]
         begins = stage in STEPS
         if begins:

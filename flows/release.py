@@ -1,4 +1,6 @@
-"""Release flow: every stage a task, then the gate, then (if asked) publishing.
+"""Release flow.
+
+Every stage a task, then the gate, then (if asked) publishing.
 
 python flows/release.py configs/quickstart.yaml
 """
@@ -16,7 +18,10 @@ from hybrid.pipeline.pipeline import Pipeline
 
 @stage_task("conclude")
 def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path:
-    """Judge, write the run's folder, publish if asked; return the folder of the release, or of the run."""
+    """Judge, write the run's folder, publish if asked.
+
+    Return the folder of the release, or of the run.
+    """
     candidate = write_candidate(pipeline, places)
     show_run(pipeline, candidate.folder)
     return candidate.publish() if publish else candidate.folder
@@ -26,7 +31,10 @@ def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path:
 def release(
     config: str, publish: bool = False, work: str = "work", runs: str = "runs", releases: str = "releases"
 ) -> str:
-    """Run the pipeline on a configuration; publish the result if the gate lets it out."""
+    """Run the pipeline on a configuration.
+
+    Publish the result if the gate lets it out.
+    """
     places = Places(Path(work), Path(runs), Path(releases))
     try:
         pipeline = walk_of(load_config(Path(config)), places.work)

@@ -1,4 +1,4 @@
-"""What a run shows in Prefect never decides how the run ends."""
+"""Display in Prefect that never decides how the run ends."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,10 @@ logger = logging.getLogger("hybrid.flows")
 
 @contextmanager
 def shown(what: str) -> Iterator[None]:
-    """Show something; where Prefect's server is gone, the log says so and the run goes on."""
+    """Show something.
+
+    Where Prefect's server is gone, the log says so and the run goes on.
+    """
     try:
         yield
     except (httpx.HTTPError, PrefectException) as error:

@@ -1,4 +1,7 @@
-"""Stages as Prefect tasks of one process: they share a pipeline, and no table goes through Prefect."""
+"""Stages as Prefect tasks of one process.
+
+They share a pipeline, and no table goes through Prefect.
+"""
 
 import functools
 import logging
@@ -73,7 +76,10 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
 
 
 def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
-    """The pipeline of one flow: the source is read once. By default progress goes to the log."""
+    """The pipeline of one flow: the source is read once.
+
+    By default progress goes to the log.
+    """
     return Pipeline(
         config, store=Store(work / "store"), progress=progress or LogProgress(logging.getLogger("hybrid").info)
     )
@@ -97,7 +103,7 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
 
 
 def show_run(pipeline: Pipeline, folder: Path) -> None:
-    """Show the verdict, the figures and the link to the report of a finished run in Prefect."""
+    """Show a finished run's verdict, figures and report link in Prefect."""
     publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
     columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")
     rows = [{key: metric.to_json()[key] for key in columns} for metric in pipeline.evaluation.metrics]
@@ -127,7 +133,10 @@ def set_secrets(credentials: Mapping[str, str]) -> None:
 
 
 def script(run: Callable[..., str], *arguments: object, **options: object) -> None:
-    """Run a flow from the command line: print what it gives, or its error in one message with the exit code for it."""
+    """Run a flow from the command line.
+
+    Print what it gives, or its error in one message with the exit code for it.
+    """
     try:
         print(run(*arguments, **options))  # noqa: T201
     except HybridError as error:

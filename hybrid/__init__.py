@@ -58,7 +58,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``import hybrid`` stays cheap."""
+    """Import a public name on first use.
+
+    This keeps ``import hybrid`` cheap.
+    """
     if name not in _HOME:
         raise AttributeError(f"module 'hybrid' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -1,4 +1,7 @@
-"""Names for array types: what the numbers mean; shapes are given in the docstrings."""
+"""Names for array types.
+
+What the numbers mean; shapes are given in the docstrings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Atomic creation and replacement of files and folders: the old or the new content, never a part.
+"""Atomic creation and replacement of files and folders.
+
+The old or the new content, never a part.
 
 Content is written in a *workplace*, a hidden folder ``.hybrid-tmp-BOOT-TOKEN`` beside the target (mode 0700), written
 through to the disk and renamed. BOOT names the running kernel, TOKEN is random. The writer holds a kernel lock on
@@ -43,7 +45,9 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @contextmanager
 def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield an empty file to fill, which takes the place of ``path`` when the block ends without an error.
+    """Yield an empty file that replaces ``path`` on success.
+
+    It replaces ``path`` when the block ends without an error.
 
     Parameters
     ----------
@@ -71,7 +75,9 @@ def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[Path]:
-    """Yield an empty folder to fill, which takes the place of ``path`` when the block ends without an error.
+    """Yield an empty folder that replaces ``path`` on success.
+
+    It replaces ``path`` when the block ends without an error.
 
     Parameters
     ----------
@@ -108,13 +114,18 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def write_json(path: Path, content: Any, *, private: bool = False) -> None:
-    """Write JSON atomically; errors as :func:`atomic_file`, and numbers that are not finite are refused."""
+    """Write JSON atomically.
+
+    Errors as :func:`atomic_file`, and numbers that are not finite are refused.
+    """
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", private=private)
 
 
 @contextmanager
 def workplace(parent: Path) -> Iterator[Path]:
-    """Yield a hidden private folder that is locked for the length of the block and removed at its end.
+    """Yield a hidden private folder, locked during the block.
+
+    It is removed at the end of the block.
 
     What killed writers left beside it is removed first.
 
@@ -161,14 +172,20 @@ def place(new: Path, target: Path, hidden: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder of ours: it vanishes in one step, then its files are deleted."""
+    """Remove a folder of ours.
+
+    It vanishes in one step, then its files are deleted.
+    """
     with workplace(folder.parent) as hidden:
         folder.rename(hidden / _NEW)
         sync(folder.parent)
 
 
 def point(link: Path, name: str) -> None:
-    """Let a symbolic link name a folder beside it; exchanged in one step, never absent or broken."""
+    """Let a symbolic link name a folder beside it.
+
+    Exchanged in one step, never absent or broken.
+    """
     with workplace(link.parent) as hidden:
         temporary = hidden / link.name
         temporary.symlink_to(name, target_is_directory=True)
@@ -177,7 +194,7 @@ def point(link: Path, name: str) -> None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed writers left in a folder, and put back what they had moved aside.
+    """Remove files of killed writers and restore what they moved aside.
 
     Only workplaces of this module are touched, and only where the lock is free: of this kernel at once, of another
     one (an earlier boot, or another host that shares the folder) when nothing changed there for a day.
@@ -193,14 +210,14 @@ def sweep(parent: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder of the private zone, and the missing folders above it, with mode 0700."""
+    """Create a private folder and its missing parents, with mode 0700."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync(path: Path) -> None:
-    """Wait until the content of a file, or the entries of a folder, are on the disk."""
+    """Flush a file's content or a folder's entries to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -224,7 +241,10 @@ def _new_name(parent: Path) -> Path:
 
 
 def _made(hidden: Path, locks: ExitStack) -> bool:
-    """Create and lock a workplace; False where a sweeper came between the two and removed it."""
+    """Create and lock a workplace.
+
+    False where a sweeper came between the two and removed it.
+    """
     hidden.mkdir(mode=0o700)
     try:
         made = hidden.stat()
@@ -236,7 +256,10 @@ def _made(hidden: Path, locks: ExitStack) -> bool:
 
 
 def _is_workplace(folder: Path) -> bool:
-    """Whether a folder has a lock, or nothing yet because its writer was killed before the lock."""
+    """True if a folder is ours: locked, or empty.
+
+    An empty one is of a writer that was killed before the lock.
+    """
     return folder.is_dir() and ((folder / LOCK).is_file() or not any(folder.iterdir()))
 
 
@@ -252,7 +275,10 @@ def _sweep_one(left: Path) -> None:
 
 
 def _clear(hidden: Path) -> None:
-    """Remove a workplace, its lock last: killed meanwhile, the rest is recognised by :func:`sweep`."""
+    """Remove a workplace, its lock last.
+
+    Killed meanwhile, the rest is recognised by :func:`sweep`.
+    """
     with suppress(OSError):
         for path in hidden.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -290,7 +316,10 @@ def _changed(folder: Path) -> float:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False where the system or the file system cannot."""
+    """Exchange two folders in one step.
+
+    False where the system or the file system cannot.
+    """
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
     if renameat2 is None:
         return False
@@ -299,7 +328,10 @@ def _exchange(one: Path, other: Path) -> bool:
 
 @cache
 def _boot() -> str:
-    """Name of the running kernel since it booted; containers of one host share it."""
+    """Name of the running kernel since it booted.
+
+    Containers of one host share it.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     except OSError:

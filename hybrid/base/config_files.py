@@ -1,4 +1,6 @@
-"""YAML files of users: strict reading, validation against option models, messages with line numbers.
+"""YAML files of users.
+
+Strict reading, validation against option models, messages with line numbers.
 
 Files are read as YAML 1.1 (``off`` and ``no`` are false, ``010`` is 8), in which ``y`` and ``n`` stay text.
 """
@@ -32,7 +34,7 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class Source:
-    """Where an option was read: the name of a file, and the line of each key.
+    """Origin of options: name of a file, and line of each key.
 
     Parameters
     ----------
@@ -49,7 +51,10 @@ class Source:
     changed: tuple[tuple[str, ...], ...] = ()
 
     def at(self, path: Sequence[object]) -> str:
-        """Name and line of a key; of the nearest section around it that has one, else the name alone."""
+        """Name and line of a key.
+
+        Of the nearest section around it that has one, else the name alone.
+        """
         keys = tuple(map(str, path))
         if any(keys[: len(other)] == other for other in self.changed):
             return self.name
@@ -62,7 +67,7 @@ class Source:
         return self.at(found.group().split(".")) if found else self.name
 
     def with_changes(self, keys: Iterable[str]) -> Source:
-        """The source where dotted keys have other values than the file gives them, and therefore no line."""
+        """Source with overridden dotted keys, which have no line."""
         return replace(self, changed=(*self.changed, *(tuple(key.split(".")) for key in keys)))
 
 
@@ -75,7 +80,10 @@ class YamlMapping(dict[str, Any]):
 
 
 class _Resolver(VersionedResolver):
-    """YAML 1.1 as most programs read it: ``y`` and ``n`` are text, and so is a number such as ``1e5``."""
+    """YAML 1.1 as most programs read it.
+
+    ``y`` and ``n`` are text, and so is a number such as ``1e5``.
+    """
 
     processing_version = (1, 1)
 
@@ -163,7 +171,10 @@ def parse_yaml(
 
 
 class _Lines:
-    """Line of each key and list item of a document; keys that are given twice; whether it is too deep or too large."""
+    """Line of each key and list item of a document.
+
+    Keys that are given twice; whether it is too deep or too large.
+    """
 
     def __init__(self, root: Node | None) -> None:
         self.of: dict[tuple[str, ...], int] = {}
@@ -196,7 +207,7 @@ def _children(node: Node) -> Iterator[tuple[str, int, Node]]:
 
 
 def _twice(node: MappingNode) -> Iterator[tuple[str, int, int]]:
-    """Keys that a mapping has twice, with the lines of the first and of the second."""
+    """Duplicate keys of a mapping, with the lines of both occurrences."""
     first: dict[tuple[str, str], int] = {}
     for key, _ in node.value:
         if not isinstance(key, ScalarNode):
@@ -248,7 +259,10 @@ def validated(model: type[Model], content: Mapping[str, Any], source: Source | s
 
 
 def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mapping[str, Any]) -> Problem:
-    """One pydantic error as a sentence: where, what, and what would be right."""
+    """One pydantic error as a sentence.
+
+    Where, what, and what would be right.
+    """
     location = detail["loc"]
     path = [part for part in location if _is_key(part, location, content)]
     if detail["type"] in ("missing", "extra_forbidden") and (not path or path[-1] is not location[-1]):
@@ -269,7 +283,10 @@ def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mappin
 
 
 def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) -> bool:
-    """Whether a part of a pydantic location is a key of the file, and not the tag of a union."""
+    """True if a part of a pydantic location is a key.
+
+    The other parts are tags of unions.
+    """
     at: Any = content
     for step in location:
         if step is part:
@@ -289,7 +306,10 @@ def _siblings(root: type[BaseModel], path: list[Any]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The first option model in a type such as ``Model | None`` or ``tuple[Model, ...]``."""
+    """First option model in a type.
+
+    For example in ``Model | None`` or ``tuple[Model, ...]``.
+    """
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)

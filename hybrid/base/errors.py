@@ -78,7 +78,10 @@ class UnreachableError(DataError):
 
 
 class DriftError(DataError):
-    """The input table differs from the one last released by more than the limits."""
+    """Drift of the input table beyond the limits.
+
+    It is compared with the one last released.
+    """
 
     title = "drift"
 

@@ -1,4 +1,4 @@
-"""Content hashes of values, tables, source code and files, equal in every process."""
+"""Content hashes of values, tables, code and files, process-independent."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ class _Sink(Protocol):
 
 
 def _feed(sink: _Sink, value: Any) -> None:
-    """Feed one value to the hash: type tag, length and content, so that no two values collide."""
+    """Feed one value to the hash.
+
+    Type tag, length and content, so that no two values collide.
+    """
     match value:
         case None:
             _bytes(sink, "none", b"")
@@ -186,7 +189,10 @@ def _array(sink: _Sink, array: Array) -> None:
 
 
 def _objects(sink: _Sink, values: Array) -> None:
-    """Feed an object array: texts (or None) as one text with lengths, others one by one."""
+    """Feed an object array.
+
+    Texts (or None) as one text with lengths, others one by one.
+    """
     try:
         texts = pa.array(values, type=pa.large_string(), from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -1,4 +1,7 @@
-"""Exclusive locks between processes and threads, released by the kernel when the holder dies."""
+"""Exclusive locks between processes and threads.
+
+The kernel releases them when the holder dies.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ _PRIVATE = 0o600
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock on a file for the length of the block; wait for its holder.
+    """Hold the exclusive lock on a file during the block.
+
+    Waits for its holder.
 
     Parameters
     ----------
@@ -42,7 +47,10 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock as :func:`locked` does if it is free; otherwise yield False at once and hold nothing."""
+    """Hold the lock as :func:`locked` does if it is free.
+
+    Otherwise yield False at once and hold nothing.
+    """
     lock = _lock(path)
     held = _acquired(lock, path, wait=False)
     try:

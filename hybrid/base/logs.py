@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
 
 
 def write_json_lines() -> None:
-    """Send the log of this package to standard error as JSON, from level INFO."""
+    """Send this package's log to standard error as JSON, from INFO."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("hybrid")
@@ -42,5 +42,5 @@ def write_json_lines() -> None:
 
 
 def writes_json_lines() -> bool:
-    """Whether :func:`write_json_lines` was called."""
+    """True if :func:`write_json_lines` was called."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger("hybrid").handlers)

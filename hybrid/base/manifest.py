@@ -1,4 +1,6 @@
-"""Manifest of a run: what is needed to repeat it and to detect changed files.
+"""Manifest of a run.
+
+What is needed to repeat it and to detect changed files.
 
 A manifest holds the seed and paths, so it belongs to the operator; a release gets a redacted one.
 """
@@ -52,7 +54,10 @@ class Recorder:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Record the seconds and the peak memory of a block, also when it fails."""
+        """Record the seconds and peak memory of a block.
+
+        Also when it fails.
+        """
         self._raise_peaks(peak_bytes())
         restart_peak()
         self._open.append(0)
@@ -135,7 +140,10 @@ def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every file below a folder, by relative path; hidden files excepted."""
+    """SHA-256 and size of every file below a folder, by relative path.
+
+    Hidden files excepted.
+    """
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -145,7 +153,10 @@ def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[st
 
 
 def git_commit(folder: Path) -> dict[str, Any] | None:
-    """Commit of a source folder and whether files differ from it; None without git."""
+    """Commit of a source folder and whether files differ from it.
+
+    None without git.
+    """
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")

@@ -15,14 +15,19 @@ _CGROUPS = (
 
 
 def available_bytes() -> int:
-    """Memory in bytes that is free or can be freed without swapping; within a container, of its share."""
+    """Memory in bytes that is free or can be freed without swapping.
+
+    Within a container, of its share.
+    """
     import psutil  # not in every managed environment, whose workers measure their peak with this module
 
     return min(int(psutil.virtual_memory().available), *_left_to_container())
 
 
 def peak_bytes() -> int:
-    """Most resident memory of this process in bytes since it started, or since :func:`restart_peak`.
+    """Peak resident memory of this process in bytes.
+
+    Since it started, or since :func:`restart_peak`.
 
     ``getrusage`` carries the figure of the parent process over on Linux, and psutil has no peak there: the kernel's
     own high-water mark is read.
@@ -41,7 +46,7 @@ def restart_peak() -> None:
 
 
 def children_peak_bytes() -> int:
-    """Most resident memory in bytes of the largest child process that has ended."""
+    """Peak resident memory in bytes of the largest ended child process."""
     return _maxrss(resource.RUSAGE_CHILDREN)
 
 

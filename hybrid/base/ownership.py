@@ -1,4 +1,6 @@
-"""Output folders: which were written by this program, unchanged, and may therefore be replaced.
+"""Output folders.
+
+Which were written by this program, unchanged, and may therefore be replaced.
 
 Every folder of results holds a manifest with our mark and the SHA-256 of each other file. A folder is replaced only
 if that manifest describes it completely; a published release never is.
@@ -21,7 +23,9 @@ CERTIFICATE = "certificate.json"
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse an output folder that cannot be written, or whose replacement would lose anything not written here.
+    """Refuse an output folder that cannot be replaced safely.
+
+    It cannot be written, or contains files that this program did not write.
 
     Parameters
     ----------
@@ -45,7 +49,9 @@ def check_replaceable(folder: Path) -> None:
 
 
 def check_growing(folder: Path) -> None:
-    """Refuse a folder to which results are to be added if it cannot be written; it may hold anything.
+    """Refuse a folder that cannot be written, for added results.
+
+    It may contain any files.
 
     Raises
     ------
@@ -58,7 +64,7 @@ def check_growing(folder: Path) -> None:
 
 
 def why_kept(folder: Path) -> str:
-    """Why a folder must not be replaced; empty if it may be.
+    """Reason against replacing a folder; empty if it may be replaced.
 
     Raises
     ------
@@ -86,7 +92,9 @@ def why_kept(folder: Path) -> str:
 
 
 def claim(folder: Path, name: str, kind: str) -> None:
-    """Mark a new or empty folder as ours before it is filled step by step.
+    """Mark a new or empty folder as ours before filling it.
+
+    It is filled step by step.
 
     Parameters
     ----------
@@ -115,12 +123,18 @@ def claim(folder: Path, name: str, kind: str) -> None:
 
 
 def seal(folder: Path, name: str, kind: str) -> None:
-    """Write the manifest of a folder whose other files are complete; the last file to be written."""
+    """Write the manifest of a folder whose other files are complete.
+
+    The last file to be written.
+    """
     write_json(folder / MANIFEST, marked({"name": name, "files": hash_files(folder, leave_out=(MANIFEST,))}, kind))
 
 
 def _files_of(folder: Path) -> dict[str, str] | None:
-    """SHA-256 of the files that a marked manifest lists; None where there is no such manifest."""
+    """SHA-256 of the files that a marked manifest lists.
+
+    None where there is no such manifest.
+    """
     manifest = _manifest_of(folder)
     try:
         return None if manifest is None else {name: about["sha256"] for name, about in manifest["files"].items()}
@@ -129,7 +143,10 @@ def _files_of(folder: Path) -> dict[str, str] | None:
 
 
 def _manifest_of(folder: Path) -> dict[str, Any] | None:
-    """The manifest with our mark in a folder; None where there is none."""
+    """The manifest with our mark in a folder.
+
+    None where there is none.
+    """
     path = folder / MANIFEST
     try:
         content = json.loads(path.read_bytes())

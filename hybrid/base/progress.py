@@ -29,7 +29,9 @@ def silent(step: str, done: int, total: int | None = None, **values: float) -> N
 
 
 class LogProgress:
-    """Progress as log lines: at the start of a step, then at intervals with the remaining time.
+    """Progress as log lines.
+
+    At the start of a step, then at intervals with the remaining time.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ class LogProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
-        """Write a line, unless the last one was written less than the interval ago."""
+        """Write a line, at most once per interval."""
         now = time.monotonic()
         if step not in self._begun:
             self._begun[step] = (now, done)

@@ -1,4 +1,4 @@
-"""Independent random generators, one per stage, derived from the seed of the run."""
+"""Independent random generators, one per stage, derived from the run's seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code and libraries behind a result, from the imports of its root modules.
+"""Code and libraries behind a result, from its root modules' imports.
 
 A kept result may be used again only while the code that computed it is unchanged. Which modules that is, is not
 written down by hand, where one would be forgotten, but read from the import statements of the sources (imports
@@ -54,7 +54,7 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @dataclass(frozen=True)
 class Roots:
-    """Where the code of a result starts.
+    """Root modules of the code behind a result.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class _Imports:
-    """What one source file imports."""
+    """Imports of one source file."""
 
     modules: frozenset[str]
     """Modules by full name."""
@@ -85,7 +85,7 @@ class _Imports:
 
 
 def code_behind(roots: Roots) -> str:
-    """The SHA-256 of all modules that a result depends on, and the versions of the libraries that they import.
+    """SHA-256 of a result's modules, and versions of the libraries they import.
 
     Returns
     -------
@@ -99,7 +99,10 @@ def code_behind(roots: Roots) -> str:
 
 @cache
 def modules_behind(roots: Roots) -> frozenset[str]:
-    """All modules of this package, and of the roots' own packages, that the roots import, directly or not."""
+    """Modules that the roots import, directly or not.
+
+    Of this package and of the roots' own packages.
+    """
     found: set[str] = set(roots.counted)
     waiting = list(roots.modules)
     while waiting:
@@ -146,7 +149,10 @@ def _is_cut(source: str, target: str, cuts: Iterable[tuple[str, str]]) -> bool:
 
 @cache
 def _own_imports(module: str) -> frozenset[str]:
-    """Modules that have sources of ours, with the packages around them, which Python imports first."""
+    """Modules with own sources, and their parent packages.
+
+    Python imports the packages first.
+    """
     own = {_PACKAGE, module.partition(".")[0]}
     imports = _imports(module)
     direct = {name for name in imports.modules if name.partition(".")[0] in own}
@@ -156,7 +162,10 @@ def _own_imports(module: str) -> frozenset[str]:
 
 
 def _exports(package: str) -> Iterator[str]:
-    """Modules of all names that a package exports lazily: after ``import package`` any of them can be used."""
+    """Modules of all names that a package exports lazily.
+
+    After ``import package`` any of them can be used.
+    """
     if _source(package) is not None and package not in NEUTRAL:
         for source, name in _imports(package).exported.values():
             yield from _of(source, name)
@@ -210,7 +219,10 @@ def _imports(module: str) -> _Imports:
 def _import_statements(
     body: Iterable[ast.AST], for_types: bool = False
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """All import statements of a block and the blocks inside it, and whether only type checkers see them."""
+    """Import statements of a block and its inner blocks.
+
+    Each with a flag for those that only type checkers see.
+    """
     for node in body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, for_types
@@ -222,7 +234,10 @@ def _import_statements(
 
 @cache
 def _source(module: str) -> Path | None:
-    """The source file of a module; None where there is none. Imports nothing."""
+    """The source file of a module; None where there is none.
+
+    Imports nothing.
+    """
     top, *inner = module.split(".")
     if top == "__main__":
         file = getattr(sys.modules["__main__"], "__file__", None)

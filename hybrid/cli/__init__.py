@@ -72,7 +72,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def command() -> None:
-    """Run the program; as :func:`main`, with the documented exit code also after Ctrl-C.
+    """Run the program.
+
+    As :func:`main`, with the documented exit code also after Ctrl-C.
 
     CPython ends a process by the signal if an interrupt once passed through generated code (``exec``, as in
     ``namedtuple``), although it was handled; so a failed program ends itself after its exit functions.

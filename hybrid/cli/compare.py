@@ -38,7 +38,10 @@ def compare(
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
 ) -> None:
-    """Run a plan of configurations side by side. After an interruption, the same command continues it."""
+    """Run a plan of configurations side by side.
+
+    After an interruption, the same command continues it.
+    """
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan
     from hybrid.comparison.write import RECOMMENDED
@@ -118,7 +121,10 @@ def store_clean(
 
 
 def store_key() -> None:
-    """Print a fresh key for an encrypted store: set HYBRID_STORE_KEY to it, and keep it where you keep passwords."""
+    """Print a fresh key for an encrypted store.
+
+    Set HYBRID_STORE_KEY to it, and keep it where you keep passwords.
+    """
     from hybrid.store.cipher import new_key
 
     console.out.print(new_key(), markup=False, highlight=False)

@@ -41,7 +41,7 @@ COLORS = {
 
 
 def shows_values() -> bool:
-    """Whether cell values may be printed: only on a terminal.
+    """True if cell values may be printed: only on a terminal.
 
     ``HYBRID_SHOW_VALUES=1`` or ``0`` overrides it.
     """
@@ -50,7 +50,10 @@ def shows_values() -> bool:
 
 
 def print_error(error: HybridError) -> None:
-    """Print every problem with its hint, and on a terminal the values; or JSON lines."""
+    """Print every problem with its hint, and on a terminal the values.
+
+    Or JSON lines.
+    """
     if writes_json_lines():
         for problem in error.problems:
             logger.error("%s", problem)
@@ -85,7 +88,10 @@ def print_verdict(verdict: Verdict) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
+    """Progress bars on a terminal.
+
+    Elsewhere lines, one every half minute in long steps; or JSON lines.
+    """
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

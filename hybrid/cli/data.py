@@ -51,7 +51,10 @@ def hierarchy_extend(
     values: Annotated[list[str] | None, typer.Option("--value", help="A value to add; default: all missing.")] = None,
     like: Annotated[str | None, typer.Option("--like", help="Copy the labels of this value of the file.")] = None,
 ) -> None:
-    """Add values to a column's CSV hierarchy: those the data has and the file lacks, or the given ones."""
+    """Add values to a column's CSV hierarchy.
+
+    Those the data has and the file lacks, or the given ones.
+    """
     from hybrid.hierarchy.doctor import extend, uncovered
 
     path, described, data = _hierarchy(config, column)
@@ -88,7 +91,10 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="The same seed, the same files.")] = 20240501,
     format: Annotated[Literal["csv", "parquet"], typer.Option("--format", help="Of the data file.")] = "csv",
 ) -> None:
-    """Write simulated hospital admissions with hierarchies and a config to try everything on."""
+    """Write simulated hospital admissions with hierarchies and a config.
+
+    To try everything on.
+    """
     from hybrid.demo import write_demo
 
     config = write_demo(folder, rows, seed, format)
@@ -101,7 +107,10 @@ def init(
     out: Annotated[Path | None, typer.Option("--out", metavar="CONFIG", help="Default: config.yaml beside it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Guess a starter config and starter hierarchies from a table; every guess is marked for review."""
+    """Guess a starter config and starter hierarchies from a table.
+
+    Every guess is marked for review.
+    """
     from hybrid.pipeline.starter import guess_config
 
     target = out or data.parent / "config.yaml"
@@ -118,7 +127,10 @@ def check(
     set_: Settings = None,
     show: Annotated[bool, typer.Option("--show", help="Print the config with every default.")] = False,
 ) -> None:
-    """Check everything that can be checked without running; list all problems at once."""
+    """Check everything that can be checked without running.
+
+    List all problems at once.
+    """
     from hybrid.pipeline.config import load_config
 
     loaded = load_config(config, overrides(set_))

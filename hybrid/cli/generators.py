@@ -20,7 +20,10 @@ _APP = typer.Typer(help="Generators: what each is, whether it can be used here, 
 
 
 def generators(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the generators: what each is, whether it can be used here, its options; their managed environments."""
+    """List the generators.
+
+    What each is, whether it can be used here, its options; their managed environments.
+    """
     if context.invoked_subcommand is not None:
         return
     from hybrid.synthesize import availability
@@ -44,7 +47,10 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def install(name: Name) -> None:
-    """Build the managed environment of a generator from its pinned requirements; needs a package index."""
+    """Build the managed environment of a generator from its pinned requirements.
+
+    Needs a package index.
+    """
     from hybrid.synthesize.isolation import environments
     from hybrid.synthesize.registry import environment_of
 

@@ -10,7 +10,10 @@ from hybrid.cli.options import AsJson, ConfigPath, Settings, overrides
 
 
 def explain(config: ConfigPath, set_: Settings = None) -> None:
-    """State the guarantee of a configuration: the sampling theorem, its conditions, what remains open."""
+    """State the guarantee of a configuration.
+
+    The sampling theorem, its conditions, what remains open.
+    """
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
 
@@ -21,7 +24,10 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
 
 def metrics(as_json: AsJson = False) -> None:
-    """List the metrics: what each measures, which direction is good, what it needs."""
+    """List the metrics.
+
+    What each measures, which direction is good, what it needs.
+    """
     from hybrid.evaluation import REGISTRY
 
     if as_json:

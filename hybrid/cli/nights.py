@@ -27,7 +27,10 @@ def nightly(
         bool, typer.Option("--accept-drift", help="Go on although the data changed beyond the limits.")
     ] = False,
 ) -> None:
-    """Run one night now: check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused."""
+    """Run one night now.
+
+    Check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused.
+    """
     from hybrid.jobs.nightly import Night
     from hybrid.jobs.release import Places
     from hybrid.pipeline.config import load_config
@@ -54,7 +57,10 @@ def serve(
     ] = None,
     port: Annotated[int, typer.Option("--port", help="Of the Prefect server on this machine.")] = 4200,
 ) -> None:
-    """Run nights by a schedule until stopped, with Prefect's server and its pages on this machine."""
+    """Run nights by a schedule until stopped.
+
+    With Prefect's server and its pages on this machine.
+    """
     if find_spec("prefect") is None or find_spec("cronsim") is None:
         raise MissingExtraError("hybrid serve needs Prefect", hint="pip install 'hybrid-release[flows]'")
     from hybrid.pipeline.config import load_config

@@ -29,7 +29,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML.
+    """Convert ``--set`` arguments to a mapping of dotted keys.
+
+    Values are read as YAML.
 
     Raises
     ------

@@ -57,7 +57,10 @@ def approve(
     releases: Releases = Path("releases"),
     work: Work = Path("work"),
 ) -> None:
-    """Accept a run that the gate wants reviewed, and publish it once enough people have. Exit code 3: not yet."""
+    """Approve a run that needs review, and publish it.
+
+    It is published once enough people have approved. Exit code 3: not yet.
+    """
     from hybrid.publication.publish import publish
 
     published = publish(run, releases, work, accept_review=True, by=by, reason=reason)
@@ -74,7 +77,10 @@ def status(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show releases, pending approvals and errors. Exit code 1: the last release is damaged, too old or missing."""
+    """Show releases, pending approvals and errors.
+
+    Exit code 1: the last release is damaged, too old or missing.
+    """
     from hybrid.publication.status import releases_state
 
     state = releases_state(releases, work, name, datetime.now(UTC), max_age)
@@ -101,7 +107,10 @@ def retain(
     keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="How many of the newest stay.")],
     releases: Releases = Path("releases"),
 ) -> None:
-    """Remove all but the newest releases; never the latest, never the last undamaged one."""
+    """Remove all but the newest releases.
+
+    Never the latest, never the last undamaged one.
+    """
     from hybrid.publication.publish import retain as remove
 
     removed = remove(releases, keep)
@@ -109,7 +118,10 @@ def retain(
 
 
 def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
-    """Check a release against its certificate, offline: every file present, unchanged, and nothing added."""
+    """Check a release against its certificate, offline.
+
+    Every file present, unchanged, and nothing added.
+    """
     from hybrid.publication.verify import verify as check
 
     problems = check(release)

@@ -31,7 +31,10 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
 
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
-    """Run the first stage alone: a k-anonymous table of labels, and how it was reached. Parquet may exceed memory."""
+    """Run the first stage alone.
+
+    A k-anonymous table of labels, and how it was reached. Parquet may exceed memory.
+    """
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
     from hybrid.jobs.run import new_folder, write_anonymized

@@ -38,7 +38,9 @@ class Choice:
         self._stacked = (cumulative + np.arange(len(weights))[:, None]).ravel()
 
     def draw(self, rng: np.random.Generator, row: Array) -> Array:
-        """One value per record from the distribution ``row`` (shape (n,)); returns shape (n,), int64.
+        """One value per record from the distribution ``row`` (shape (n,)).
+
+        Returns shape (n,), int64.
 
         All distributions stand in one increasing sequence, so that one binary search serves all records.
         """
@@ -49,7 +51,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Admissions:
-    """Drawn columns, all of shape (n,); codes are positions in the vocabulary, masks mark missing values."""
+    """Drawn columns, all of shape (n,).
+
+    Codes are positions in the vocabulary, masks mark missing values.
+    """
 
     age: Array
     sex: Array
@@ -211,7 +216,10 @@ def _nationality_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _occupation_weights(vocabulary: Vocabulary) -> Array:
-    """Weights of occupations by age and sex; the share not employed rises at both ends."""
+    """Weights of occupations by age and sex.
+
+    The share not employed rises at both ends.
+    """
     frame = vocabulary.occupations
     age = np.arange(MAX_AGE + 1)[:, None]
     low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
@@ -254,7 +262,10 @@ def _day_weights(diagnoses: pd.DataFrame, of_chapter: Array, n_chapters: int) ->
 
 
 def _discharge_weights() -> Array:
-    """Rows: age group (-17, 18-64, 65-79, 80+) x severity (low, middle, high); columns as DISCHARGES."""
+    """Weights of discharges by age group and severity.
+
+    Rows: age group (-17, 18-64, 65-79, 80+) x severity (low, middle, high); columns as DISCHARGES.
+    """
     home = np.array([[97, 95, 88], [93, 86, 70], [84, 70, 48], [66, 46, 26]])
     care = np.array([[0.5, 1, 3], [1.5, 3, 7], [7, 12, 17], [17, 25, 26]])
     rehabilitation = np.array([[0.2, 0.8, 3], [2.5, 6, 14], [5, 11, 20], [6, 11, 17]])
@@ -273,7 +284,10 @@ def _bmi(age: Array, sex: Array, rng: np.random.Generator) -> Array:
 
 
 def _missing(age: Array, emergency: Array, rng: np.random.Generator) -> dict[str, Array]:
-    """Masks of missing values: more frequent in emergencies, and smoking for small children."""
+    """Masks of missing values.
+
+    More frequent in emergencies, and smoking for small children.
+    """
     n = len(age)
     return {
         "postcode": rng.random(n) < 0.006,

@@ -1,4 +1,7 @@
-"""Write the simulated population: one table, its hierarchies and a config that uses them."""
+"""Write the simulated population.
+
+One table, its hierarchies and a config that uses them.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +128,10 @@ def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) 
 
 
 def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
-    """Whole units (cents) as decimals, without a detour through floating point: 128-bit little-endian integers."""
+    """Whole units (cents) as decimals, without a detour through floating point.
+
+    128-bit little-endian integers.
+    """
     pairs = np.zeros((len(units), 2), dtype="<i8")
     pairs[:, 0] = units
     values = pa.Array.from_buffers(pa.decimal128(12, digits), len(units), [None, pa.py_buffer(pairs)])
@@ -133,7 +139,10 @@ def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
 
 
 def _patient_ids(first: int, n: int, seed: int) -> pa.Array:
-    """Unique numbers that do not follow the rows: multiplication by a unit modulo 10^9 permutes 0..10^9-1."""
+    """Unique numbers that do not follow the rows.
+
+    Multiplication by a unit modulo 10^9 permutes 0..10^9-1.
+    """
     offset = int(rng_for(seed, "patient_id").integers(MAX_ROWS))
     numbers = (np.arange(first, first + n, dtype=np.int64) * 618_033_989 + offset) % MAX_ROWS
     padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")

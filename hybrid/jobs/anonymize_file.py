@@ -98,7 +98,10 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
 
 
 def memory_limit(options: AnonymizeOptions) -> float:
-    """Memory limit of streaming in bytes: the options', or three quarters of the free memory."""
+    """Memory limit of streaming in bytes.
+
+    The options', or three quarters of the free memory.
+    """
     return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 

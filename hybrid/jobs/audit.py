@@ -40,7 +40,9 @@ FEW_ROWS = 200
 
 @dataclass(frozen=True)
 class Audited:
-    """The tables of an audit, in the columns and kinds of train, without identifiers.
+    """Tables of an audit, without identifiers.
+
+    In the columns and kinds of train.
 
     ``notes`` say what a reader of the results must know about the files; no cell values.
     """
@@ -52,7 +54,7 @@ class Audited:
 
 
 def read_audited(train: Path, control: Path | None, synthetic: Path, options: DataOptions) -> Audited:
-    """Read the files of an audit, with the same kind for the same column in all of them.
+    """Read the files of an audit with equal kinds per column.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def _lacking(paths: Mapping[File, Path], tables: Mapping[File, Table], wanted: l
 
 
 def _kinds(tables: Mapping[File, Table], name: str) -> set[Kind]:
-    """Kinds as which a column was read, in the files where it has values."""
+    """Kinds of a column in the files where it has values."""
     return {table.schema[name].kind for table in tables.values() if table.frame[name].notna().any()}
 
 
@@ -199,7 +201,10 @@ def audit_config(
     secrets: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),
 ) -> RunConfig:
-    """Configuration of an audit: that of ``config`` (or one without roles), with the given roles added."""
+    """Configuration of an audit.
+
+    That of ``config`` (or one without roles), with the given roles added.
+    """
     loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
     columns = dict(loaded.data.columns)
 
@@ -222,7 +227,7 @@ def audit_files(
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Verdict:
-    """Evaluate a synthetic table against the records it was made from, judge it, and write the report.
+    """Evaluate a synthetic table against its originals, judge it, report it.
 
     Parameters
     ----------
@@ -261,7 +266,10 @@ def audit_tables(
 
 
 def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
-    """Add a review where train and control can be distinguished: attacks cannot be trusted then."""
+    """Add a review where train and control can be distinguished.
+
+    Attacks cannot be trusted then.
+    """
     found = evaluation.find("discriminator", "original")
     if found is None or not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
         return verdict

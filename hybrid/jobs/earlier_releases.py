@@ -29,7 +29,7 @@ def changes_since(earlier: Sequence[Entry], verdict: Verdict) -> tuple[Change, .
 
 
 def tracks(policy: Policy, evaluation: Evaluation, earlier: Sequence[Entry], created: datetime) -> tuple[Track, ...]:
-    """Every metric that the policy judges, from release to release, this run last."""
+    """Every judged metric from release to release, this run last."""
     if not earlier:
         return ()
     return tuple(_tracks(policy, evaluation, earlier[-MOST_NIGHTS:], created))

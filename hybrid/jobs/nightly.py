@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def walks(self) -> bool:
-        """Whether the stages must be computed."""
+        """True if the stages must be computed."""
         return self.release is None
 
     def __str__(self) -> str:
@@ -101,7 +101,9 @@ class Night:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Lock the data set for one night; record and report an error before it is raised again.
+        """Lock the data set for one night.
+
+        Record and report an error before it is raised again.
 
         A night before that was interrupted (killed, machine down, stopped by hand) is recorded and reported first.
         """
@@ -119,7 +121,7 @@ class Night:
             mark.remove()
 
     def decide(self, accept_drift: bool = False) -> Decision:
-        """Read the table, compare it with the one behind the latest release, and decide.
+        """Decide on the night by comparing the table with the last released.
 
         Raises
         ------
@@ -153,7 +155,9 @@ class Night:
         return self._by_rule(latest, findings)
 
     def close(self, decision: Decision) -> Notice:
-        """Carry out the decision: publish a new release or keep the latest, deliver it, clean the store.
+        """Carry out the decision.
+
+        Publish a new release or keep the latest, deliver it, clean the store.
 
         Raises
         ------
@@ -186,7 +190,9 @@ class Night:
         return {} if baseline is None else baseline.seconds
 
     def _latest(self) -> Release | None:
-        """Newest release of this data set; None if there is none or it was changed.
+        """Newest release of this data set.
+
+        None if there is none or it was changed.
 
         The folder's ``latest`` may belong to another data set. The ledger, not the clock, gives the order.
         """

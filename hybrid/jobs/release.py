@@ -134,7 +134,9 @@ class Published:
 
 
 def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
-    """Compute what is missing, write the run's folder, and keep what the gate and later nights need.
+    """Write a candidate: the run's folder and the data for later nights.
+
+    Computes what is missing, and keeps what the gate needs.
 
     Parameters
     ----------
@@ -160,7 +162,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
 
 def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:
-    """Keep the statistics of the source that later nights compare with, and the seconds of every stage."""
+    """Keep the source's statistics for later nights, and seconds per stage."""
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": pipeline.data_fingerprint})
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}

@@ -39,7 +39,10 @@ PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
 def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
-    """The inputs of ``render_report`` for a finished walk. No seed, no path, no record: the report is published."""
+    """The inputs of ``render_report`` for a finished walk.
+
+    No seed, no path, no record: the report is published.
+    """
     config, anonymized, train = walk.config, walk.anonymized, walk.train
     result = None if anonymized is None else anonymized.result
     smallest = LEAST_CELL if result is None else max(LEAST_CELL, result.k)
@@ -86,7 +89,10 @@ def audit_report(
     created: datetime,
     notes: tuple[str, ...] = (),
 ) -> ReportInputs:
-    """The inputs of ``render_report`` for files that were audited; ``notes`` are about the files."""
+    """The inputs of ``render_report`` for files that were audited.
+
+    ``notes`` are about the files.
+    """
     train, control, synthetic = tables
     return ReportInputs(
         name=name,
@@ -120,7 +126,10 @@ def _trade_off(walk: Pipeline) -> Iterator[TradeOff]:
 
 
 def _group_shares(walk: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
-    """Shares of the declared groups before and after sampling, without groups of few records."""
+    """Shares of declared groups before and after sampling.
+
+    Without groups of few records.
+    """
     if walk.sampled is None:
         return
     for share in walk.sampled.shares:

@@ -1,4 +1,7 @@
-"""Run a configuration; write the folder of a run as a whole or not at all."""
+"""Run a configuration.
+
+Write the folder of a run as a whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def configuration(
     data: pd.DataFrame | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """Read a configuration in any form, with a DataFrame as its table; arguments and errors as for :func:`run`."""
+    """Read a configuration in any form, with a DataFrame as its table.
+
+    Arguments and errors as for :func:`run`.
+    """
     if isinstance(config, RunConfig):
         if overrides:
             raise ConfigError(
@@ -121,13 +127,18 @@ def configuration(
 
 
 def new_folder(name: str, runs: Path = Path("runs")) -> Path:
-    """Name the folder of a run that starts now; it is not made yet."""
+    """Name the folder of a run that starts now.
+
+    It is not made yet.
+    """
     return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """Yield a hidden private folder to fill, which takes the place of ``folder`` when the block ends without an error.
+    """Yield a hidden private folder that replaces ``folder`` on success.
+
+    It replaces ``folder`` when the block ends without an error.
 
     Raises
     ------
@@ -142,7 +153,9 @@ def staged(folder: Path) -> Iterator[Path]:
 
 
 def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
-    """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
+    """Compute every stage and write the run's folder.
+
+    Tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
@@ -213,7 +226,10 @@ def summary(walk: Pipeline) -> str:
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
-    """Write an error with the cell values that help to fix it into the private zone (mode 0600)."""
+    """Write an error with its cell values into the private zone.
+
+    File mode 0600; the values help to fix it.
+    """
     details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
     if not details:
         return

@@ -1,1 +1,1 @@
-"""What surrounds a night: drift of the source, delivery, notices."""
+"""Operations around a night: drift of the source, delivery, notices."""

@@ -1,4 +1,7 @@
-"""Bring a release to where it is used: a folder elsewhere, a table of a database."""
+"""Bring a release to where it is used.
+
+A folder elsewhere, a table of a database.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ class SqlTarget(Options):
 
 
 class DeliverOptions(Options):
-    """Where releases go besides the folder of all releases."""
+    """Options of delivery.
+
+    Places of releases besides the folder of all releases.
+    """
 
     folder: str | None = None
     """A folder for copies: a path relative to the config file, or a URL (s3://...). Its file ``latest`` holds the
@@ -112,7 +118,10 @@ def _targets(
 
 
 def _copy(release: Path, place: str, folder: Path) -> None:
-    """All files, the certificate last, then the pointer: whoever follows it finds a whole release."""
+    """All files, the certificate last, then the pointer.
+
+    Whoever follows it finds a whole release.
+    """
     if is_url(place):
         filesystem, root = storage(place)
     else:

@@ -1,4 +1,4 @@
-"""Tell other programs how a night went."""
+"""Notices of a night's outcome to other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = 10
 
 @dataclass(frozen=True)
 class Notice:
-    """How a night went. No cell value, no place, no credential."""
+    """Outcome of a night. No cell value, no path, no credential."""
 
     data_set: str
     outcome: Outcome
@@ -29,7 +29,10 @@ class Notice:
 
 
 def post(notice: Notice, url_env: str) -> None:
-    """Send a notice as JSON to the URL in an environment variable; a failure is logged and nothing else."""
+    """Send a notice as JSON to the URL in an environment variable.
+
+    A failure is logged and nothing else.
+    """
     url = os.environ.get(url_env, "")
     try:
         if not url.startswith(("https://", "http://")):

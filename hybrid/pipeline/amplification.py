@@ -51,7 +51,10 @@ class Guarantee:
 
     @property
     def delta(self) -> float:
-        """Probability that the bound epsilon may fail; 0.0 where it is below the smallest float."""
+        """Probability that the bound epsilon may fail.
+
+        0.0 where it is below the smallest float.
+        """
         return float(10.0**self.log10_delta)
 
 
@@ -102,7 +105,9 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
 
 
 def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
-    """The smallest epsilon (to 1e-9) whose delta is at most the given one; arguments as :func:`guarantee`.
+    """Smallest epsilon (to 1e-9) whose delta is at most the given.
+
+    Arguments as :func:`guarantee`.
 
     None if there is none: whatever epsilon, delta is never less than beta ** k, the probability that all k records
     of a smallest class are sampled.
@@ -160,7 +165,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What may be said of a configuration, for ``hybrid explain`` and the certificate.
+    """Privacy statement of a configuration, for ``hybrid explain`` and the certificate.
 
     Parameters
     ----------
@@ -194,7 +199,7 @@ def explain(
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
-    """Check the theorem's conditions, and say what is left where they are not met.
+    """Check the theorem's conditions, and state what remains without them.
 
     Parameters
     ----------
@@ -302,7 +307,7 @@ def explain_run(
 def explain_generator(
     name: str, epsilon: float, delta: float, *, looked_at_before: bool, from_records: Sequence[str]
 ) -> Explanation:
-    """Check whether a generator that is differentially private by itself makes the synthetic table so.
+    """Check if the generator's differential privacy holds for the synthetic table.
 
     Parameters
     ----------
@@ -344,7 +349,10 @@ def explain_generator(
 
 
 def together(explanations: Sequence[Explanation]) -> Explanation:
-    """What several mechanisms of one run promise: one of them may hold although another does not."""
+    """Combined statement of several mechanisms of one run.
+
+    One of them may hold although another does not.
+    """
     return Explanation(
         any(one.holds for one in explanations),
         tuple(condition for one in explanations for condition in one.conditions),

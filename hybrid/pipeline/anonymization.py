@@ -1,4 +1,7 @@
-"""Anonymization of a pipeline: the stages from training records over labels to specific values again."""
+"""Anonymization of a pipeline.
+
+The stages from training records over labels to specific values again.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,10 @@ class Anonymization:
 
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:
-        """Information loss against suppression at the configured k; empty where the lattice is not searched."""
+        """Information loss against suppression at the configured k.
+
+        Empty where the lattice is not searched.
+        """
         if not self.config.has_tradeoff:
             return []
         inputs, options, limits = self.inputs, self.options, self.config.suppression_limits
@@ -103,14 +109,17 @@ class Anonymization:
 
     @cached_property
     def restored(self) -> Restored:
-        """The sampled records with specific values again: what enters the generator under ``order: pre``."""
+        """The sampled records with specific values again.
+
+        What enters the generator under ``order: pre``.
+        """
         return self.compute(
             TRANSITION.name,
             lambda: self.fitted_transition.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
         )
 
     def give_away(self, synthetic: Table) -> GiveAway:
-        """How much of the originals the transition repeats.
+        """Disclosure of originals by the transition.
 
         Of the sampled records under ``order: pre``; of the synthetic table under ``order: post``, whose rows belong
         to no person: there only what reappears is counted.

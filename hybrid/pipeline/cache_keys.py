@@ -1,4 +1,7 @@
-"""Keys of stage results: everything a result depends on, known before anything is computed."""
+"""Keys of stage results.
+
+Everything a result depends on, known before anything is computed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from hybrid.synthesize.fitted import model_version
 
 
 def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, population: str = "") -> dict[str, str]:
-    """Keys of all kept stages that a configuration has, in the order of the stages.
+    """Keys of a configuration's kept stages, in order of the stages.
 
     Parameters
     ----------

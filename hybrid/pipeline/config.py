@@ -1,4 +1,6 @@
-"""Configuration of a run: the table, the stages, and the options of each.
+"""Configuration of a run.
+
+The table, the stages, and the options of each.
 
 A section's options are defined in the room that uses them (``hybrid/table/options.py``,
 ``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
@@ -55,7 +57,10 @@ _CHOICES = {
 if TYPE_CHECKING:
 
     class TransitionOptions(Options):
-        """A strategy's own options beside ``method`` (which strategy) and ``order`` (before or after the generator)."""
+        """Options of a transition: ``method``, ``order``, and the strategy's own.
+
+        ``order`` is before or after the generator.
+        """
 
         method: str
         order: Order
@@ -85,7 +90,7 @@ else:
 
 
 class OutputOptions(Options):
-    """How the synthetic table is written."""
+    """Options of writing the synthetic table."""
 
     format: Literal["same", "csv", "parquet"] = "same"
     """File format; same: that of the input (of a database: parquet)."""
@@ -94,7 +99,10 @@ class OutputOptions(Options):
 
 
 class ReuseOptions(Options):
-    """When a night leaves the latest release out although the data changed: below all of these."""
+    """Limits below which a night keeps the latest release.
+
+    It is kept although the data changed, if all limits are met.
+    """
 
     psi: float = Field(default=0.01, ge=0)
     """Population stability index of the column that changed most; no column and not the rows may be at a warning."""
@@ -103,7 +111,10 @@ class ReuseOptions(Options):
 
 
 class NightlyOptions(Options):
-    """Releases night after night; what is set here does not change what a release holds."""
+    """Releases night after night.
+
+    What is set here does not change what a release holds.
+    """
 
     drift: DriftOptions = DriftOptions()
     """How much the data may change."""
@@ -156,7 +167,10 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _default_transition(cls, content: Any) -> Any:
-        """Give a configuration that anonymizes and does not mention the transition the default one."""
+        """Set the default transition of a configuration that anonymizes.
+
+        Only if it does not mention the transition.
+        """
         if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
             return content
         return (
@@ -183,7 +197,7 @@ class RunConfig(Options):
 
     @property
     def described_stages(self) -> tuple[StageName, ...]:
-        """The stages that this configuration switches on, in the order in which they run."""
+        """Stages that this configuration switches on, in their order."""
         post = self.transition is not None and self.transition.order == "post"
         on: dict[StageName, bool] = {
             "anonymize": self.anonymize is not None,
@@ -195,18 +209,27 @@ class RunConfig(Options):
 
     @property
     def has_tradeoff(self) -> bool:
-        """Whether information loss is computed at several suppression limits: where the whole lattice is searched."""
+        """True if information loss is computed at several suppression limits.
+
+        It is where the whole lattice is searched.
+        """
         options = self.anonymize
         return options is not None and options.engine == "exact" and options.recoding == "global"
 
     @property
     def suppression_limits(self) -> list[float]:
-        """Limits of the trade-off curve, ascending, the configured one among them; none without anonymization."""
+        """Limits of the trade-off curve, ascending, the configured one among them.
+
+        None without anonymization.
+        """
         return [] if self.anonymize is None else sorted({*SUPPRESSION_LIMITS, self.anonymize.suppression_limit})
 
     @property
     def has_baseline(self) -> bool:
-        """Whether the generator is also trained on the original records, for comparison."""
+        """True if the generator is also trained on the original records.
+
+        The second model is for comparison.
+        """
         return self.anonymize is not None and not self.synthesize.is_off and self.evaluate.baseline
 
     def path(self, relative: str) -> Path:
@@ -215,16 +238,19 @@ class RunConfig(Options):
 
     @property
     def folder(self) -> Path:
-        """What relative paths are relative to."""
+        """Base folder of relative paths."""
         return self._folder
 
     @property
     def data_file(self) -> File | None:
-        """File of the input table; None if its source is not a file."""
+        """File of the input table.
+
+        None if its source is not a file.
+        """
         return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
 
     def with_frame(self, frame: pd.DataFrame) -> RunConfig:
-        """Copy of the configuration whose input table is a DataFrame instead of its source."""
+        """Copy of the configuration with a DataFrame as its input table."""
         copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
         copied._frame = frame
         return copied
@@ -240,7 +266,9 @@ class RunConfig(Options):
         return load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
 
     def load_population(self) -> Table | None:
-        """The population table of k-map, with the quasi-identifiers as the data writes them; None where there is none.
+        """Population table of k-map; None where there is none.
+
+        With the quasi-identifiers as the data writes them.
 
         Raises
         ------
@@ -266,7 +294,7 @@ class RunConfig(Options):
 
     @property
     def hierarchy_paths(self) -> dict[str, Path]:
-        """Where the hierarchy of each column is."""
+        """Path of each column's hierarchy."""
         columns = self.data.columns.items()
         return {name: self.path(column.hierarchy) for name, column in columns if column.hierarchy is not None}
 
@@ -301,7 +329,9 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
 
 
 def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig:
-    """The content of a configuration file with other values for some keys; as :func:`load_config`.
+    """The content of a configuration file with other values for some keys.
+
+    As :func:`load_config`.
 
     Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong
     to the file's.
@@ -323,7 +353,9 @@ def parse_config(content: Mapping[str, Any], source: Source = Source("config")) 
 
 
 def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
-    """Check that the sections of a configuration make sense together, however it was made.
+    """Check that the sections of a configuration are consistent.
+
+    However it was made.
 
     Raises
     ------
@@ -346,7 +378,7 @@ _NO_TRANSITION = Problem(
 
 
 def _stage_order(config: RunConfig) -> Iterator[Problem]:
-    """The contradiction between the stated order of the stages and the other sections."""
+    """Contradiction between the stated order of stages and other sections."""
     stated = config.stages
     if stated is None or stated == config.described_stages:
         return

@@ -1,4 +1,7 @@
-"""Generation: from the records that a generator may learn to the synthetic records, in random order."""
+"""Generation of synthetic records, in random order.
+
+From the records that a generator may learn.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ Drawn = tuple[Table, tuple[LossPoint, ...]]
 
 @dataclass(frozen=True)
 class Generated(Restored):
-    """The synthetic records, and the loss curve of the generator that drew them."""
+    """Synthetic records, and the loss curve of their generator."""
 
     losses: tuple[LossPoint, ...] = ()
 
@@ -58,13 +61,19 @@ class Generation:
     progress: Progress
 
     def from_originals(self) -> Generated:
-        """Learn a sample of the training records as they are: for configurations that do not anonymize."""
+        """Learn a sample of the training records as they are.
+
+        For configurations that do not anonymize.
+        """
         return self._from_values(
             Restored(sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample")))
         )
 
     def from_anonymized(self, anonymization: Anonymization) -> Generated:
-        """Learn restored values (``order: pre``), or learn labels and restore what was drawn (``order: post``)."""
+        """Learn restored values, or learn labels and restore drawn ones.
+
+        The former with ``order: pre``, the latter with ``order: post``.
+        """
         if anonymization.transition.order == "pre":
             return self._from_values(anonymization.restored)
         drawn = labels = anonymization.sampled.anonymized.labels
@@ -80,7 +89,10 @@ class Generation:
         return self.synthesize(self.train, "baseline", self.domains)[0]
 
     def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
-        """Train the generator and draw as many rows as there are training records, or as the config says."""
+        """Train the generator and draw rows.
+
+        As many as there are training records, or as the config says.
+        """
         options = self.config.synthesize
         n_rows = len(self.train) if options.rows == "same" else options.rows
         learning, drawing = _two_seeds(self.seed, stage)
@@ -100,7 +112,10 @@ class Generation:
 
 
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
-    """As many records as the table has, by the generator alone, trained on the table."""
+    """Synthetic records of a generator trained on this table alone.
+
+    As many as the table has.
+    """
     learning, drawing = _two_seeds(seed, "baseline")
     return fit(table, config.synthesize, learning).sample(len(table), drawing)
 

@@ -1,4 +1,7 @@
-"""Privacy statements of a configuration, one per mechanism: sampling with k-anonymity, a private generator."""
+"""Privacy statements of a configuration, one per mechanism.
+
+Sampling with k-anonymity, a private generator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inputs of a pipeline: the table, its hierarchies, listed domains and the population, each read once."""
+"""Inputs of a pipeline.
+
+The table, its hierarchies, listed domains and the population, each read once.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ class Inputs:
 
     @cached_property
     def layout(self) -> Layout:
-        """Layout of the input file; taken while the table is read, since the file may be gone at the end."""
+        """Layout of the input file.
+
+        Taken while the table is read, since the file may be gone at the end.
+        """
         file, data = self.config.data_file, self.config.data
         return Layout() if file is None else layout_of(file, data.separator, data.encoding)
 
@@ -59,7 +65,10 @@ class Inputs:
 
     @cached_property
     def domains(self) -> dict[str, Array]:
-        """Values that hierarchy files list, for generators that must not take them from the records; else none."""
+        """Values that hierarchy files list, as domains of generators.
+
+        For generators that must not take them from the records; else none.
+        """
         options = self.config.synthesize
         if options.is_off or not options.engine.encoding(options.resolve()).listed_domains:
             return {}
@@ -76,11 +85,17 @@ class Inputs:
         return fingerprint(self.table, self.hierarchies, *([self.domains] if self.domains else []))
 
     def split(self, seed: int) -> tuple[Table, Table | None]:
-        """Training and control records, with identifiers; no control where its share is 0."""
+        """Training and control records, with identifiers.
+
+        No control where its share is 0.
+        """
         return split(self.table, self.config.split, rng_for(seed, "split"))
 
     def with_training(self, table: Table) -> Inputs:
-        """Inputs with other training records, no control records, and the same hierarchies and population."""
+        """Inputs with other training records and no control records.
+
+        With the same hierarchies and population.
+        """
         return _GivenTraining(self, table)
 
 

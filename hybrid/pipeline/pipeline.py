@@ -1,4 +1,6 @@
-"""Pipeline of a table through all stages, each computed once, in order, from (config, seed) alone.
+"""Pipeline of a table through all stages.
+
+Each is computed once, in order, from (config, seed) alone.
 
 ``Pipeline`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
 command line computes everything at once, while a flow computes one stage per task; both compute the same things.
@@ -89,11 +91,14 @@ class Pipeline:
         self._shared: dict[str, Any] = {}
 
     def with_training(self, table: Table, seed: int) -> Pipeline:
-        """The same configuration for other training records, without control records; nothing is kept."""
+        """The same configuration for other training records, without control records.
+
+        Nothing is kept.
+        """
         return Pipeline(self.config, seed, inputs=self.inputs.with_training(table))
 
     def check(self) -> None:
-        """Find what is wrong with the later stages before the first one is computed.
+        """Check the later stages before the first one is computed.
 
         Raises
         ------
@@ -106,7 +111,10 @@ class Pipeline:
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
 
     def compute(self, stage: str) -> None:
-        """Compute a stage by its name (``evaluate-synthetic`` for one judged table), or find it in the store."""
+        """Compute a stage by its name, or load it.
+
+        ``evaluate-synthetic`` names the stage of one judged table. It is loaded if the store has it.
+        """
         judged = subject_of(stage)
         _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
 
@@ -160,7 +168,10 @@ class Pipeline:
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
-        """The stages from training records to specific values again; None where the config does not anonymize."""
+        """The stages from training records to specific values again.
+
+        None where the config does not anonymize.
+        """
         if self.config.anonymize is None:
             return None
         return Anonymization(
@@ -181,7 +192,10 @@ class Pipeline:
 
     @property
     def trade_off(self) -> list[TradeoffPoint]:
-        """Information loss against suppression at the configured k; empty where it is not computed."""
+        """Information loss against suppression at the configured k.
+
+        Empty where it is not computed.
+        """
         return [] if self.anonymization is None else self.anonymization.trade_off
 
     @property
@@ -219,7 +233,10 @@ class Pipeline:
 
     @cached_property
     def baseline(self) -> Table | None:
-        """The same generator trained on the original records, for comparison; None where it is not asked for."""
+        """The same generator trained on the original records, for comparison.
+
+        None where it is not asked for.
+        """
         return self._stage(BASELINE.name, self._generation.baseline) if self.config.has_baseline else None
 
     @cached_property
@@ -241,7 +258,7 @@ class Pipeline:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """What may be said of the guarantee of this configuration.
+        """Privacy statement of this configuration.
 
         Raises
         ------
@@ -261,11 +278,13 @@ class Pipeline:
 
     @cached_property
     def give_away(self) -> GiveAway | None:
-        """How much of the originals the transition repeats; None without one."""
+        """Disclosure of originals by the transition; None without one."""
         return None if self.anonymization is None else self.anonymization.give_away(self.generated.table)
 
     def membership(self, secret: bytes) -> Membership:
-        """Equivalence class of each training record, by hashes that cannot be repeated without the secret.
+        """Equivalence class of each training record, by keyed hashes.
+
+        The hashes cannot be repeated without the secret.
 
         Raises
         ------
@@ -296,7 +315,10 @@ class Pipeline:
 
     @cached_property
     def _split_seed(self) -> int:
-        """Under ``split.stable`` without a seed: one that a kept store remembers for all runs of this name."""
+        """Under ``split.stable`` without a seed.
+
+        One that a kept store remembers for all runs of this name.
+        """
         if self._given_seed is not None or not self.config.split.stable:
             return self.seed
         return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)

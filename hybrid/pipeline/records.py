@@ -1,4 +1,7 @@
-"""Records after each stage, with the seconds it took and a note, as reports list them."""
+"""Row counts after each stage, with seconds and a note.
+
+As reports list them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ Count = tuple[int, str]
 
 
 def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
-    """Input and training records, then the records after each stage that the configuration has, in their order."""
+    """Row counts of the input, training and later records.
+
+    The later ones are those after each configured stage, in order.
+    """
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield StageRecords("input", len(pipeline.table), seconds.get(READ.name))
     control = 0 if pipeline.control is None else len(pipeline.control)

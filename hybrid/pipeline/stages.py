@@ -1,4 +1,7 @@
-"""Stages of a pipeline: the one list from which keys, flows, progress, manifests and reports are derived."""
+"""Stages of a pipeline.
+
+The one list from which keys, flows, progress, manifests and reports are derived.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,10 @@ STAGES = (READ, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, E
 
 
 def named(name: str) -> Stage:
-    """The stage with this name; of an evaluation, with or without the judged table."""
+    """The stage with this name.
+
+    Of an evaluation, with or without the judged table.
+    """
     return next(stage for stage in STAGES if stage.name == name.partition("-")[0])
 
 
@@ -100,12 +106,15 @@ def evaluation_of(judged: Subject) -> str:
 
 
 def subject_of(name: str) -> Subject | None:
-    """The judged table in the name of a kept evaluation; None for any other stage."""
+    """The judged table in the name of a kept evaluation.
+
+    None for any other stage.
+    """
     return next((stage.judged for stage in STAGES if stage.judged and name == evaluation_of(stage.judged)), None)
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Kept stages that a kept stage is computed from, as far as a configuration has them."""
+    """Kept stages that a kept stage depends on, if configured."""
     judged = subject_of(name)
     if judged is None:
         return tuple(need for need in named(name).needs if named(need).kept)
@@ -113,7 +122,10 @@ def needed_by(name: str) -> tuple[str, ...]:
 
 
 def section_order(transition_last: bool) -> tuple[StageName, ...]:
-    """The sections of a configuration in the order of their stages; the transition last, or before the generator."""
+    """The sections of a configuration in the order of their stages.
+
+    The transition last, or before the generator.
+    """
     order = tuple(stage.section for stage in STAGES if stage.section is not None)
     if not transition_last:
         return order
@@ -122,7 +134,10 @@ def section_order(transition_last: bool) -> tuple[StageName, ...]:
 
 @cache
 def libraries() -> tuple[str, ...]:
-    """Distributions whose versions can change a result, of all stages and all generators; sorted."""
+    """Distributions whose versions can change a result, sorted.
+
+    Of all stages and all generators.
+    """
     engines = (*REGISTRY.values(), *ENGINES.values())
     roots = (*(stage.roots for stage in STAGES), *map(model_roots, engines))
     return tuple(sorted({library for each in roots for library in libraries_behind(each)}))

@@ -1,4 +1,4 @@
-"""Encryption of stored results under a key that is never written to disk."""
+"""Encryption of stored results under a key outside the disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class Cipher:
         self._key = key.encode()
 
     def name(self, fingerprint: str) -> str:
-        """Keyed hash of a fingerprint, so that a guessed fingerprint cannot be confirmed."""
+        """Keyed hash of a fingerprint.
+
+        A guessed fingerprint cannot be confirmed by it.
+        """
         return hmac.new(self._key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
     def dump(self, value: object) -> bytes:

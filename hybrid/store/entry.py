@@ -35,7 +35,10 @@ _nested = _Nested()
 
 @contextmanager
 def own_seconds() -> Iterator[Callable[[], float]]:
-    """Measure a block; gives a function for its wall-clock seconds, without those of blocks measured inside it."""
+    """Measure a block.
+
+    Gives a function for its wall-clock seconds, without those of blocks measured inside it.
+    """
     start = time.perf_counter()
     _nested.seconds.append(0.0)
     own = 0.0

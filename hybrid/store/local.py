@@ -100,7 +100,9 @@ class Store:
         return None if self.path is None else _about(self.path / self._name(stage, key))
 
     def unfinished(self, stage: str, key: str) -> Path | None:
-        """Private folder in which a computation keeps its intermediate state for a restart.
+        """Private folder for the state of an unfinished computation.
+
+        The computation restarts from it.
 
         To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
         result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
@@ -210,7 +212,9 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a file of the private zone atomically (mode 0600) and remove expired ones beside it.
+    """Write a private file atomically (mode 0600).
+
+    Removes expired files beside it.
 
     Parameters
     ----------
@@ -248,7 +252,10 @@ def _about(folder: Path) -> StoreEntry | None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Open a file of an entry and check its owner afterwards, so that it cannot be exchanged in between."""
+    """Open a file of an entry and check its owner afterwards.
+
+    The order excludes an exchange in between.
+    """
     _refuse_foreign(path.parent.lstat(), path.parent)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -30,7 +30,7 @@ class StorePlace:
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is an address that other machines can reach."""
+        """True if the address can be reached from other machines."""
         return "://" in self.place
 
     def open(self) -> Store:

@@ -33,7 +33,9 @@ _ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
 
 
 class SharedStore(Store):
-    """Shared store: one encrypted file per result, written under a temporary name and moved.
+    """Shared store.
+
+    One encrypted file per result, written under a temporary name and moved.
 
     Nothing here can tell who wrote a file, and unpickling runs code: so all is encrypted and authenticated. There
     are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
@@ -79,7 +81,10 @@ class SharedStore(Store):
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
 
     def clean(self, max_age: timedelta) -> int:
-        """Remove what was made at least ``max_age`` ago, and temporaries that nobody works on; gives how many."""
+        """Remove old entries and abandoned temporaries; return their number.
+
+        Old entries were made at least ``max_age`` ago.
+        """
         now, removed = datetime.now(UTC), 0
         for path in self._files():
             if _name(path).startswith(TEMPORARY):

@@ -16,13 +16,16 @@ _DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])
 
 
 def is_text(arrow_type: pa.DataType) -> bool:
-    """Whether a column of this type is read by parsing its texts."""
+    """True if a column of this type is parsed from texts."""
     plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
     return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
 
 
 def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
-    """Kind and CSV format of a column that is not text; no kind if unsupported."""
+    """Kind and CSV format of a column that is not text.
+
+    No kind if unsupported.
+    """
     types = pa.types
     if types.is_dictionary(arrow_type):
         return kind_of(arrow_type.value_type)
@@ -42,7 +45,9 @@ def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
 
 
 def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    """A column in the dtype of its kind; times in UTC, to the microsecond.
+    """A column in the dtype of its kind.
+
+    Times in UTC, to the microsecond.
 
     Raises
     ------
@@ -64,7 +69,9 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
 
 
 def to_arrow(table: Table) -> pa.Table:
-    """The table with the Arrow types of its source (or the natural ones, for a CSV source).
+    """Table with the Arrow types of its source.
+
+    Or the natural ones, for a CSV source.
 
     A 32-bit or narrower integer column that holds a larger number (a surrogate identifier) becomes 64 bits wide.
     """
@@ -99,7 +106,10 @@ def _natural(values: pd.Series, column: Column) -> pa.Array:
 
 
 def _texts(values: pd.Series, column: Column) -> pa.Array:
-    """Texts as the source wrote them; a missing value is null unless the source has a marker for it."""
+    """Texts as the source wrote them.
+
+    A missing value is null unless the source has a marker for it.
+    """
     codes, texts = encode_texts(values, column)
     lookup = pa.array([*texts[:-1], texts[-1] or None], type=pa.string())
     return lookup.take(pa.array(codes.astype(np.int64)))
@@ -124,7 +134,10 @@ def arrow_type_of(text: str) -> pa.DataType:
 
 
 def recast(values: pd.Series, kind: Kind, wanted: Kind) -> pd.Series | None:
-    """A typed column as another kind, where nothing is lost by it; None where something would be."""
+    """A typed column as another kind, where nothing is lost by it.
+
+    None where something would be.
+    """
     if wanted is Kind.CATEGORICAL and kind in (Kind.INTEGER, Kind.BOOLEAN):
         return values.astype("string").astype(object).astype("category")
     if wanted is Kind.DECIMAL and kind is Kind.INTEGER:

@@ -60,12 +60,12 @@ class File:
 
 
 def is_url(text: str) -> bool:
-    """Whether this names a place by a protocol, such as ``s3://``."""
+    """True if this names a place by protocol, such as ``s3://``."""
     return "://" in text
 
 
 def holds_credentials(url: str) -> bool:
-    """Whether a URL contains a user name or a password."""
+    """True if a URL contains a user name or a password."""
     return is_url(url) and "@" in urlsplit(url).netloc
 
 

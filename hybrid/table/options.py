@@ -38,7 +38,10 @@ class _SourceChoice(Options):
 if TYPE_CHECKING:
 
     class DataOptions(_SourceChoice, ReadOptions):
-        """Where the table is and how to read it; one key per source of the registry."""
+        """Options of the input table: its source and how to read.
+
+        One key per source of the registry.
+        """
 
         path: str = ""
 
@@ -51,7 +54,7 @@ else:
         "DataOptions",
         __base__=(ReadOptions, create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys)),
         __module__=__name__,
-        __doc__="Where the table is and how to read it; one key per source of the registry.",
+        __doc__="Options of the input table, one key per source.",
     )
 
 

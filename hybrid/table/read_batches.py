@@ -28,7 +28,7 @@ _UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
 
 
 def is_parquet(file: File) -> bool:
-    """Whether this is a Parquet file by its name, or a folder that holds one."""
+    """True for a Parquet file by name, or a folder with one."""
     return file.suffix in PARQUET_SUFFIXES or bool(_files(file))
 
 
@@ -100,7 +100,9 @@ class ParquetRows:
 
 
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
-    """Open a Parquet file, or all those in a folder, by their metadata.
+    """Open Parquet files by their metadata.
+
+    One file, or all those in a folder.
 
     Parameters
     ----------
@@ -134,7 +136,10 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
 
 
 def _files(folder: File) -> list[File]:
-    """The Parquet files below a folder, by name; none if it is no folder."""
+    """The Parquet files below a folder, by name.
+
+    None if it is no folder.
+    """
     if folder.info().type is not FileType.Directory:
         return []
     found = folder.filesystem.get_file_info(FileSelector(folder.path, recursive=True))
@@ -180,7 +185,9 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 class ValueNumbers:
-    """Incremental numbering of a column's values: 0 is null, then 1, 2, ... by appearance.
+    """Incremental numbering of a column's values.
+
+    0 is null, then 1, 2, ... by appearance.
 
     Parameters
     ----------
@@ -242,7 +249,9 @@ class ValueNumbers:
         return at.astype(np.int64)
 
     def typed(self, source: str, options: ReadOptions) -> tuple[Column, pd.Series]:
-        """The column's role and kind, and the values that records have: in the kind's dtype, indexed by their number.
+        """The column's role and kind, and the values that records have.
+
+        In the kind's dtype, indexed by their number.
 
         Raises
         ------

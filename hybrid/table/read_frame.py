@@ -1,4 +1,4 @@
-"""Read a table from a pandas DataFrame, with the checks of a file."""
+"""Table from a pandas DataFrame, with the checks of a file."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class ColumnOptions(Options):
 
 
 class ReadOptions(Options):
-    """How to read a table: text conventions, and the roles and kinds of its columns."""
+    """Options of reading: text conventions, roles and kinds of columns."""
 
     separator: str = Field(default=",", min_length=1, max_length=1)
     """The character between two fields of a CSV file."""

@@ -39,12 +39,12 @@ class Kind(StrEnum):
 
     @property
     def is_continuous(self) -> bool:
-        """Whether values have an order and a distance (numbers and dates)."""
+        """True if values have order and distance (numbers and dates)."""
         return self in (Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.DATETIME)
 
     @property
     def is_temporal(self) -> bool:
-        """Whether values are dates or times."""
+        """True if values are dates or times."""
         return self in (Kind.DATE, Kind.DATETIME)
 
 
@@ -178,7 +178,10 @@ class Table:
         return len(self.frame)
 
     def take(self, positions: Array) -> Table:
-        """The rows at these positions (integers or a boolean mask), renumbered from 0."""
+        """Rows at these positions, renumbered from 0.
+
+        Positions are integers or a boolean mask.
+        """
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
         return Table(rows.reset_index(drop=True), self.schema)
 

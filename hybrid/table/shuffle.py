@@ -59,7 +59,10 @@ class Shuffle:
             start = end
 
     def parts(self, rng: np.random.Generator) -> Iterator[pa.Table]:
-        """All rows, part by part, each in random order; a part's file is removed when it is read."""
+        """All rows, part by part, each in random order.
+
+        A part's file is removed when it is read.
+        """
         for writer in self._writers:
             writer.close()
         for path in self._paths:

@@ -76,7 +76,7 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -
 
 
 def _first(order: Array, share: float) -> Array:
-    """Whether each group is among the first ones of the order; shape (n_groups,), bool."""
+    """Mask of the first groups of the order; shape (n_groups,), bool."""
     n_control = round(share * len(order))
     if not 0 < n_control < len(order):
         raise DataError(
@@ -89,7 +89,10 @@ def _first(order: Array, share: float) -> Array:
 
 
 def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Group of each record, and the groups in the order in which they become control."""
+    """Group of each record, and the groups in control order.
+
+    In this order they become the control group.
+    """
     if options.stable:
         hashes = record_hashes(table, rng.bytes(SECRET_BYTES), options.key)
         distinct, groups = np.unique(hashes if options.key else each_once(hashes), return_inverse=True)

@@ -8,7 +8,7 @@ from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 
 
 def with_surrogates(table: Table, schema: Schema, source: Table) -> Table:
-    """Add the identifier columns that ``schema`` has and ``table`` lacks, filled with surrogates.
+    """Add the missing identifier columns of ``schema``, filled with surrogates.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def as_text(values: pd.Series, column: Column) -> pd.Series:
 
 
 def encode_texts(values: pd.Series, column: Column) -> tuple[Array, list[str]]:
-    """Texts of the distinct values (a missing one last), and each row's text number.
+    """Texts of distinct values (missing last), and each row's text number.
 
     Returns
     -------
@@ -57,12 +57,15 @@ def _text(value: Any, column: Column) -> str:
 
 
 def _date_text(value: pd.Timestamp, date_format: str) -> str:
-    """As ``strftime``, but with four digits for years before 1000 on every platform."""
+    """Date text as ``strftime``, with four-digit years on every platform.
+
+    Years before 1000 differ between platforms otherwise.
+    """
     return str(value.strftime(date_format.replace("%Y", f"{value.year:04d}")))
 
 
 def decimal_text(value: float, most: int | None, least: int) -> str:
-    """A number with at most ``most`` and at least ``least`` digits after the point.
+    """Number with ``least`` to ``most`` digits after the point.
 
     Parameters
     ----------

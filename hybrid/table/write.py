@@ -15,7 +15,9 @@ from hybrid.table.write_csv import Layout, write_csv
 def write_table(
     table: Table, path: Path, separator: str = ",", encoding: str = "utf-8", layout: Layout | None = None
 ) -> None:
-    """Write ``table`` as CSV or Parquet (by the path's suffix), in its source's conventions.
+    """Write ``table`` as CSV or Parquet in its source's conventions.
+
+    The path's suffix decides the format.
 
     Parameters
     ----------

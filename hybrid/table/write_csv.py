@@ -38,7 +38,10 @@ class Layout:
 
 
 def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
-    """Layout of a CSV file, from its first thousand rows; the default for Parquet."""
+    """Layout of a CSV file, from its first thousand rows.
+
+    The default for Parquet.
+    """
     if file.suffix in PARQUET_SUFFIXES:
         return Layout()
     with file.open() as stream:
@@ -83,7 +86,9 @@ def _needs_quotes(text: str, separator: str) -> bool:
 
 
 def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: Layout) -> None:
-    """Write the table; texts are made and quoted per distinct value, lines are joined by Arrow.
+    """Write the table.
+
+    Texts are made and quoted per distinct value, lines are joined by Arrow.
 
     Parameters
     ----------
@@ -110,7 +115,10 @@ def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: L
 
 
 def _fields(table: Table, column: Column, separator: str, layout: Layout) -> tuple[Array, pa.Array]:
-    """Which text each row of a column has, and the texts ready to be written."""
+    """Text number of each row of a column, and the texts.
+
+    The texts are ready to be written.
+    """
     codes, texts = encode_texts(table.frame[column.name], column)
     quoted = column.name in layout.quoted
     fields = [_field(text, separator, quoted) for text in texts[:-1]]

@@ -1,4 +1,4 @@
-"""Whether tonight's table is still the one that was released last."""
+"""Drift of tonight's table from the one that was released last."""
 
 from hybrid.operations.drift.baseline import Baseline, find_baseline, keep_baseline
 from hybrid.operations.drift.findings import DriftFinding, compare

@@ -1,4 +1,4 @@
-"""What is remembered of the table behind each release, in the private zone."""
+"""Private baseline of the table behind each release."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ KEPT_DAYS = 30
 
 @dataclass(frozen=True)
 class Baseline:
-    """Statistics of a table, and the seconds that the stages of its run took."""
+    """Statistics of a table, and the seconds of its run's stages."""
 
     statistics: TableStatistics
     seconds: Mapping[str, float]
 
 
 def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
-    """Keep what the next night compares with (mode 0600), under the tag of the source.
+    """Keep the baseline for the next night (mode 0600).
+
+    Under the tag of the source.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Bas
 
 
 def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline | None:
-    """What was kept under the tag of a source; None if nothing was, or it is damaged.
+    """Baseline under the tag of a source; None if absent or damaged.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far two tables lie apart: schema, number of rows, and every column's spread."""
+"""Distance between two tables: schema, row count, and column distributions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DriftFinding:
 
 
 def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -> tuple[DriftFinding, ...]:
-    """What changed since the last release.
+    """List the changes since the last release.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def population_stability(old: Array, new: Array) -> tuple[float, float]:
 
 
 def by_chance(n_bins: int, old_rows: int, new_rows: int) -> float:
-    """What the index of two samples of one population exceeds once in a thousand times.
+    """0.999 quantile of the index for two samples of one population.
 
     It is then about (1/n + 1/m) times a chi-square with n_bins - 1 degrees of freedom (Yurdakul and Naranjo,
     Journal of Risk Model Validation 14(4), 2020).

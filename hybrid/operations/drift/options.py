@@ -1,4 +1,4 @@
-"""How much a table may change between two releases."""
+"""Limits of change in a table between two releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from hybrid.base.options import Options
 
 
 class DriftOptions(Options):
-    """Limits; beyond ``warn`` it is said, beyond ``stop`` nothing runs until a person accepts the change."""
+    """Limits of drift.
+
+    Beyond ``warn`` it is reported, beyond ``stop`` no stage runs until a person accepts the change.
+    """
 
     warn: float = Field(default=0.1, ge=0)
     """Population stability index of a column, 0 (same) upwards. The custom of credit scoring (Siddiqi 2006):

@@ -29,7 +29,7 @@ _TAG_BYTES = 8
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """How the rows of one column spread.
+    """Distribution of the rows of one column.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class TableStatistics:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TableStatistics:
-        """What :meth:`to_json` gave."""
+        """Build from the content of :meth:`to_json`."""
         return cls(int(content["rows"]), {name: _column(about) for name, about in content["columns"].items()})
 
 
@@ -120,7 +120,10 @@ def _numbers(values: pd.Series, kind: Kind) -> Array:
 
 
 def _edges(numbers: Array) -> Array:
-    """Deciles, rounded so that none is somebody's value; as many as leave enough rows in every bin."""
+    """Deciles, rounded so that none is the value of a person.
+
+    As many as leave enough rows in every bin.
+    """
     if len(numbers) < LEAST_ROWS * (len(_DECILES) + 1):
         return np.empty(0)
     edges = np.quantile(numbers, _DECILES)

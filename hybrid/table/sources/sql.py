@@ -43,7 +43,10 @@ _NULLS: dict[type, pa.DataType] = {
 
 
 class SqlOptions(Options):
-    """A table or a query of a database; address and credentials come from the environment."""
+    """A table or a query of a database.
+
+    Address and credentials come from the environment.
+    """
 
     url_env: str
     """The environment variable that holds the database's URL, such as
@@ -114,7 +117,9 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
 
 
 def replace_sql_table(table: Table, url_env: str, target: str) -> None:
-    """Replace the rows of a table, which is made if it is not there, in one transaction.
+    """Replace the rows of a table in one transaction.
+
+    The table is made if it does not exist.
 
     Readers see the old rows until the new ones are complete; rights and views stay as they are. Killed at any
     point, the database keeps the old rows.
@@ -153,7 +158,10 @@ def replace_sql_table(table: Table, url_env: str, target: str) -> None:
 
 @contextmanager
 def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Connection]:
-    """A connection; what the database or its driver says of an error stays inside."""
+    """A connection.
+
+    What the database or its driver says of an error stays inside.
+    """
     sa = _sqlalchemy()
     url = os.environ.get(url_env)
     if not url:
@@ -271,7 +279,7 @@ def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
 
 
 def _settled(found: pa.DataType, declared: pa.DataType | None) -> pa.DataType:
-    """Arrow type of a whole column, widened so that it does not depend on the values."""
+    """Arrow type of a column, widened to be independent of values."""
     if pa.types.is_null(found):
         return declared or found
     if pa.types.is_decimal128(found):
