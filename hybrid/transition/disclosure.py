@@ -52,7 +52,7 @@ class GiveAway:
     reappearing_rows : int
         Rows that equal some original record in every column.
     reappearing_records : int
-        Distinct original records (rows that differ somewhere) that stand among the restored ones.
+        Distinct original records (rows that differ somewhere) that occur among the restored ones.
     """
 
     records: int

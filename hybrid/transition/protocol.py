@@ -18,8 +18,8 @@ from hybrid.table import Table
 class Restored:
     """A table with specific values again.
 
-    ``fallbacks`` counts, per rung of the fallback chain ("class", "label", "ancestor", "uniform"), the cells
-    whose value came from that rung.
+    ``fallbacks`` counts, per step of the fallback chain ("class", "label", "ancestor", "uniform"), the cells
+    whose value came from that step.
     """
 
     table: Table

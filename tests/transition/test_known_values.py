@@ -146,7 +146,7 @@ HIERARCHIES = {
 }
 
 
-class Walk:
+class PipelineRun:
     """A run over codes of which control, suppressed (S...) and unsampled records have some that no other has."""
 
     def __init__(self, folder: Path, hierarchy: str, method: str, order: str, options: dict[str, object]) -> None:
@@ -200,16 +200,16 @@ class Walk:
 @pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("hierarchy", ["mask", "groups"])
 def test_no_run_publishes_a_value_that_only_others_have(tmp_path, hierarchy, order, name, options):
-    walk = Walk(tmp_path, hierarchy, name, order, options)
-    out, own = walk.shares()
+    made = PipelineRun(tmp_path, hierarchy, name, order, options)
+    out, own = made.shares()
     listed = {"C0001", "T0001"} if hierarchy == "groups" else set()
-    control, suppressed = walk.pipeline.control, walk.pipeline.anonymized.suppressed
+    control, suppressed = made.pipeline.control, made.pipeline.anonymized.suppressed
     assert len(set(control.frame["code"]) - own) > 50
     assert set(suppressed.frame["code"]) - own
     assert out <= own | listed
 
 
 def test_a_listed_value_may_come_out_whoever_has_it(tmp_path):
-    walk = Walk(tmp_path, "listed", "uniform", "pre", {})
-    out, own = walk.shares()
+    made = PipelineRun(tmp_path, "listed", "uniform", "pre", {})
+    out, own = made.shares()
     assert out - own

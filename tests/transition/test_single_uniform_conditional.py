@@ -149,7 +149,7 @@ def test_conditional_keeps_the_share_of_missing_under_a_suppressed_value():
     assert set(drawn(anonymized, "single")) == {50}
 
 
-def test_conditional_falls_back_rung_by_rung():
+def test_conditional_falls_back_step_by_step():
     # Local recoding: three classes (20-29, Food), (30-39, Healthcare), (0-49, Food).
     frame = pd.DataFrame({"age": [21, 22, 31, 32, 45, 8], "job": ["Cook", "Cook", "Nurse", "Nurse", "Cook", "Cook"]})
     columns = [Column("age", QI, Kind.INTEGER), Column("job", QI, Kind.CATEGORICAL)]
@@ -183,7 +183,7 @@ def test_conditional_falls_back_rung_by_rung():
     ],
 )
 def test_pre_and_post_agree_when_there_is_no_generator(name, options):
-    """POST without a generator restores the same labels: the same rungs, the same distribution."""
+    """POST without a generator restores the same labels: the same fallbacks, the same distribution."""
     anonymized = mixed_table(3000, seed=9, missing=0.0)
     pre = restore(anonymized, name, options, seed=1)
     through = anonymized.labels.from_table(anonymized.labels.to_table())

@@ -32,7 +32,7 @@ class Units:
     domain : Domain
         Of the column.
     level : int
-        The level of the hierarchy that the units stand on.
+        The level of the hierarchy of the units.
     nodes : numpy.ndarray, shape (n_units,), int32
         The node of each unit, in tree order.
     starts : numpy.ndarray, shape (n_units,), int64

@@ -20,7 +20,7 @@ Fallback = tuple[str, Callable[[Array], Slices]]
 The chain of most strategies is ``class``: records of the row's class; ``label``: records with the same label in this
 column; ``ancestor``: records with another label in this column (under local recoding a coarser or a finer one)
 whose original value lies below this label; ``uniform``: any value below the label. A strategy that pools
-records in another way names its own rung in the place of ``class``."""
+records in another way names its own fallback in the place of ``class``."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Draw:
     Parameters
     ----------
     records : numpy.ndarray, shape (n,), int64
-        Position of the drawn record; -1 where no rung had one and the value is drawn uniformly.
+        Position of the drawn record; -1 where no fallback had one and the value is drawn uniformly.
     counts : dict of str to int
-        Rows served by each rung, zeros included, ``"uniform"`` last.
+        Rows served by each fallback, zeros included, ``"uniform"`` last.
     """
 
     records: Array
@@ -82,19 +82,19 @@ class Donors:
         ranks: Array = self.domain(at).rank[self.leaves[:, at]]
         return ranks
 
-    def class_rung(self, classes: Array) -> Fallback:
+    def class_fallback(self, classes: Array) -> Fallback:
         """Records of each row's class; -1: the row has none."""
         return "class", lambda rows: self.by_class.runs(classes[rows])
 
-    def label_rung(self, at: int, nodes: Array) -> Fallback:
+    def label_fallback(self, at: int, nodes: Array) -> Fallback:
         """Records that carry each row's node in quasi-identifier ``at``."""
         return "label", lambda rows: self.by_label(at).runs(nodes[rows])
 
-    def ancestor_rung(self, at: int, nodes: Array) -> Fallback:
+    def ancestor_fallback(self, at: int, nodes: Array) -> Fallback:
         """Records whose value lies below each row's node in quasi-identifier ``at``."""
         return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
 
-    def below_rung(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Fallback:
+    def below_fallback(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Fallback:
         """Records of each row's group, restricted to values below the row's node."""
         domain = self.domain(at)
 
@@ -130,19 +130,19 @@ class Donors:
         domain = self.domain(at)
         if not draw.counts["uniform"]:
             return domain.cells(self.leaves[draw.records, at])
-        nobody = draw.records < 0
+        no_donor = draw.records < 0
         cells = domain.uniform(nodes, rng)
-        cells[~nobody] = domain.cells(self.leaves[draw.records[~nobody], at])
+        cells[~no_donor] = domain.cells(self.leaves[draw.records[~no_donor], at])
         return cells
 
 
-def draw_records(rungs: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
+def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
     """Draw a record for each row from its first non-empty fallback.
 
     Parameters
     ----------
-    rungs : sequence of Fallback
-        Tried in this order; a rung is asked only about the rows that all earlier ones left.
+    chain : sequence of Fallback
+        Tried in this order; a fallback serves only the rows that all earlier ones left.
     n_rows : int
         Number of rows.
     rng : numpy.random.Generator
@@ -151,7 +151,7 @@ def draw_records(rungs: Sequence[Fallback], n_rows: int, rng: np.random.Generato
     records = np.full(n_rows, -1, dtype=np.int64)
     pending = np.arange(n_rows)
     counts = {}
-    for name, runs in rungs:
+    for name, runs in chain:
         drawn = runs(pending).draw(rng) if len(pending) else pending
         served = drawn >= 0
         records[pending[served]] = drawn[served]
@@ -171,21 +171,21 @@ def restore_columns(
         What was learned.
     labels : LabelTable, n rows
         What to restore.
-    own : function of (position of the quasi-identifier, nodes of shape (n,)) to rungs
-        The strategy's own rungs, tried before those of the label.
+    own : function of (position of the quasi-identifier, nodes of shape (n,)) to fallbacks
+        The strategy's own fallbacks, tried before those of the label.
     rng : numpy.random.Generator
         Draws the records.
     """
     columns, counts = {}, dict[str, int]()
     for at, (name, domain) in enumerate(records.domains.items()):
         nodes = labels.nodes[:, at]
-        rungs = [*own(at, nodes), records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
-        draw = draw_records(rungs, len(labels), rng)
+        chain = [*own(at, nodes), records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
+        draw = draw_records(chain, len(labels), rng)
         columns[name] = domain.series(records.cells(at, draw, nodes, rng))
         counts = add_counts(counts, draw.counts)
     return Restored(assemble(labels, columns), counts)
 
 
 def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """Sum of two counts, rung by rung."""
+    """Sum of two counts per fallback."""
     return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}

@@ -39,8 +39,12 @@ class FittedBlend:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes = labels.nodes[:, at]
-            rungs = [records.class_rung(classes), records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
-            draw = draw_records(rungs, n, rng)
+            chain = [
+                records.class_fallback(classes),
+                records.label_fallback(at, nodes),
+                records.ancestor_fallback(at, nodes),
+            ]
+            draw = draw_records(chain, n, rng)
             counts = add_counts(counts, draw.counts)
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)
             mixed = Draw(kept, {"uniform": int((kept < 0).sum())})

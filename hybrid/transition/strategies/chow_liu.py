@@ -76,19 +76,19 @@ class FittedChowLiu:
         for edge in self.edges:
             nodes = labels.nodes[:, edge.child]
             group = given if edge.bins is None else edge.bins.codes(ranks[edge.parent]) * n_given + given
-            rungs = [
-                self._parent_rung(edge.pool, nodes, group),
-                records.label_rung(edge.child, nodes),
-                records.ancestor_rung(edge.child, nodes),
+            chain = [
+                self._parent_fallback(edge.pool, nodes, group),
+                records.label_fallback(edge.child, nodes),
+                records.ancestor_fallback(edge.child, nodes),
             ]
-            draw = draw_records(rungs, len(labels), rng)
+            draw = draw_records(chain, len(labels), rng)
             ranks[edge.child] = records.drawn_ranks(edge.child, draw, nodes)
             name = names[edge.child]
             columns[name] = records.domains[name].series(records.cells(edge.child, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
         return Restored(assemble(labels, columns), counts)
 
-    def _parent_rung(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
+    def _parent_fallback(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
         """Fallback of records with equal label, parent bin and given group.
 
         Used where there are enough of them.

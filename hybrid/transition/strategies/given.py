@@ -37,7 +37,7 @@ class FittedGiven:
         def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
             cell, pool = self.cells[at].of(matrix), self.pools[at]
             alike = lambda rows: pool.runs(classes[rows], cell[rows], np.ones(len(rows), dtype=np.int64))  # noqa: E731
-            return [("given", alike), self.records.class_rung(classes)]
+            return [("given", alike), self.records.class_fallback(classes)]
 
         return restore_columns(self.records, labels, own, rng)
 

@@ -22,5 +22,5 @@ class FittedHistogram:
 
         Drawn anew for every attribute.
         """
-        in_class = self.records.class_rung(self.records.classes.find(labels.nodes))
+        in_class = self.records.class_fallback(self.records.classes.find(labels.nodes))
         return restore_columns(self.records, labels, lambda at, nodes: [in_class], rng)  # noqa: ARG005

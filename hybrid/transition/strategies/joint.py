@@ -25,7 +25,7 @@ class FittedJoint:
         Correlations inside a class survive, and so do whole original combinations of values.
         """
         classes = self.records.classes.find(labels.nodes)
-        chosen = draw_records([self.records.class_rung(classes)], len(labels), rng).records
+        chosen = draw_records([self.records.class_fallback(classes)], len(labels), rng).records
 
         def runs(rows: Array) -> Slices:
             return Slices(chosen, rows, (chosen[rows] >= 0).astype(np.int64))

@@ -38,8 +38,12 @@ class FittedKde:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes = labels.nodes[:, at]
-            rungs = [records.class_rung(classes), records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
-            draw = draw_records(rungs, len(labels), rng)
+            chain = [
+                records.class_fallback(classes),
+                records.label_fallback(at, nodes),
+                records.ancestor_fallback(at, nodes),
+            ]
+            draw = draw_records(chain, len(labels), rng)
             cells = records.cells(at, draw, nodes, rng)
             if name in self.bandwidths:
                 centre = domain.axis[records.leaves[draw.records, at]]

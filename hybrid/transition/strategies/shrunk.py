@@ -41,7 +41,7 @@ class FittedShrunk:
 
         def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
             used = np.where(rng.random(len(classes)) < weight, classes, -1)
-            return [self.records.class_rung(used)]
+            return [self.records.class_fallback(used)]
 
         return restore_columns(self.records, labels, own, rng)
 

@@ -49,10 +49,10 @@ class FittedTree:
         columns, counts = {}, dict[str, int]()
         for at, (name, domain) in enumerate(records.domains.items()):
             nodes, cells, pool = labels.nodes[:, at], self.cells[at], self.pools[at]
-            rungs = [records.label_rung(at, nodes), records.ancestor_rung(at, nodes)]
+            chain = [records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
             if cells is not None and pool is not None:
-                rungs.insert(0, records.below_rung("leaf", at, pool, cells.of(matrix), nodes))
-            draw = draw_records(rungs, len(labels), rng)
+                chain.insert(0, records.below_fallback("leaf", at, pool, cells.of(matrix), nodes))
+            draw = draw_records(chain, len(labels), rng)
             columns[name] = domain.series(records.cells(at, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
             if self.predicts[at]:
