@@ -16,7 +16,7 @@ from prefect.events import emit_event
 
 from flows.progress import ShownProgress
 from flows.shown import shown
-from flows.stages import STAGES, artifact_key, compute, flow, script, set_secrets, show_run, stage_task, walk_of
+from flows.stages import STAGES, artifact_key, compute, flow, pipeline_of, script, set_secrets, show_run, stage_task
 from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.jobs.nightly import Decision, Listener, Night
 from hybrid.jobs.release import Places
@@ -56,7 +56,7 @@ def close(night: Night, decision: Decision) -> Notice:
     finally:
         if night.run_folder is not None and night.run_folder.is_dir():
             with shown("figures"):
-                show_run(night.walk, night.run_folder)
+                show_run(night.pipeline, night.run_folder)
 
 
 @flow(name="nightly", log_prints=False)
@@ -79,12 +79,12 @@ def nightly(
     loaded = load_config(Path(config))
     places = Places(Path(work), Path(runs), Path(releases))
     progress = ShownProgress(artifact_key(loaded.name, "progress"))
-    night = Night(walk_of(loaded, places.work, progress), places, _listener(notify))
+    night = Night(pipeline_of(loaded, places.work, progress), places, _listener(notify))
     progress.seconds = night.seconds_before()
     with night.watched():
         decision = look(night, accept_drift)
         for stage in STAGES if decision.walks else ():
-            compute(night.walk, stage)
+            compute(night.pipeline, stage)
         notice = close(night, decision)
     progress.finish()
     return str(notice.release)
@@ -112,6 +112,8 @@ def _listener(notify: str | None) -> Listener:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("config")
-    parser.add_argument("--accept-drift", action="store_true", help="go on although the data changed beyond the limits")
+    parser.add_argument(
+        "--accept-drift", action="store_true", help="continue although the data drifted beyond the limits"
+    )
     arguments = parser.parse_args()
     script(nightly, arguments.config, accept_drift=arguments.accept_drift)

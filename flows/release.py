@@ -8,7 +8,7 @@ python flows/release.py configs/quickstart.yaml
 import argparse
 from pathlib import Path
 
-from flows.stages import STAGES, compute, flow, script, show_run, stage_task, walk_of
+from flows.stages import STAGES, compute, flow, pipeline_of, script, show_run, stage_task
 from hybrid.base.errors import HybridError
 from hybrid.jobs.release import Places, write_candidate
 from hybrid.jobs.run import keep_private_details
@@ -37,7 +37,7 @@ def release(
     """
     places = Places(Path(work), Path(runs), Path(releases))
     try:
-        pipeline = walk_of(load_config(Path(config)), places.work)
+        pipeline = pipeline_of(load_config(Path(config)), places.work)
         for stage in STAGES:
             compute(pipeline, stage)
         return str(conclude(pipeline, places, publish))

@@ -14,7 +14,7 @@ logger = logging.getLogger("hybrid.flows")
 def shown(what: str) -> Iterator[None]:
     """Show something.
 
-    Where Prefect's server is gone, the log says so and the run goes on.
+    Where Prefect's server is gone, the log says so and the run continues.
     """
     try:
         yield

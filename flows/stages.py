@@ -35,7 +35,7 @@ __all__ = [
     "set_secrets",
     "show_run",
     "stage_task",
-    "walk_of",
+    "pipeline_of",
 ]
 
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
     return decorate
 
 
-def walk_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
+def pipeline_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
     """The pipeline of one flow: the source is read once.
 
     By default progress goes to the log.

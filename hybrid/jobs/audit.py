@@ -33,7 +33,7 @@ READING = frozenset({"separator", "encoding", "decimal", "missing"})
 OVERLAP_NOTED, OVERLAP_REFUSED = 0.05, 0.5
 """Share of control records found in train, beyond what duplicates within train explain."""
 ONE_POPULATION = 0.55
-"""Lower bound of the AUC with which train and control can be told apart, above which they are not alike."""
+"""Lower bound of the AUC of a classifier of train against control, above which they differ."""
 FEW_ROWS = 200
 """Rows below which only frequent success of an attack can be distinguished from chance."""
 
@@ -172,7 +172,7 @@ def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
     if few:
         yield (
             f"few rows ({', '.join(few)}): intervals are wide, and that no leak was found says little; "
-            f"from some {FEW_ROWS} rows on they begin to tell"
+            f"from some {FEW_ROWS} rows on they become informative"
         )
 
 
@@ -183,13 +183,13 @@ def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterat
     overlap = float(np.isin(its, mine).mean() - twice.mean())
     if overlap > OVERLAP_REFUSED:
         raise DataError(
-            f"{paths['control']}: {100 * np.isin(its, mine).mean():.0f} % of its rows stand in {paths['train']} too: "
+            f"{paths['control']}: {100 * np.isin(its, mine).mean():.0f} % of its rows are in {paths['train']} too: "
             "control records must be people the generator never saw, or every leak looks like chance",
             hint="keep records apart before training and give them as --control, or leave --control out",
         )
     if overlap > OVERLAP_NOTED:
         yield (
-            f"{100 * overlap:.0f} % more of the control rows than duplicates explain stand in the train file: "
+            f"{100 * overlap:.0f} % more of the control rows than duplicates explain are in the train file: "
             "this hides leaks"
         )
 
@@ -274,7 +274,8 @@ def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
     if found is None or not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
         return verdict
     message = (
-        f"a classifier tells train from control with an AUC of {found.outcome.value:.4g} (limit: {ONE_POPULATION:g}). "
+        f"a classifier separates train and control with an AUC of {found.outcome.value:.4g} "
+        f"(limit: {ONE_POPULATION:g}). "
         "They are no samples of one population: what attacks find on one and not on the other may be that difference"
     )
     check = Check("train and control alike", "review", message, "split one table by chance before training")

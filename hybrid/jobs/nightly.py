@@ -61,7 +61,7 @@ class Night:
 
     Parameters
     ----------
-    walk : Pipeline
+    pipeline : Pipeline
         With the store of ``places``.
     places : Places
         Where everything is kept.
@@ -69,11 +69,11 @@ class Night:
         Receives the outcome of the night, as the log, the ledger and the webhook do.
     """
 
-    def __init__(self, walk: Pipeline, places: Places, listener: Listener | None = None) -> None:
-        self.walk = walk
+    def __init__(self, pipeline: Pipeline, places: Places, listener: Listener | None = None) -> None:
+        self.pipeline = pipeline
         self.places = places
         self.listener = listener
-        self.name = walk.config.name
+        self.name = pipeline.config.name
         self.run_folder: Path | None = None
         """Folder of the run behind a new release, once it is written."""
         self.ledger = Ledger(places.work)
@@ -110,7 +110,7 @@ class Night:
         with one_night(self.places.work, self.name) as mark:
             if mark.cut_off is not None:
                 self._end(
-                    "interrupted", f"the night that began {mark.cut_off} was cut off; this one goes on from there"
+                    "interrupted", f"the night that began {mark.cut_off} was interrupted; this one continues from there"
                 )
             try:
                 yield
@@ -131,7 +131,7 @@ class Night:
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
-        self.walk.check()
+        self.pipeline.check()
         key = release_key(self.places.work)
         latest = self._latest()
         if latest is None:
@@ -139,13 +139,13 @@ class Night:
         baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
         if self._same_source_and_method(key, latest):
             if baseline is None:
-                keep_source_statistics(self.walk, self.places.work)
+                keep_source_statistics(self.pipeline, self.places.work)
             reason = "data, method and policy are those of the latest release"
             return Decision("skip", reason, release=latest.path.name)
         if baseline is None:
             return Decision("refit", "nothing is known of the table behind the latest release: drift is not checked")
-        now = describe(self.walk.table, record_secret(key), baseline.statistics)
-        findings = compare(baseline.statistics, now, self.walk.config.nightly.drift)
+        now = describe(self.pipeline.table, record_secret(key), baseline.statistics)
+        findings = compare(baseline.statistics, now, self.pipeline.config.nightly.drift)
         for finding in findings:
             logger.log(logging.INFO if finding.status == "pass" else logging.WARNING, "%s", finding.message)
         stops = [finding for finding in findings if finding.status == "stop"]
@@ -167,18 +167,18 @@ class Night:
             Published, and not delivered to every target.
         """
         logger.info("%s", decision)
-        options = self.walk.config.nightly
+        options = self.pipeline.config.nightly
         outcome: Outcome = "kept"
         if decision.release is not None:
             release = self.places.releases / decision.release
             self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
         else:
-            candidate = write_candidate(self.walk, self.places)
+            candidate = write_candidate(self.pipeline, self.places)
             self.run_folder = candidate.folder
             before = self._latest()
             release = candidate.publish()
             outcome = "kept" if before is not None and before.path.name == release.name else "released"
-        deliver(release, options.deliver, self.walk.config.data, self.walk.config.folder, self.places.work)
+        deliver(release, options.deliver, self.pipeline.config.data, self.pipeline.config.folder, self.places.work)
         self.places.store.clean(timedelta(days=options.keep_days))
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
 
@@ -202,18 +202,18 @@ class Night:
         return None if newest is None or verify(newest.path) else newest
 
     def _same_source_and_method(self, key: bytes, latest: Release) -> bool:
-        manifest = {"data_fingerprint": self.walk.data_fingerprint, "config": self._config}
+        manifest = {"data_fingerprint": self.pipeline.data_fingerprint, "config": self._config}
         return self._same_policy(latest) and latest.certificate["release_tag"] == release_tag(key, manifest)
 
     def _same_policy(self, latest: Release) -> bool:
-        return bool(latest.certificate["policy"]["sha256"] == self.walk.policy.sha256)
+        return bool(latest.certificate["policy"]["sha256"] == self.pipeline.policy.sha256)
 
     @property
     def _config(self) -> dict[str, Any]:
-        return self.walk.config.model_dump(mode="json")
+        return self.pipeline.config.model_dump(mode="json")
 
     def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> Decision:
-        rule = self.walk.config.nightly.reuse
+        rule = self.pipeline.config.nightly.reuse
         psi, most = max((finding.psi or 0.0, finding.subject) for finding in findings)
         words = f"{findings[0].message}; most changed: {most!r}, stability index {psi:.3f}"
         if not self._same_policy(latest) or latest.certificate["config"] != public_config(self._config):
@@ -245,8 +245,8 @@ class Night:
     def _tell(self, notice: Notice) -> Notice:
         about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release}
         logger.info("%s", notice, extra=about)
-        if self.walk.config.nightly.webhook_env is not None:
-            post(notice, self.walk.config.nightly.webhook_env)
+        if self.pipeline.config.nightly.webhook_env is not None:
+            post(notice, self.pipeline.config.nightly.webhook_env)
         if self.listener is not None:
             self.listener(notice)
         return notice

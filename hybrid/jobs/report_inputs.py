@@ -22,28 +22,28 @@ from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
-from hybrid.report import Loss, ReportInputs, TradeOff, WalkStep, compare_tables, describe
+from hybrid.report import Loss, ReportInputs, Step, TradeOff, compare_tables, describe
 from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
 LEAST_CELL = 5
-"""Fewest real records that may stand behind a number of the report."""
+"""Fewest real records that a number of the report may be computed from."""
 LIMITS = (
     "k-anonymity holds for the intermediate table, not for the synthetic one; "
-    "what the synthetic table gives away is measured, not proven.",
+    "what the synthetic table discloses is measured, not proven.",
     "Attacks that were not run may succeed where these did not.",
     "Each release adds to what earlier releases of the same people give away.",
 )
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
-def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
-    """The inputs of ``render_report`` for a finished walk.
+def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
+    """The inputs of ``render_report`` for a finished pipeline.
 
     No seed, no path, no record: the report is published.
     """
-    config, anonymized, train = walk.config, walk.anonymized, walk.train
+    config, anonymized, train = pipeline.config, pipeline.anonymized, pipeline.train
     result = None if anonymized is None else anonymized.result
     smallest = LEAST_CELL if result is None else max(LEAST_CELL, result.k)
     method = config.model_copy(update={"seed": None})
@@ -53,31 +53,31 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
         guarantee=guarantee_sentence(
             result,
             method.model_dump(mode="json"),
-            walk.evaluation,
-            private=any(one.holds for one in walk.explanations),
+            pipeline.evaluation,
+            private=any(one.holds for one in pipeline.explanations),
         ),
-        verdict=walk.verdict,
-        walk=tuple(WalkStep(*step) for step in stage_records(walk)),
+        verdict=pipeline.verdict,
+        steps=tuple(Step(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
-        top_levels={name: tree.n_levels - 1 for name, tree in walk.hierarchies.items()},
+        top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},
         class_sizes_before=None if anonymized is None else _class_sizes(train),
         class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
-        trade_off=tuple(_trade_off(walk)),
-        losses=tuple(Loss(name, tuple(points)) for name, points in _losses(walk).items()),
-        fallbacks=dict(walk.generated.fallbacks),
-        give_away=None if walk.give_away is None else walk.give_away.to_json(),
-        comparison=compare_tables(train, walk.generated.table, walk.control, smallest),
-        evaluation=walk.evaluation,
-        stage_verdicts=verdicts_by_stage(walk.policy, walk.evaluation),
+        trade_off=tuple(_trade_off(pipeline)),
+        losses=tuple(Loss(name, tuple(points)) for name, points in _losses(pipeline).items()),
+        fallbacks=dict(pipeline.generated.fallbacks),
+        give_away=None if pipeline.give_away is None else pipeline.give_away.to_json(),
+        comparison=compare_tables(train, pipeline.generated.table, pipeline.control, smallest),
+        evaluation=pipeline.evaluation,
+        stage_verdicts=verdicts_by_stage(pipeline.policy, pipeline.evaluation),
         metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
         licences=_licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
-        facts=dict(_group_shares(walk, smallest)),
-        config=_public_yaml(walk),
-        changes=changes_since(earlier, walk.verdict),
-        history=tracks(walk.policy, walk.evaluation, earlier, created),
-        collected=collect_sections(walk, smallest),
+        facts=dict(_group_shares(pipeline, smallest)),
+        config=_public_yaml(pipeline),
+        changes=changes_since(earlier, pipeline.verdict),
+        history=tracks(pipeline.policy, pipeline.evaluation, earlier, created),
+        collected=collect_sections(pipeline, smallest),
     )
 
 
@@ -99,7 +99,7 @@ def audit_report(
         created=created,
         guarantee=guarantee_sentence(None, {}, evaluation),
         verdict=verdict,
-        walk=(WalkStep("train", len(train)), WalkStep("synthetic", len(synthetic))),
+        steps=(Step("train", len(train)), Step("synthetic", len(synthetic))),
         comparison=compare_tables(train, synthetic, control, LEAST_CELL),
         evaluation=evaluation,
         metric_texts=describe(REGISTRY.values()),
@@ -108,32 +108,32 @@ def audit_report(
     )
 
 
-def _losses(walk: Pipeline) -> dict[str, list[tuple[int, float]]]:
+def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:
     """Curve of every loss that the generator reported: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
-    for point in walk.generated.losses:
+    for point in pipeline.generated.losses:
         for name, value in point.losses.items():
             curves.setdefault(name, []).append((point.done, value))
     return curves
 
 
-def _trade_off(walk: Pipeline) -> Iterator[TradeOff]:
-    chosen = None if walk.config.anonymize is None else walk.config.anonymize.suppression_limit
-    for point in walk.trade_off:
+def _trade_off(pipeline: Pipeline) -> Iterator[TradeOff]:
+    chosen = None if pipeline.config.anonymize is None else pipeline.config.anonymize.suppression_limit
+    for point in pipeline.trade_off:
         if point.loss is not None and point.suppressed is not None:
             limit = point.suppression_limit
-            yield TradeOff(limit, point.suppressed / len(walk.train), point.loss, chosen=limit == chosen)
+            yield TradeOff(limit, point.suppressed / len(pipeline.train), point.loss, chosen=limit == chosen)
 
 
-def _group_shares(walk: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
+def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
     """Shares of declared groups before and after sampling.
 
     Without groups of few records.
     """
-    if walk.sampled is None:
+    if pipeline.sampled is None:
         return
-    for share in walk.sampled.shares:
-        if min(share.before * walk.sampled.before, share.after * walk.sampled.actual) >= smallest:
+    for share in pipeline.sampled.shares:
+        if min(share.before * pipeline.sampled.before, share.after * pipeline.sampled.actual) >= smallest:
             text = f"{100 * share.before:.1f} % before, {100 * share.after:.1f} % after sampling"
             yield f"group {share.column} = {share.group}", text
 
@@ -150,9 +150,9 @@ def _licences(generator: str) -> dict[str, str]:
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 
 
-def _public_yaml(walk: Pipeline) -> str:
+def _public_yaml(pipeline: Pipeline) -> str:
     """Method as YAML, without the seed and the path of the source."""
     text: str = yaml.safe_dump(
-        public_config(walk.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
+        public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
     )
     return text

@@ -152,14 +152,14 @@ def staged(folder: Path) -> Iterator[Path]:
         check_replaceable(folder)
 
 
-def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
+def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
     """Compute every stage and write the run's folder.
 
     Tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
-    walk : Pipeline
+    pipeline : Pipeline
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
@@ -171,21 +171,21 @@ def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> No
     HybridError
         Of any stage; then there is no folder.
     """
-    walk.check()
+    pipeline.check()
     created = datetime.now(UTC)
-    inputs = run_report(walk, created, earlier)
+    inputs = run_report(pipeline, created, earlier)
     with staged(folder) as temporary:
-        data = walk.config.data
-        target = temporary / walk.synthetic_name
-        write_table(walk.synthetic, target, data.separator, data.encoding, walk.layout)
-        _write_labels(walk, temporary)
-        write_json(temporary / EVALUATION, _results(walk))
+        data = pipeline.config.data
+        target = temporary / pipeline.synthetic_name
+        write_table(pipeline.synthetic, target, data.separator, data.encoding, pipeline.layout)
+        _write_labels(pipeline, temporary)
+        write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(inputs))
-        write_json(temporary / POLICY, walk.policy.model_dump(mode="json"))
-        _write_manifest(walk, temporary, created)
+        write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
+        _write_manifest(pipeline, temporary, created)
 
 
-def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
+def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
     """Write the results of the first stage alone.
 
     Raises
@@ -193,12 +193,12 @@ def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
     ConfigError
         The configuration has no ``anonymize`` section.
     """
-    if walk.anonymized is None:
+    if pipeline.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
-        _write_labels(walk, temporary)
-        _write_manifest(walk, temporary, datetime.now(UTC), "anonymization")
-    return walk.anonymized.result
+        _write_labels(pipeline, temporary)
+        _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
+    return pipeline.anonymized.result
 
 
 def write_audit(
@@ -217,10 +217,10 @@ def write_audit(
         seal(temporary, name, "audit")
 
 
-def summary(walk: Pipeline) -> str:
+def summary(pipeline: Pipeline) -> str:
     """Verdict and checks as Markdown, for orchestrators."""
-    verdict = walk.verdict
-    lines = [f"# {verdict.status.upper()}: {walk.config.name}", "", "| | check |", "|---|---|"]
+    verdict = pipeline.verdict
+    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check |", "|---|---|"]
     lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
     return "\n".join(lines)
 
@@ -239,36 +239,36 @@ def keep_private_details(error: HybridError, private: Path) -> None:
         file.write("\n\n".join(details))
 
 
-def _results(walk: Pipeline) -> dict[str, Any]:
+def _results(pipeline: Pipeline) -> dict[str, Any]:
     """Metrics, disclosure by the transition, and verdict as JSON."""
-    give_away = None if walk.give_away is None else walk.give_away.to_json()
-    return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
+    give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
+    return pipeline.evaluation.to_json() | {"give_away": give_away, "verdict": pipeline.verdict.to_json()}
 
 
-def _write_labels(walk: Pipeline, folder: Path) -> None:
+def _write_labels(pipeline: Pipeline, folder: Path) -> None:
     """Write the labels of the kept records, in random order."""
-    if walk.anonymized is None:
+    if pipeline.anonymized is None:
         return
-    labels = walk.anonymized.labels.to_table()
-    order = rng_for(walk.seed, "order", "labels").permutation(len(labels))
+    labels = pipeline.anonymized.labels.to_table()
+    order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
-    write_json(folder / ANONYMIZATION, walk.anonymized.result.to_json())
+    write_json(folder / ANONYMIZATION, pipeline.anonymized.result.to_json())
 
 
-def _write_manifest(walk: Pipeline, folder: Path, created: datetime, kind: str = "run") -> None:
+def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: str = "run") -> None:
     manifest = build_manifest(
-        name=walk.config.name,
-        config=walk.config,
-        seed=walk.seed,
-        data_fingerprint=walk.data_fingerprint,
+        name=pipeline.config.name,
+        config=pipeline.config,
+        seed=pipeline.seed,
+        data_fingerprint=pipeline.data_fingerprint,
         folder=folder,
         libraries=libraries(),
-        stages=walk.recorder.stages,
+        stages=pipeline.recorder.stages,
         created=created,
         kind=kind,
     )
     said = {
-        "explanation": walk.explanation.text if walk.explanations else None,
-        "differential_privacy": any(one.holds for one in walk.explanations),
+        "explanation": pipeline.explanation.text if pipeline.explanations else None,
+        "differential_privacy": any(one.holds for one in pipeline.explanations),
     }
     write_json(folder / MANIFEST, manifest | said)

@@ -3,7 +3,7 @@
 from hybrid.report.charts.side_by_side import TableComparison, compare_tables
 from hybrid.report.comparison.data import comparison_json
 from hybrid.report.comparison.page import render_comparison
-from hybrid.report.run.inputs import Change, Loss, MetricText, ReportInputs, TradeOff, WalkStep, describe
+from hybrid.report.run.inputs import Change, Loss, MetricText, ReportInputs, Step, TradeOff, describe
 from hybrid.report.run.render import render_report
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "ReportInputs",
     "TableComparison",
     "TradeOff",
-    "WalkStep",
+    "Step",
     "compare_tables",
     "comparison_json",
     "describe",

@@ -166,7 +166,7 @@ def test_a_scale_changes_the_plan(folder: Path) -> None:
     [
         ({"factors": {}}, "factors or configurations"),
         ({"factors": {"a": []}}, "without a value"),
-        ({"seeds": [1, 1]}, "a seed stands twice"),
+        ({"seeds": [1, 1]}, "a seed is listed twice"),
         ({"configurations": [{"anonymize.k": 5}], "subset": {"n": 1}}, "subset"),
         ({"constraints": [{"drop": {}, "because": "x"}]}, "constraints"),
     ],

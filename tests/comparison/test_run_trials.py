@@ -112,10 +112,10 @@ def test_a_stray_error_does_not_stop_the_others_and_its_text_is_not_told(
 ) -> None:
     original = trial_module.Pipeline.check
 
-    def check(walk: Any) -> None:
-        if walk.seed == 1:
+    def check(pipeline: Any) -> None:
+        if pipeline.seed == 1:
             raise ValueError("the record of Mrs. Smith")
-        original(walk)
+        original(pipeline)
 
     monkeypatch.setattr(trial_module.Pipeline, "check", check)
     plan = load_plan(write_plan(folder, factors={"anonymize.k": [5]}))

@@ -18,14 +18,14 @@ def plant() -> None:
 
     original = Pipeline._stage
 
-    def held(walk: Pipeline, name: str, *parts: Any) -> Any:
+    def held(pipeline: Pipeline, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
             wait(name)
             return compute()
 
-        return original(walk, name, *others, computed)
+        return original(pipeline, name, *others, computed)
 
     Pipeline._stage = held  # type: ignore[method-assign]
 

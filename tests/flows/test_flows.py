@@ -165,7 +165,7 @@ def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[s
     from hybrid.base.errors import HybridError
     from hybrid.pipeline.pipeline import Pipeline
 
-    def broken(walk: Pipeline) -> None:
+    def broken(pipeline: Pipeline) -> None:
         raise ValueError("canary-stray")
 
     monkeypatch.setattr(Pipeline, "check", broken)

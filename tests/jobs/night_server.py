@@ -76,7 +76,7 @@ FAULTS: dict[str, Callable[[str], None]] = {
 
 
 def plant(fault: str, point: str, when: str, source: str) -> None:
-    """Let the fault happen before or after the first call of ``module:attribute``, or of a stage of the walk."""
+    """Let the fault happen before or after the first call of ``module:attribute``, or of a stage of the pipeline."""
     strike = FAULTS[fault]
     if ":" not in point:
         plant_in_stage(strike, point, when, source)
@@ -103,7 +103,7 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
     """Before: once the stage's inputs are there; after: once its result is kept."""
     original = Pipeline._stage
 
-    def struck(walk: Pipeline, name: str, *parts: Any) -> Any:
+    def struck(pipeline: Pipeline, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
@@ -111,7 +111,7 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
                 strike(source)
             return compute()
 
-        result = original(walk, name, *others, computed)
+        result = original(pipeline, name, *others, computed)
         if name == stage and when == "after":
             strike(source)
         return result

@@ -100,7 +100,7 @@ def test_a_column_without_values_takes_the_kind_of_the_others(files: dict[str, P
 
 
 def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> None:
-    with pytest.raises(DataError, match="stand in"):
+    with pytest.raises(DataError, match="are in"):
         read_audited(files["train"], files["train"], files["synthetic"], options())
     mixed = pd.concat([pd.read_csv(files["train"])[:40], pd.read_csv(files["control"])[:360]])
     rewrite(files["control"], mixed)

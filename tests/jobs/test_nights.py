@@ -55,8 +55,8 @@ class Clinic:
         self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
         (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
         self.config.write_text(yaml.safe_dump(self.content))
-        walk = Pipeline(load_config(self.config), store=self.places.store)
-        night = Night(walk, self.places, self.notices.append)
+        pipeline = Pipeline(load_config(self.config), store=self.places.store)
+        night = Night(pipeline, self.places, self.notices.append)
         with night.watched():
             self.decision = night.decide(**options)
             return night.close(self.decision).outcome
@@ -314,7 +314,7 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
 
 
 def test_a_stray_error_is_told_by_its_type_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(walk: Pipeline) -> None:
+    def broken(pipeline: Pipeline) -> None:
         raise ValueError("canary-value")
 
     monkeypatch.setattr(Pipeline, "check", broken)
@@ -328,8 +328,8 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
 
     def one() -> None:
         try:
-            walk = Pipeline(load_config(clinic.config), store=clinic.places.store)
-            clinic.notices.append(Night(walk, clinic.places).run())
+            pipeline = Pipeline(load_config(clinic.config), store=clinic.places.store)
+            clinic.notices.append(Night(pipeline, clinic.places).run())
         except HybridError as error:
             errors.append(error)
 

@@ -63,7 +63,7 @@ def test_stages_that_make_no_sense_are_refused_with_the_reason() -> None:
     assert "no column has the role quasi_identifier" in message
 
 
-def test_an_order_of_stages_that_protects_nobody_is_refused() -> None:
+def test_an_order_of_stages_that_protects_no_person_is_refused() -> None:
     on = {"anonymize": {"k": 2}, "sample": {"method": "beta", "beta": 0.5}}
     post = {"transition": {"method": "uniform", "order": "post"}}
     assert parse_config(_config(**on, **post, stages=["anonymize", "sample", "synthesize", "transition"]))

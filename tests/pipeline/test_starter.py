@@ -46,10 +46,10 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     }
     assert config.data.columns["readmitted"].target
     assert config.data.path == f"../demo/admissions.{format}"
-    walk = Pipeline(config, seed=1)
-    assert walk.anonymized is not None
-    assert walk.anonymized.result.min_class_size >= 5
-    assert walk.synthetic.schema.names == read_table(data, config.data).schema.names
+    pipeline = Pipeline(config, seed=1)
+    assert pipeline.anonymized is not None
+    assert pipeline.anonymized.result.min_class_size >= 5
+    assert pipeline.synthetic.schema.names == read_table(data, config.data).schema.names
 
 
 def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import Change, MetricText, ReportInputs, TradeOff, WalkStep, compare_tables
+from hybrid.report import Change, MetricText, ReportInputs, Step, TradeOff, compare_tables
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 
@@ -87,7 +87,7 @@ def full_inputs(real: Table, synthetic: Table, control: Table) -> ReportInputs:
             "default 1",
             (Check("k", "pass", "k = 5 holds"), Check("copies", "review", "1.4 %", "try uniform")),
         ),
-        walk=(WalkStep("read", 2200, 0.1), WalkStep("release", 1200, None, "shuffled")),
+        steps=(Step("read", 2200, 0.1), Step("release", 1200, None, "shuffled")),
         anonymization={
             "engine": "exact",
             "k": 5,

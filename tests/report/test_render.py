@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import Loss, ReportInputs, WalkStep, compare_tables, render_report
+from hybrid.report import Loss, ReportInputs, Step, compare_tables, render_report
 from hybrid.report.run.metrics import judgement, number
 from hybrid.report.run.sections import SECTIONS
 from hybrid.table import Kind, Table
@@ -177,7 +177,7 @@ def test_markup_in_names_and_values_is_text(table_of) -> None:
             name=evil,
             guarantee=evil,
             verdict=Verdict("block", evil, (Check(evil, "block", evil, evil),)),
-            walk=(WalkStep(evil, 3, 1.0, evil),),
+            steps=(Step(evil, 3, 1.0, evil),),
             comparison=compare_tables(table, table),
             evaluation=Evaluation((metric,)),
             limits=(evil,),
@@ -228,7 +228,7 @@ def test_verdict_is_told_by_words_and_signs(full_inputs: ReportInputs, status) -
 
 
 def test_walk_of_zero_rows() -> None:
-    assert "release" in render_report(minimal(walk=(WalkStep("release", 0),)))
+    assert "release" in render_report(minimal(steps=(Step("release", 0),)))
 
 
 def test_real_and_synthetic_shares_are_drawn(real: Table, synthetic: Table) -> None:

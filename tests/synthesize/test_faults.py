@@ -92,9 +92,9 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
         write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill), run)
     assert [file.name for file in run.iterdir()] == ["manifest.json"]
     assert [file.name for file in tmp_path.glob(".run*")] == []
-    walk = Pipeline(load_config(path), seed=5, store=store)
-    write_run(walk, run)
+    pipeline = Pipeline(load_config(path), seed=5, store=store)
+    write_run(pipeline, run)
     assert {"synthetic.csv", "report.html", "evaluation.json"} <= {file.name for file in run.iterdir()}
-    assert [point.done for point in walk.generated.losses] == [*range(50, 2001, 50)]
+    assert [point.done for point in pipeline.generated.losses] == [*range(50, 2001, 50)]
     assert "Training of the generator" in (run / "report.html").read_text()
     assert json.loads((run / "manifest.json").read_text())["differential_privacy"] is False

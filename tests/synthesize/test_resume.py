@@ -72,7 +72,7 @@ def test_a_killed_training_goes_on_to_the_same_result(tmp_path, caplog, name):
     assert any("tabddpm.pt" in path.name or "checkpoint-" in path.name for path in unfinished(store))
     seen = []
     again = fit_or_reuse(table, options(name), 3, store, lambda at, done, total=None, **v: seen.append((done, v)))
-    assert "interrupted: it goes on from its last checkpoint" in caplog.text
+    assert "interrupted: it continues from its last checkpoint" in caplog.text
     whole = fit(table, here(name), 3)
     # transformers averages the training loss over the steps since it was started; the validation loss tells.
     told = "loss" if name == "tabddpm" else "eval_loss"

@@ -87,7 +87,7 @@ def _categories(present: pd.Series, minimum: int) -> Cells:
     counts = counts.iloc[np.lexsort((counts.index.astype(str), -counts.to_numpy()))]
     shown = min(int((counts >= minimum).sum()), len(counts) if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1)
     names = tuple(str(name) for name in counts.index[:shown])
-    # The pool stands even when empty: what only the synthetic table holds goes there.
+    # The pool is kept even when empty, for values of the synthetic table only.
     return Cells(
         labels=(*names, OTHER),
         slots=(1,) * (shown + 1),
@@ -108,7 +108,7 @@ def _intervals(present: pd.Series, kind: Kind, minimum: int) -> Cells | None:
         return None
     kept = bounds[np.array(ends[:-1], dtype=int) - 1]
     names = [texts[end - 1] for end in ends[:-1]]
-    # Where the outer intervals end is told by their few records: they get one step, whatever they span.
+    # The ends of the outer intervals would reveal their few records: they get one step, whatever they span.
     slots = [1, *np.diff(ends[:-1]), 1]
     labels = [f"below {names[0]}", *(f"{a} to below {b}" for a, b in pairwise(names)), f"{names[-1]} and above"]
     return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts[ends[0] - 1 : ends[-2]]), _bounds=kept)

@@ -24,9 +24,9 @@ class ColumnView:
         How its values are parted; None if too few real values are there to show any.
     real, synthetic : numpy.ndarray, shape (n_cells,), float64
         Share of each cell among the non-missing values, 0..1. A pool of fewer real records than the minimum has
-        NaN in ``real`` and is left out of what the other shares are taken of, so that they do not tell it.
+        NaN in ``real`` and is excluded from the denominator, so that it cannot be recovered.
     missing_real, missing_synthetic : float or None
-        Share of missing values, 0..1; None where it stands for fewer real records than the minimum, but not none.
+        Share of missing values, 0..1; None where it counts fewer real records than the minimum, but not none.
     distance, reference : float or None
         Total variation distance between the shares (missing values are one more cell), 0 (equal) .. 1
         (disjoint): of the synthetic table from the real one, and of the control set from the real one.
@@ -80,7 +80,7 @@ def compare_tables(
     control : Table, optional
         Records the generator never saw: what they score against ``real`` is the reference.
     minimum_cell : int
-        No category, bound or share is given that stands for fewer real records than this (but not none).
+        No category, bound or share is given that counts fewer real records than this (but not none).
 
     Returns
     -------

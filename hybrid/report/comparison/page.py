@@ -30,7 +30,7 @@ FIGURES = (
     ("5.6", "order", "effect of the order: transition before or after the generator"),
     ("5.7", "generator", "effect of the generator"),
 )
-"""Figures of chapter 5 and the facet each shows. The sources at hand tell the four stages of 5.2 and which knobs 5.3 to
+"""Figures of chapter 5 and the facet each shows. The sources state the four stages of 5.2 and which knobs 5.3 to
 5.7 are about, not their order: numbers 5.3 to 5.7 follow the walk."""
 MOST_RANKED = 10
 
@@ -194,7 +194,7 @@ def _level_with_first(answers: Answers) -> str:
     if len(ranked) < 2 or ranked[0].rank.seeds < 2:
         return f"{len(ranked):,} configurations ranked."
     level = sum(not each.behind.found for each in ranked[1:])
-    return f"{len(ranked):,} configurations ranked; the seeds do not tell {level:,} of them from the first."
+    return f"{len(ranked):,} configurations ranked; the seeds do not distinguish {level:,} of them from the first."
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

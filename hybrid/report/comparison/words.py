@@ -28,7 +28,7 @@ def seeds_note(seeds: int) -> str:
             "One seed: nothing can be said about how much other seeds would differ, so no effect below has an interval "
             "and none is called found. Points carry each metric's own interval, for its finite number of records."
         )
-    few = " With so few, only what stands out far from the noise is found; more seeds narrow the intervals fast."
+    few = " With so few, only effects far above the noise are found; more seeds narrow the intervals fast."
     return (
         f"{seeds} seeds. Intervals are 95 % over the seeds (Student's t, {seeds - 1} degrees of freedom): they "
         f"include the luck of split, sampling, transition and generator.{few if seeds < 5 else ''}"
@@ -141,8 +141,8 @@ def paradox(differences: Sequence[Difference], texts: Mapping[str, MetricText]) 
     worse, gain = _names(private, "worse", texts), _names(useful, "better", texts)
     safer, loss = _names(private, "better", texts), _names(useful, "worse", texts)
     parts = [
-        ("gives away more", worse),
-        ("gives away less", safer),
+        ("discloses more", worse),
+        ("discloses less", safer),
         ("is more useful or closer to the data", gain),
         ("is less useful or further from the data", loss),
     ]
@@ -168,7 +168,7 @@ def _hints(differences: Sequence[Difference]) -> str:
     """Number of differences significant on their own."""
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
     return (
-        f" {perhaps} more of the {len(differences)} differences stand out by their own interval only."
+        f" {perhaps} more of the {len(differences)} differences are significant by their own interval only."
         if perhaps
         else ""
     )

@@ -14,7 +14,7 @@ from hybrid.report.charts.side_by_side import TableComparison
 
 
 @dataclass(frozen=True)
-class WalkStep:
+class Step:
     """One stage of the run."""
 
     name: str
@@ -171,7 +171,7 @@ class ReportInputs:
         One honest sentence: what is guaranteed about this table, and what is not.
     verdict : Verdict, optional
         What the gate said; None if no policy was asked.
-    walk : tuple of WalkStep
+    steps : tuple of Step
         The rooms in order, with the rows that came out of each.
     anonymization : mapping, optional
         ``AnonymizationResult.to_json()``.
@@ -184,7 +184,7 @@ class ReportInputs:
     losses : tuple of Loss
         The generator's loss curves; empty if it has none.
     fallbacks : mapping of str to int
-        Cells the transition filled on each rung of its fallback chain.
+        Cells the transition filled at each step of its fallback chain.
     give_away : mapping, optional
         ``GiveAway.to_json()``: how much of the originals the transition repeats.
     comparison : TableComparison, optional
@@ -214,7 +214,7 @@ class ReportInputs:
     created: datetime
     guarantee: str
     verdict: Verdict | None = None
-    walk: tuple[WalkStep, ...] = ()
+    steps: tuple[Step, ...] = ()
     anonymization: Mapping[str, Any] | None = None
     top_levels: Mapping[str, int] = field(default_factory=dict)
     class_sizes_before: Array | None = None

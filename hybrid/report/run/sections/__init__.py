@@ -42,6 +42,6 @@ def collect_sections(run: FinishedRun, smallest: int) -> dict[str, Any]:
     run : FinishedRun
         The run.
     smallest : int
-        Fewest records that a number of the report may stand for.
+        Fewest records that a number of the report may count.
     """
     return {section.anchor: section.collect(run, smallest) for section in SECTIONS if section.collect is not None}

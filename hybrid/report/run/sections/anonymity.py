@@ -39,14 +39,14 @@ Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 mea
 {% endif %}
 {% if anonymity.cells %}
 <h3>Where the restored values came from</h3>
-<div class="scroll"><table><thead><tr><th>Rung of the fallback chain</th><th class="n">Cells</th><th class="n">Share</th></tr></thead><tbody>
-{% for rung, cells in run.fallbacks.items() %}
-<tr><th scope="row">{{ rung }}</th><td class="n">{{ cells|count }}</td><td class="n">{{ (cells / anonymity.cells)|percent }}</td></tr>
+<div class="scroll"><table><thead><tr><th>Step of the fallback chain</th><th class="n">Cells</th><th class="n">Share</th></tr></thead><tbody>
+{% for step, cells in run.fallbacks.items() %}
+<tr><th scope="row">{{ step }}</th><td class="n">{{ cells|count }}</td><td class="n">{{ (cells / anonymity.cells)|percent }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
 {% if run.give_away %}
-<h3>What the transition gives away</h3>
+<h3>Disclosure by the transition</h3>
 {% if run.give_away.per_attribute %}
 <div class="scroll"><table><thead><tr><th>Quasi-identifier</th><th class="n">Records that got their own value back</th><th class="n">By chance (uniform)</th></tr></thead><tbody>
 {% for name, hits in run.give_away.per_attribute.items() %}

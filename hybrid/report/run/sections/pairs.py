@@ -81,7 +81,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 SECTION = Section(
     anchor="pairs",
     title="Pairs",
-    lead="How strongly columns hang together: Cramér’s V of the cells above, from 0 (independent) to 1 (one decides the other).",
+    lead="Strength of association between columns: Cramér’s V of the cells above, from 0 (independent) to 1 (one decides the other).",
     template=TEMPLATE,
     values=_values,
 )

@@ -27,12 +27,12 @@ TEMPLATE = """\
 <figure>{{ nearest }}<figcaption>Distance to the nearest record (standardized numbers, one-hot categories), by the share of rows at most that near. Where rows lie nearer to training records than to people never seen, the first line lies below the second. Both sets have the same size.</figcaption></figure>
 {% endif %}
 {% if secrets %}
-<h3>What is told of each secret</h3>
-{{ exposure_table(["Secret", "Told of training people", "Told of people never seen", "Risk", "Interval"], secrets) }}
-<p class="note small">The nearest row by all other columns tells the secret. Risk: the difference between the two, as a share of what could still be told; 0 is no leak, 1 is everything; lower is safer. The surest leak first.</p>
+<h3>Inference of each secret</h3>
+{{ exposure_table(["Secret", "Inferred for training people", "Inferred for people never seen", "Risk", "Interval"], secrets) }}
+<p class="note small">The secret is inferred from the nearest row by all other columns. Risk: the difference between the two, as a share of what could still be inferred; 0 is no leak, 1 is everything; lower is safer. The surest leak first.</p>
 {% endif %}
 {% for name, rows in subgroups.items() if rows %}
-<h3>{{ "Subgroups whose members are told best" if name == "membership_subgroups" else "Subgroups whose secrets are told best" }}</h3>
+<h3>{{ "Subgroups whose members are recognised best" if name == "membership_subgroups" else "Subgroups whose secrets are inferred best" }}</h3>
 {{ exposure_table(["Subgroup", "Training records", "AUC (.5 is guessing)" if name == "membership_subgroups" else "Risk (0 is no leak)", "Interval for all at once"], rows) }}
 {% endfor %}
 {% if subgroups %}<p class="note small">Lower is safer; the surest leak first. Only subgroups with enough records on both sides are looked at; the intervals hold for all of them together.</p>{% endif %}

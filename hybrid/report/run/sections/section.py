@@ -61,7 +61,7 @@ class Section:
     lead : str
         A sentence below the heading.
     collect : callable, optional
-        From the finished run to what only this section needs: aggregates that stand for at least ``smallest`` records
+        From the finished run to what only this section needs: aggregates of at least ``smallest`` records
         each, never a record. ``values`` finds it in ``inputs.collected`` under the anchor; it is not there for audits,
         which have no run.
     """

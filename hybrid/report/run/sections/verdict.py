@@ -57,8 +57,8 @@ CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not j
 def _headline(inputs: ReportInputs) -> list[tuple[str, str]]:
     """Headline figures beside the verdict."""
     figures = []
-    if inputs.walk:
-        figures += [(f"{inputs.walk[0].rows:,}", "records came in"), (f"{inputs.walk[-1].rows:,}", "rows go out")]
+    if inputs.steps:
+        figures += [(f"{inputs.steps[0].rows:,}", "records came in"), (f"{inputs.steps[-1].rows:,}", "rows go out")]
     if inputs.anonymization:
         result = inputs.anonymization
         figures += [

@@ -9,9 +9,9 @@ from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
 
 TEMPLATE = """\
-{% if run.walk %}
+{% if run.steps %}
 <ol class="walk">
-{% for step in run.walk %}
+{% for step in run.steps %}
 <li><span class="name">{{ step.name }}</span><span class="track"><span class="rows" style="width:{{ "%.1f"|format(72 * step.rows / most_rows) }}%"></span><b>{{ step.rows|count }}</b></span><span class="time">{{ "" if step.seconds is none else ("%.1f s"|format(step.seconds) if step.seconds >= 0.05 else "<0.1 s") }}</span>
 {% if step.note %}<span class="why">{{ step.note }}</span>{% endif %}</li>
 {% endfor %}
@@ -27,7 +27,7 @@ TEMPLATE = """\
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
         "losses": loss_chart(inputs.losses) if inputs.losses else None,
-        "most_rows": max((step.rows for step in inputs.walk), default=0) or 1,
+        "most_rows": max((step.rows for step in inputs.steps), default=0) or 1,
     }
 
 
