@@ -1,9 +1,9 @@
 """Contrasts: weighted sums of configurations, with intervals over seeds.
 
 Runs with one seed share the split into training and control records, and often an anonymized table or a generator:
-their errors hang together. Different seeds share nothing. So a question to the results is put to each seed by
+their errors are correlated. Different seeds share nothing. So a question to the results is put to each seed by
 itself, as weights over the configurations, and the answers of the seeds are independent: Student's t over them is
-exact for normal errors, however the runs of one seed hang together. It is what a linear mixed model gives in which the
+exact for normal errors, however the runs of one seed are correlated. It is what a linear mixed model gives in which the
 seed acts on every configuration in a way of its own (unstructured covariance within a seed; summary measures, Frison
 and Pocock 1992).
 """

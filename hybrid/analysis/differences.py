@@ -18,7 +18,7 @@ HEADLINES = {
     "utility": ("tstr", "discriminator", "query_error"),
     "fidelity": ("total_variation", "association_difference"),
 }
-"""The metrics that stand for a family wherever not all can be shown."""
+"""Metrics that represent a family wherever not all can be shown."""
 Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"]
 
 

@@ -24,7 +24,7 @@ class LevelEffect:
         Runs behind it.
     mean : Estimate or None
         The metric at this level, the other factors as often at each of their levels as in the plan; None where the
-        plan does not tell this factor from others.
+        plan confounds this factor with others.
     effect : Estimate or None
         That mean minus the mean of all levels.
     """
@@ -56,7 +56,7 @@ class MetricEffects:
     main : dict
         Per factor its levels.
     interactions : dict
-        Per pair of factors the cells that the plan tells apart; empty where it tells none.
+        Per pair of factors the cells that the plan distinguishes; empty where there are none.
     """
 
     column: str
@@ -69,7 +69,7 @@ class MetricEffects:
 class EffectModel:
     """The least-squares model of a plan, as weights over its configurations.
 
-    Additive in the factors; an interaction is added to it for the pair that is asked about. Coded so that the effects
+    Additive in the factors; an interaction is added to it for the requested pair. Coded so that the effects
     of a factor's levels add up to zero (Yates 1934): each level counts the same, however often it was run. In a full
     factorial plan the weights are those of plain averages; in another the effects of the other factors are taken out.
 
@@ -99,7 +99,7 @@ class EffectModel:
         Returns
         -------
         (means, effects, known)
-            ``known``, shape (n_levels,), bool: whether the plan tells the level from the other factors' effects.
+            ``known``, shape (n_levels,), bool: whether the plan separates the level from the other factors' effects.
         """
         at = 1 + sum(code.shape[1] for name, (code, _) in self._coded.items() if name in self._before(factor))
         width = len(self.names(factor)) - 1

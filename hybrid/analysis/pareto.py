@@ -20,7 +20,7 @@ def pareto_front(first: Array, second: Array) -> Array:
     Returns
     -------
     numpy.ndarray, shape (n,), bool
-        Whether each point is on the front; equal points stand or fall together.
+        Whether each point is on the front; equal points are on it or off it together.
     """
     front = np.zeros(len(first), dtype=bool)
     known = np.flatnonzero(np.isfinite(first) & np.isfinite(second))

@@ -28,7 +28,7 @@ class BestOf:
     wins : int
         Seeds in which it is the best, or as good as the best.
     near : int
-        Other configurations that the seeds do not tell from it.
+        Other configurations that the seeds do not distinguish from it.
     gain : Estimate or None
         Its mean minus its generator's alone.
     """

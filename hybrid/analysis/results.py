@@ -21,7 +21,7 @@ from hybrid.evaluation.metric import Metric
 STAGES: tuple[str, ...] = get_args(Subject)
 """The tables that are measured; baseline is the generator alone."""
 BESIDE = ("low", "high", "reference")
-"""What stands beside a metric's value, in columns of their own."""
+"""Columns beside a metric's value."""
 STRONGEST = "strongest_attack"
 """The leakage of the attack that gets most, as a metric of its own."""
 ATTACKS = ("identical_match", "singling_out_univariate", "singling_out", "linkability", "inference", "dcr_share")

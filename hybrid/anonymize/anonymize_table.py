@@ -40,7 +40,7 @@ def anonymize(
     options : AnonymizeOptions
         k, models, loss, engine.
     progress : Progress
-        Told how far the search is.
+        Receives the progress of the search.
     population : Table, optional
         The population table of k-map, with the quasi-identifiers' columns.
 

@@ -39,7 +39,7 @@ class Source:
     Parameters
     ----------
     name : str
-        As it stands in messages.
+        As it is shown in messages.
     lines : mapping of tuple of str to int
         Line, from 1, of each key and list item, by its path.
     changed : tuple of tuple of str

@@ -27,7 +27,7 @@ def locked(path: Path) -> Iterator[None]:
     Parameters
     ----------
     path : Path
-        The lock file. Created with mode 0600 where it is missing, and left behind empty: that it exists means
+        The lock file. Created with mode 0600 where it is missing, and kept, empty: that it exists means
         nothing.
 
     Raises

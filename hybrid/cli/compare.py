@@ -83,7 +83,7 @@ def _print_forecast(expected: Forecast, jobs: int) -> None:
         grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
     console.out.print(grid)
     asked = sum(stage.asked for stage in expected.stages)
-    console.out.print(f"{expected.executions:,} stage executions; {asked:,} if every run stood alone")
+    console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
     known = sum(stage.seconds or 0 for stage in expected.stages)
     words = f"about {_duration(known / jobs)} with --jobs {jobs}"
     if expected.seconds is None:

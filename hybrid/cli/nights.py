@@ -24,7 +24,7 @@ def nightly(
     runs: Runs = Path("runs"),
     releases: Releases = Path("releases"),
     accept_drift: Annotated[
-        bool, typer.Option("--accept-drift", help="Go on although the data changed beyond the limits.")
+        bool, typer.Option("--accept-drift", help="Continue although the data changed beyond the limits.")
     ] = False,
 ) -> None:
     """Run one night now.

@@ -94,7 +94,7 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
             if uses[key] < 2 or key in stages:
                 continue
             before = [stages[planned.stages[need]] for need in needed_by(stage) if _shared(planned, need, stages)]
-            # Task names stand in the cluster's logs: a number says nothing of the data, a fingerprint would.
+            # Task names appear in the cluster's logs: a number says nothing of the data, a fingerprint would.
             name = f"hybrid-{run}-{stage}-{len(stages)}"
             stages[key] = client.submit(
                 compute_stage, place, planned.trial, stage, *before, key=name, retries=RETRIES, pure=False

@@ -231,4 +231,4 @@ def _identity(config: RunConfig) -> str:
 def _same(combination: _Combination, earlier: _Combination) -> str:
     differing = [name for name, value in combination.factors.items() if value != earlier.factors[name]]
     like = ", ".join(f"{name} = {shown(earlier.factors[name])}" for name in differing)
-    return f"the same run as with {like}: the difference has no effect" if differing else "stands twice"
+    return f"the same run as with {like}: the difference has no effect" if differing else "listed twice"

@@ -95,7 +95,7 @@ class ComparePlan(Options):
         if empty:
             raise ValueError(f"factors without a value: {', '.join(empty)}")
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("a seed stands twice")
+            raise ValueError("a seed is listed twice")
         return self
 
     @property

@@ -1,7 +1,7 @@
 """Simulation of hospital admissions, whole columns at a time.
 
 The columns depend on each other the way a steward would expect: age and sex decide which diagnoses are likely,
-smoking and weight add to it; the diagnosis decides ward, season, stay and cost; where somebody lives is linked
+smoking and weight add to it; the diagnosis decides ward, season, stay and cost; the place of residence is linked
 with nationality, age and sex with occupation; stay, age and diagnosis with readmission.
 """
 
@@ -42,7 +42,7 @@ class Choice:
 
         Returns shape (n,), int64.
 
-        All distributions stand in one increasing sequence, so that one binary search serves all records.
+        All distributions form one increasing sequence, so that one binary search serves all records.
         """
         point = row + rng.random(len(row)) * (1 - 1e-9)
         drawn: Array = np.searchsorted(self._stacked, point, side="right") - row * self._n_values
@@ -101,10 +101,10 @@ class Population:
 
     def draw(self, n: int, rng: np.random.Generator) -> Admissions:
         """Draw ``n`` admissions."""
-        nobody = np.zeros(n, dtype=np.int64)
-        age = self._ages.draw(rng, nobody)
+        same_group = np.zeros(n, dtype=np.int64)
+        age = self._ages.draw(rng, same_group)
         sex = self._sexes.draw(rng, age)
-        postcode = self._postcodes.draw(rng, nobody)
+        postcode = self._postcodes.draw(rng, same_group)
         nationality = self._nationalities.draw(rng, postcode // self._per_region)
         occupation = self._occupations.draw(rng, age * len(SEXES) + sex)
         smoker = rng.random(n) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)

@@ -149,7 +149,7 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
         Values as the column writes them. Those the file already has are left out.
     like : str, optional
         A value of the file whose labels the new values get. Not given: a new value stays itself on every level
-        below the root, until somebody groups it.
+        below the root, until a person groups it.
 
     Returns
     -------

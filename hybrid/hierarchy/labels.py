@@ -22,7 +22,7 @@ class LabelTable:
     ----------
     nodes : numpy.ndarray, shape (n_rows, n_qi), int32
         The hierarchy node of every quasi-identifying cell; columns in the order of
-        ``schema.quasi_identifiers``. Nodes of different levels may stand in one column (local recoding).
+        ``schema.quasi_identifiers``. Nodes of different levels may occur in one column (local recoding).
     rest : Table, n_rows rows
         All other columns, as they were.
     schema : Schema
@@ -113,7 +113,7 @@ class LabelTable:
     def _names(self, name: str, nodes: Nodes) -> list[str]:
         """Label texts of these nodes.
 
-        Nodes that share a text are told apart by their level.
+        Nodes that share a text are distinguished by their level.
         """
         hierarchy = self.hierarchies[name]
         texts = [hierarchy.labels[node] for node in nodes]

@@ -53,7 +53,7 @@ def from_levels(
     Raises
     ------
     HierarchyError
-        Duplicate leaves, levels that are not nested, more than one root, or a label that stands for missing
+        Duplicate leaves, levels that are not nested, more than one root, or a label that means missing
         values; all problems at once.
     """
     names = [_leaf_label(value, kind) for value in leaves] if texts is None else texts
@@ -125,7 +125,7 @@ def _structure_problems(where: str, column: str, leaves: Array, columns: list[Ar
         )
     if missing and any(MISSING in level for level in columns):
         problems.append(
-            Problem(f'{name} uses the label "{MISSING}", which stands for missing values', "choose another label")
+            Problem(f'{name} uses the label "{MISSING}", which means missing values', "choose another label")
         )
     return problems
 

@@ -75,7 +75,7 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array 
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
     counts : numpy.ndarray, shape (n,), int, optional
-        Records that each value stands for, for messages; 1 if not given.
+        Records that have each value, for messages; 1 if not given.
 
     Returns
     -------

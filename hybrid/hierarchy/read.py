@@ -86,7 +86,7 @@ def _fitness(rows: Rows) -> tuple[bool, bool, int]:
 def read_spec(path: Path) -> HierarchySpec:
     """Read a YAML hierarchy.
 
-    Every scalar is text as it stands in the file: ``no`` is Norway, not false, and ``01`` keeps its zero.
+    Every scalar is the text of the file: ``no`` is Norway, not false, and ``01`` keeps its zero.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
     path : Path
         ``*.yaml``.
     comment : str
-        Lines to stand above it.
+        Lines to write above it.
 
     Raises
     ------

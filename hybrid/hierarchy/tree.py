@@ -69,7 +69,7 @@ class Hierarchy:
         Smallest and largest value of a node, both inclusive, for integer, decimal and temporal columns (same
         dtype as ``leaves``; meaningless for the missing node). Empty arrays for the others.
     missing_leaf : int or None
-        Row of ``node_of`` that stands for a missing value, always the last; None if the hierarchy knows none.
+        Row of ``node_of`` of the missing value, always the last; None if the hierarchy knows none.
         ``leaves[missing_leaf]`` is a placeholder.
     intervals : bool
         Whether nodes above level 0 are intervals that also hold values which are no leaves.
@@ -160,7 +160,7 @@ class Hierarchy:
         values : pandas.Series, shape (n,)
             In the dtype of the column's kind (see ``hybrid.table.DTYPES``).
         counts : numpy.ndarray, shape (n,), int, optional
-            Records that each value stands for, for messages; 1 if not given.
+            Records that have each value, for messages; 1 if not given.
 
         Returns
         -------

@@ -120,7 +120,7 @@ def _targets(
 def _copy(release: Path, place: str, folder: Path) -> None:
     """All files, the certificate last, then the pointer.
 
-    Whoever follows it finds a whole release.
+    A reader who follows it finds a whole release.
     """
     if is_url(place):
         filesystem, root = storage(place)

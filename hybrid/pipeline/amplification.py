@@ -335,7 +335,7 @@ def explain_generator(
         text = (
             f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
             f"{'; that '.join(unmet)}. What is left: given those columns' domains, the noise bounds what the generator "
-            "itself gives away of one record of the table it learned from."
+            "itself discloses of one record of the table it learned from."
         )
         return Explanation(False, conditions, (), text)
     text = (
@@ -367,14 +367,14 @@ def _not_so(columns: Sequence[str]) -> str:
 
 def _what_is_left(k: int, most_likely: float, unmet: Sequence[str], *, sampled_last: bool) -> str:
     uncertain = (
-        " Sampling adds that nobody who does not know the seed can tell whether a given person is among the records "
+        " Sampling adds that without the seed it cannot be determined whether a given person is among the records "
         f"in use: each is used with a probability of about {most_likely:g}."
         if most_likely <= 0.5
         else ""
     )
     afterwards = (
         " This is counted before sampling: among the sampled records a combination of labels can be that of fewer, "
-        "down to a single one, so whoever knows which records were sampled can single people out by their labels."
+        "down to a single one, so an attacker who knows which records were sampled can single out people by labels."
         if sampled_last
         else ""
     )

@@ -144,7 +144,7 @@ class RunConfig(Options):
     anonymize: AnonymizeOptions | None = None
     """k-anonymity and more; null: skip."""
     sample: SampleOptions = SampleOptions()
-    """Which of the anonymized records go on."""
+    """Sampling of the anonymized records."""
     transition: TransitionOptions | None = None
     """From labels back to values; null with anonymize set: the default strategy. Cannot be off with anonymize set."""
     synthesize: SynthesizeOptions = SynthesizeOptions()
@@ -386,7 +386,7 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
     if at.get("synthesize", len(at)) < at.get("anonymize", -1):
         yield Problem(
             "stages: anonymizing after synthesis is refused: the generator has then learned from the original records, "
-            "and the labels of invented people protect nobody",
+            "and the labels of invented people protect no person",
             "put anonymize first",
         )
     elif "transition" in at and at["transition"] < at.get("anonymize", len(at)):

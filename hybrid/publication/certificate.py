@@ -57,8 +57,8 @@ def build_certificate(
     Returns
     -------
     dict
-        Of JSON types; ``checksum`` is that of all other entries. It finds accidents; who fears forgers compares
-        the certificate's own SHA-256 with one received on another way.
+        Of JSON types; ``checksum`` is that of all other entries. It detects accidents only; against tampering compare
+        the certificate's own SHA-256 with one obtained out of band.
     """
     policy = run.policy
     content = {

@@ -155,7 +155,7 @@ def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: st
     Returns
     -------
     Membership
-        Records that cannot be told apart are numbered in order of appearance.
+        Indistinguishable records are numbered in order of appearance.
     """
     content = record_hashes(train.without_identifiers(), secret)
     kept = record_hashes(anonymized.originals, secret)

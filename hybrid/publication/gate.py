@@ -34,7 +34,7 @@ def judge(
     anonymization : AnonymizationResult or None
         How the intermediate table was made; None if nothing was anonymized.
     exposure : Exposure, str or None
-        What the release gives away together with earlier ones; why that is not known; None before publishing,
+        Joint disclosure of the release and earlier ones; why that is not known; None before publishing,
         when the rules about it are not applied.
     draws : int
         How often this data was drawn under this policy, this run included; 1 or more.

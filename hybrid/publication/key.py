@@ -2,9 +2,9 @@
 
 Only the holder of the key can recognise a source or a method by its tag.
 
-A plain SHA-256 of a table confirms a guess: whoever knows all records but one can try values for the last until the
-hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
-key and the source, the steward can show an auditor which source a release came from; nobody else learns anything
+A plain SHA-256 of a table confirms a guess: an attacker who knows all records but one can try values for the last until
+the hash fits. Releases therefore carry HMAC-SHA256 tags (RFC 2104) under a key that stays in the private zone. With the
+key and the source, the steward can show an auditor which source a release came from; no other reader learns anything
 beyond "same source" or "another source".
 """
 

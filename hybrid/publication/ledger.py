@@ -1,7 +1,7 @@
 """Ledger: all releases of all data sets in one private SQLite file.
 
-A release is entered before its folder appears and confirmed after, so that whatever kills the process in between,
-the next call finds out which of the two it was.
+A release is entered before its folder appears and confirmed after. If the process is killed in between, the next call
+finds out which of the two it was.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class _PolicyHead(Options):
             raise ValueError("a policy without rules about the run itself would let everything out")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"rules need different names; these stand twice: {', '.join(twice)}")
+            raise ValueError(f"rules need different names; these are used twice: {', '.join(twice)}")
         return self
 
 

@@ -74,7 +74,7 @@ def publish(
     accept_review : bool
         Publish although the verdict is review; never although it is block.
     by, reason : str
-        Who accepts the review and why; both stand in the certificate.
+        Who accepts the review and why; both are in the certificate.
 
     Returns
     -------

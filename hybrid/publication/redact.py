@@ -2,7 +2,7 @@
 
 What may leave is listed; anything else stays. Withheld are: the seed (with it and a guess of the source, the
 release could be repeated and the guess confirmed), every path and address, and the plain fingerprint of the data
-(whoever guesses the table, row for row, could confirm the guess).
+(a guess of the table, row for row, could be confirmed).
 """
 
 from __future__ import annotations

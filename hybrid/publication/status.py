@@ -13,7 +13,7 @@ from hybrid.publication.ledger import Entry, Event, Ledger
 from hybrid.publication.night_lock import cut_off_nights
 from hybrid.publication.verify import verify
 
-_AFTER = "the next night goes on from what it had finished; to have that now: hybrid nightly CONFIG"
+_AFTER = "the next night continues from what it had finished; to have that now: hybrid nightly CONFIG"
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Cipher:
         Raises
         ------
         OutputError
-            It was encrypted under another key, or by nobody who has it.
+            It was encrypted under another key.
         """
         from cryptography.fernet import InvalidToken
 

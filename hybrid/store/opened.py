@@ -39,7 +39,7 @@ class StorePlace:
         Raises
         ------
         ConfigError
-            An address without a key: nothing there can tell who wrote a file.
+            An address without a key: the writer of a file there cannot be verified.
         """
         key = self.key or key_of_environment()
         cipher = None if key is None else Cipher(key)

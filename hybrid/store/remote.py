@@ -28,7 +28,7 @@ TEMPORARY = ".tmp-"
 HEADER_BYTES = 1024
 """An entry begins with what is known about it, as JSON padded to this length."""
 ABANDONED = timedelta(days=1)
-"""After so long nobody is writing a temporary file any more."""
+"""Age after which a temporary file is abandoned."""
 _ENTRY = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{64}")
 
 
@@ -37,7 +37,7 @@ class SharedStore(Store):
 
     One encrypted file per result, written under a temporary name and moved.
 
-    Nothing here can tell who wrote a file, and unpickling runs code: so all is encrypted and authenticated. There
+    The writer of a file cannot be verified, and unpickling runs code: so all is encrypted and authenticated. There
     are no locks between machines: two that need a result at the same moment both compute it, with the same outcome.
 
     Parameters

@@ -125,10 +125,10 @@ def fit(
     seed : int
         0 or more. The same seed, table, options and versions give the same model.
     progress : Progress
-        Told about every column or epoch.
+        Receives every column or epoch.
     unfinished : Path, optional
         A private folder for checkpoints; only ever the same for the same table, options, seed and versions. A
-        generator that can goes on from the last checkpoint in it.
+        generator with checkpoints continues from the last one in it.
     domains : mapping of str to numpy.ndarray, optional
         As for :class:`Codec`.
 
@@ -221,7 +221,7 @@ def _learn(
 def _say_if_interrupted(generator: Generator, left: Path) -> None:
     started = left / "started"
     if started.is_file():
-        how = "goes on from its last checkpoint" if generator.resumes else "has no checkpoints and starts again"
+        how = "continues from its last checkpoint" if generator.resumes else "has no checkpoints and starts again"
         logger.info("the training of %s was interrupted: it %s", generator.name, how)
     started.touch()
 

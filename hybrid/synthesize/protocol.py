@@ -122,7 +122,7 @@ class Generator(Protocol):
     environment: ClassVar[str | None]
     """The managed environment that has them too; None if nothing is needed."""
     resumes: ClassVar[bool]
-    """Whether interrupted training can go on from what :meth:`learn` left behind."""
+    """True if interrupted training can continue from the checkpoints of :meth:`learn`."""
     Options: ClassVar[type[Options]]
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Named settings of the options; ``default`` is always there."""
@@ -150,10 +150,10 @@ class Generator(Protocol):
         seed : int
             The same seed, data, options and versions give the same model where the library allows it.
         progress : Progress
-            Told about every column or epoch, with ``loss`` where there is one.
+            Receives every column or epoch, with ``loss`` where there is one.
         unfinished : Path, optional
             An existing folder that outlives an interruption and is only ever used for the same data, options, seed
-            and versions. A generator that :attr:`resumes` keeps checkpoints there and goes on from the last one.
+            and versions. A generator that :attr:`resumes` keeps checkpoints there and continues from the last one.
 
         Raises
         ------

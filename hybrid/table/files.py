@@ -98,7 +98,7 @@ def storage(url: str) -> tuple[pafs.FileSystem, str]:
     Raises
     ------
     ConfigError
-        Nobody knows the protocol.
+        The protocol is unknown.
     MissingExtraError
         The protocol needs a package.
     UnreachableError

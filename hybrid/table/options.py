@@ -69,5 +69,5 @@ class SplitOptions(Options):
     """A column whose equal values stay on one side, so that one person is never in both."""
     stable: bool = False
     """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
-    give more away if everybody changed sides. Records are told apart by ``key``, else by the identifiers, else by
+    give more away if everybody changed sides. Records are distinguished by ``key``, else by the identifiers, else by
     all columns."""

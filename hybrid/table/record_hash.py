@@ -27,10 +27,10 @@ def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
     table : Table, n records
         The records.
     secret : bytes
-        12 bytes. Without them nobody can test a guessed record against a hash (SipHash of each value's text).
+        12 bytes. Without them no attacker can test a guessed record against a hash (SipHash of each value's text).
     key : str, optional
-        The column that tells people apart; not given: the identifiers, else all columns. A record that has none
-        of these values is told apart by all columns.
+        The column that identifies a person; not given: the identifiers, else all columns. A record that has none
+        of these values is distinguished by all columns.
 
     Returns
     -------

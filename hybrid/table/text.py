@@ -72,7 +72,7 @@ def decimal_text(value: float, most: int | None, least: int) -> str:
     value : float
         The number.
     most : int or None
-        Digits to round to; None: as many as tell the number from its neighbours, as ``repr`` writes it.
+        Digits to round to; None: as many as distinguish the number from its neighbours, as ``repr`` writes it.
     least : int
         Digits that stay although they are zeros; up to ``most``. Not used where ``most`` is None.
     """

@@ -23,7 +23,7 @@ _MOST_LISTED = 10
 class _Texts:
     """The distinct texts of a column.
 
-    ``spelled`` are the texts as they stand (with white space, missing markers included), ``bare`` the same
+    ``spelled`` are the texts of the source (with white space, missing markers included), ``bare`` the same
     without white space around them, ``is_marker`` says which mean "missing", and ``rows`` (shape (n_spelled,))
     how often each occurs. ``codes`` (shape (n_rows,)) number the text of each row, -1 for a null.
     """
@@ -58,7 +58,7 @@ def convert_texts(
     mark : str
         The decimal mark.
     counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row stands for; 1 if not given.
+        Records that each row represents; 1 if not given.
 
     Returns
     -------

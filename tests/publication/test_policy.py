@@ -83,7 +83,7 @@ def test_rules_that_make_no_sense_are_refused(tmp_path: Path, change: dict[str, 
     ("content", "message"),
     [
         (HEAD, "would let everything out"),
-        (HEAD | {"rules": [RULE, RULE]}, "stand twice: copies"),
+        (HEAD | {"rules": [RULE, RULE]}, "used twice: copies"),
         ("rules: [", "line 1: this is not valid YAML"),
         ("- a list", "a mapping of keys to values"),
         ("", "a mapping of keys to values"),

@@ -40,7 +40,7 @@ def search(
     seconds : float
         Time to search. With enough of it the search is complete, and the gap 0.
     progress : Progress
-        Told the loss and the gap now and then.
+        Receives the loss and the gap at intervals.
 
     Returns
     -------

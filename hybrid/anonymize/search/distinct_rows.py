@@ -113,7 +113,7 @@ def collect(
     population : numpy.ndarray, shape (n_people, n_qi), int, optional
         Leaves of a population table.
     counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row stands for, 1 or more; 1 if not given.
+        Records that each row represents, 1 or more; 1 if not given.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
     allowed : int
         Records that may be suppressed.
     progress : Progress
-        Told how many nodes are ruled out.
+        Receives the number of nodes that are ruled out.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Trade-off curve: the least loss for many k and suppression limits.
 
 All searches share the distinct rows and the tables that they are grouped from. For one k, the limits are taken from the
-largest to the smallest, and a smaller one goes on where the larger one stopped. From one k to the next larger one, the
+largest to the smallest, and a smaller one resumes where the larger one stopped. From one k to the next larger one, the
 bounds are kept: what is certainly suppressed under the smaller k is so under the larger. And the class sizes of a node
 say how many records every larger k suppresses there at least, which rules out everything below it for small limits.
 """
@@ -66,7 +66,7 @@ def tradeoff(
     limits : sequence of float
         Shares of records that may be left out, 0..1.
     progress : Progress
-        Told how many of the ks are done.
+        Receives the number of finished ks.
 
     Returns
     -------

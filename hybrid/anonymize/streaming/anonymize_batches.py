@@ -118,13 +118,13 @@ def anonymize_file(
     task : FileTask
         What to do.
     target : Path
-        The Parquet file to write, under a name that nobody reads yet: it is complete when this returns.
+        The Parquet file to write, under a temporary name: it is complete when this returns.
     seed : int
         Of the order of the records.
     recorder : Recorder
         Gets the stages' seconds and peak memory.
     progress : Progress
-        Told how far each pass is.
+        Receives the progress of each pass.
 
     Returns
     -------

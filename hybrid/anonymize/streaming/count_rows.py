@@ -88,7 +88,7 @@ def count_combinations(
     step : str
         What progress calls this.
     progress : Progress
-        Told how many records are read.
+        Receives the number of records read.
 
     Raises
     ------

@@ -78,7 +78,7 @@ def describe(table: Table, secret: bytes, like: TableStatistics | None = None) -
     table : Table
         n rows.
     secret : bytes
-        Key of the hashes (HMAC-SHA256) that stand for categories.
+        Key of the hashes (HMAC-SHA256) that replace categories.
     like : TableStatistics, optional
         Take its bins and categories, so that the two can be compared; columns it lacks get their own.
     """

@@ -57,7 +57,7 @@ class SdvNetwork(ABC):
     step: ClassVar[tuple[float, float]]
     """Seconds of one step of 500 records, and what every input of the network adds to it: Adult, one core."""
     losses: ClassVar[Mapping[str, str]]
-    """Columns of sdv's loss table by the name they are told under."""
+    """Columns of sdv's loss table by the name they are reported under."""
 
     @abstractmethod
     def classes(self) -> tuple[type, type]:

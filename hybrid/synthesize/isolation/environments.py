@@ -107,7 +107,7 @@ def install(name: str, progress: Progress = silent) -> Environment:
     name : str
         One of :data:`NAMES`.
     progress : Progress
-        Told about every package.
+        Receives every package.
 
     Raises
     ------

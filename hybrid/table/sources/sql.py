@@ -248,7 +248,7 @@ def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table
         result = connection.execute(sa.select(found))
         declared = {column.name: _null_type(column.type) for column in found.columns}
     else:
-        # The query as it stands: neither ":" nor "%" means a parameter.
+        # The literal query: neither ":" nor "%" means a parameter.
         result = connection.execution_options(no_parameters=True).exec_driver_sql(str(source.query))
     names = list(result.keys())
     # Columns are put together under their positions: a query may give two the same name, which is reported later.

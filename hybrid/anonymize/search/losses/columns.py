@@ -257,7 +257,7 @@ class DomainShare(_ByRow):
 class Entropy(_ByRow):
     """Non-uniform entropy.
 
-    Bits that the labels no longer tell of the values.
+    Bits of information on the values that the labels lose.
     """
 
     normalized: bool = False

@@ -65,7 +65,7 @@ class TabddpmOptions(Options):
     """What the shares of categories are held at while denoising. free: nothing; rare categories then drift towards
     common ones. sampled: what a sample as large as the training table, drawn from it with replacement, had; drawn once
     per model, so that its noise does not average out over many tables. exact: their shares among the training records;
-    those of common categories then come out nearly exactly, so an outsider who knows all records but one may tell that
+    those of common categories then come out nearly exactly, so an attacker who knows all records but one may infer that
     one's category from them."""
     gpu: bool = True
     """Use a GPU when there is one."""

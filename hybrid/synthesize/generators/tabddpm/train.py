@@ -22,7 +22,7 @@ from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
 from hybrid.synthesize.generators.tabddpm.watch import Watch
 
 REPORT_EVERY = 50
-"""Steps between two progress reports; the loss told is their mean."""
+"""Steps between two progress reports; the reported loss is their mean."""
 CHECKPOINT_EVERY = 10 * REPORT_EVERY
 """Steps between two checkpoints, where they are kept."""
 STEP = "fit tabddpm"
@@ -47,7 +47,7 @@ def train(
     states, numbers : Tensor, shapes (n, n_discrete) and (n, n_continuous)
         The clean records, on the network's device.
     unfinished : Path, optional
-        A folder for checkpoints; training goes on from the one in it to the same result.
+        A folder for checkpoints; training continues from the one in it to the same result.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def train(
     total = options.steps if options.epochs is None else options.epochs * -(-len(states) // batch)
     optimizer = torch.optim.AdamW(network.parameters(), lr=options.lr, weight_decay=options.weight_decay, fused=True)
     averaged = copy.deepcopy(network).eval().requires_grad_(False)
-    nobody = torch.empty(0, dtype=torch.int64, device=states.device)
-    training = Training(network, averaged, optimizer, rng, watch, order=nobody)
+    no_records = torch.empty(0, dtype=torch.int64, device=states.device)
+    training = Training(network, averaged, optimizer, rng, watch, order=no_records)
     if unfinished is not None and training.resume(unfinished):
         for done, values in training.told:
             progress(STEP, done, total, **values)

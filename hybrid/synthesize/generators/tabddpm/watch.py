@@ -52,7 +52,7 @@ class Watch:
     def look(self, averaged: Denoiser) -> float:
         """Measure the loss, remember the lowest.
 
-        Afterwards :attr:`done` tells whether to stop.
+        Afterwards :attr:`done` is True to stop.
         """
         n = len(self.states)
         rng = torch.Generator(self.states.device).manual_seed(0)
