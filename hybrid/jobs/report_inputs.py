@@ -54,6 +54,7 @@ def run_report(walk: Pipeline, created: datetime, earlier: Sequence[Entry] = ())
             private=any(one.holds for one in walk.explanations),
         ),
         verdict=walk.verdict,
+        draw="" if walk.draw is None else walk.draw.words,
         walk=tuple(WalkStep(*step) for step in stage_records(walk)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in walk.hierarchies.items()},
