@@ -76,9 +76,11 @@ def line(status: str, text: str, hint: str = "") -> None:
     out.print(f"[{COLORS.get(status, 'white')}]{status:<8}[/]{escape(text)}{escape(tail)}")
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Print the verdict and every check behind it."""
+def print_verdict(verdict: Verdict, draw: str = "") -> None:
+    """Print the verdict, the number of the draw it was reached at, and every check behind it."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
+    if draw:
+        out.print(f"  {draw}", markup=False)
     for check in (*verdict.open_checks, *(check for check in verdict.checks if check.decision == "pass")):
         color = COLORS[check.status] if check.applies else "white"
         out.print(f"  [{color}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")

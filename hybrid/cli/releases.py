@@ -15,11 +15,13 @@ from rich.table import Table as Grid
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import AsJson, ConfigPath, Releases, Runs, Seed, Settings, Work, overrides
+from hybrid.cli.options import AsJson, Releases, Runs, Seed, Settings, Work, overrides
 
 
 def release(
-    config: ConfigPath,
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG|RUN", help="A configuration (YAML), or the folder of a finished run.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of all releases.")] = Path("releases"),
     runs: Runs = Path("runs"),
     seed: Seed = None,
@@ -31,20 +33,26 @@ def release(
     by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
-    """Run, pass the gate, publish. Exit code 3: refused."""
-    from hybrid.jobs.release import Places, write_candidate
+    """Run, pass the gate, publish; of a finished run, publish that very run. Exit code 3: refused."""
+    from hybrid.base.ownership import check_growing
+    from hybrid.jobs.release import Places, read_candidate, refuse_changes, write_candidate
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
 
     if accept_review and not (by and reason):
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
-    loaded = load_config(config, overrides(set_))
     places = Places(work, runs, out)
-    places.check_writable()
-    with console.progress() as progress:
-        candidate = write_candidate(Pipeline(loaded, seed, places.store, progress), places)
-    console.print_verdict(candidate.verdict)
+    if config.is_dir():
+        refuse_changes(config, seed=seed is not None, overrides=bool(set_))
+        check_growing(places.releases)
+        candidate = read_candidate(config, places)
+    else:
+        loaded = load_config(config, overrides(set_))
+        places.check_writable()
+        with console.progress() as progress:
+            candidate = write_candidate(Pipeline(loaded, seed, places.store, progress), places)
+    console.print_verdict(candidate.verdict, candidate.draw.words)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
     console.out.print(f"release  {published}")

@@ -9,13 +9,20 @@ import typer
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, overrides
+from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 Names = list[str] | None
 """Values of an option that may be given more than once."""
 
 
-def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings = None, store: StorePath = None) -> None:
+def run(
+    config: ConfigPath,
+    out: Out = None,
+    seed: Seed = None,
+    set_: Settings = None,
+    store: StorePath = None,
+    work: Work = Path("work"),
+) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.jobs.run import new_folder
     from hybrid.jobs.run import run as run_pipeline
@@ -24,8 +31,8 @@ def run(config: ConfigPath, out: Out = None, seed: Seed = None, set_: Settings =
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(loaded.name)
     with console.progress() as progress:
-        pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, progress=progress)
-    console.print_verdict(pipeline.verdict)
+        pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
+    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
     console.out.print(f"\nsynthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
     console.out.print(f"report           {folder / 'report.html'}")
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.release import Places, keep_source_statistics, write_candidate
-from hybrid.jobs.run import keep_private_details
+from hybrid.jobs.release import Places, write_candidate
+from hybrid.jobs.run import keep_private_details, keep_source_statistics
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post

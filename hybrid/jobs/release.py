@@ -1,7 +1,8 @@
-"""Release: run a configuration, judge the result, publish it.
+"""Release: run a configuration or read a finished run, judge it, publish it.
 
 The command line, the flows and the nights all take these steps: :func:`write_candidate` computes every stage and
-writes the run's folder, :meth:`Candidate.publish` passes the gate. Delivery follows in :mod:`hybrid.jobs.nightly`.
+writes the run's folder, or :func:`read_candidate` reads it; :meth:`Candidate.publish` passes the gate. Delivery
+follows in :mod:`hybrid.jobs.nightly`.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Any
 
 import pandas as pd
 
+from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.run import configuration, new_folder, write_run
-from hybrid.operations.drift import Baseline, describe, keep_baseline
+from hybrid.jobs.run import configuration, new_folder, write_draw
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.finished_run import read_run
-from hybrid.publication.key import data_tag, record_secret, release_key
-from hybrid.publication.ledger import Ledger
-from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.count_draws import count_run
+from hybrid.publication.draw import Draw
+from hybrid.publication.finished_run import read_whole_run
+from hybrid.publication.gate import judge
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
@@ -60,22 +61,23 @@ class Candidate:
 
     Parameters
     ----------
-    pipeline : Pipeline
-        Every stage computed.
     folder : Path
         Folder of the run.
     places : Places
         The zones it belongs to.
+    verdict : Verdict
+        Verdict of the policy on the run alone, without earlier releases.
+    draw : Draw
+        Number of the draw at which that verdict was reached.
+    as_read : bool
+        Whether the run was read from its folder: then that very run is published, or nothing.
     """
 
-    pipeline: Pipeline
     folder: Path
     places: Places
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict of the policy on the run alone, without earlier releases."""
-        return self.pipeline.verdict
+    verdict: Verdict
+    draw: Draw
+    as_read: bool = False
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
         """Publish the run if the gate lets it out.
@@ -97,15 +99,14 @@ class Candidate:
         HybridError
             As :func:`hybrid.publication.publish.publish`.
         """
-        if acceptance is None:
-            return publish(self.folder, self.places.releases, self.places.work)
         return publish(
             self.folder,
             self.places.releases,
             self.places.work,
-            accept_review=True,
-            by=acceptance.by,
-            reason=acceptance.reason,
+            accept_review=acceptance is not None,
+            by="" if acceptance is None else acceptance.by,
+            reason="" if acceptance is None else acceptance.reason,
+            this_run=self.as_read,
         )
 
 
@@ -119,18 +120,19 @@ class Published:
         Folder of the release.
     run : Path
         Folder of the run.
-    pipeline : Pipeline
-        Every stage of the run.
+    verdict : Verdict
+        Verdict of the policy on the run alone, without earlier releases.
+    draw : Draw
+        Number of the draw at which that verdict was reached.
+    pipeline : Pipeline, optional
+        Every stage of the run; None if the run was read from its folder.
     """
 
     folder: Path
     run: Path
-    pipeline: Pipeline
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict of the policy on the run alone, without earlier releases."""
-        return self.pipeline.verdict
+    verdict: Verdict
+    draw: Draw
+    pipeline: Pipeline | None = None
 
 
 def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
@@ -143,8 +145,8 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     pipeline : Pipeline
         The run, with the store of ``places``.
     places : Places
-        ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the
-        membership in equivalence classes and the statistics of the source.
+        ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
+        the draw, the membership in equivalence classes and the statistics of the source.
 
     Raises
     ------
@@ -153,21 +155,23 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     """
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
-    write_run(pipeline, folder, Ledger(places.work).entries(pipeline.config.name))
-    if pipeline.anonymized is not None:
-        found = pipeline.membership(record_secret(release_key(places.work)))
-        keep_membership(places.work, read_run(folder).id, found)
-    keep_source_statistics(pipeline, places.work)
-    return Candidate(pipeline, folder, places)
+    write_draw(pipeline, folder, places.work)
+    assert pipeline.draw is not None
+    return Candidate(folder, places, pipeline.verdict, pipeline.draw)
 
 
-def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:
-    """Keep the source's statistics for later nights, and seconds per stage."""
-    key = release_key(private_dir)
-    tag = data_tag(key, {"data_fingerprint": pipeline.data_fingerprint})
-    seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
-    statistics = describe(pipeline.table, record_secret(key))
-    keep_baseline(private_dir, pipeline.config.name, tag, Baseline(statistics, seconds))
+def read_candidate(folder: Path, places: Places) -> Candidate:
+    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again.
+
+    Raises
+    ------
+    DataError, VerificationError
+        The folder holds no finished run, or not what the run wrote.
+    """
+    run = read_whole_run(folder)
+    draw = count_run(places.work, run)
+    verdict = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
+    return Candidate(folder, places, verdict, draw, as_read=True)
 
 
 def release(
@@ -182,12 +186,13 @@ def release(
     overrides: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> Published:
-    """Run a configuration, pass the gate, publish.
+    """Run a configuration, or read a finished run; pass the gate; publish.
 
     Parameters
     ----------
     config, data, seed, overrides, progress
-        As for :func:`hybrid.jobs.run.run`.
+        As for :func:`hybrid.jobs.run.run`. Or ``config`` is the folder of a finished run: exactly that run is
+        published, nothing is drawn again, and the others must not be given.
     work : Path or str
         The private zone: ledger, release key, kept stage results. Never published.
     runs : Path or str
@@ -200,12 +205,16 @@ def release(
     Returns
     -------
     Published
-        The release's folder, the run's folder, and the stages.
+        The release's folder, the run's folder, the verdict, and the stages.
 
     Raises
     ------
     GateRefused
         The policy does not let the result out. Nothing is published; the run's folder has the report.
+    ConfigError
+        The folder of a run, together with a table, a seed or overrides.
+    VerificationError
+        A file in the folder of the run is not what the run wrote.
     HybridError
         As :func:`hybrid.jobs.run.run`, and :func:`hybrid.publication.publish.publish`.
 
@@ -215,7 +224,32 @@ def release(
     PosixPath('releases/2026-11-21-5f0c9b2e')
     """
     places = Places(Path(work), Path(runs), Path(releases))
-    loaded = configuration(config, data, overrides)
-    places.check_writable()
-    candidate = write_candidate(Pipeline(loaded, seed, places.store, progress), places)
-    return Published(candidate.publish(accept), candidate.folder, candidate.pipeline)
+    pipeline = None
+    if isinstance(config, Path | str) and Path(config).is_dir():
+        refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
+        check_growing(places.releases)
+        candidate = read_candidate(Path(config), places)
+    else:
+        loaded = configuration(config, data, overrides)
+        places.check_writable()
+        pipeline = Pipeline(loaded, seed, places.store, progress)
+        candidate = write_candidate(pipeline, places)
+    return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
+
+
+def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
+    """Refuse a table, a seed or overrides beside the folder of a run, which is published as it is.
+
+    Raises
+    ------
+    ConfigError
+        One of them is given.
+    """
+    given = [
+        name for name, is_given in (("a table", data), ("a seed", seed), ("other settings", overrides)) if is_given
+    ]
+    if given:
+        raise ConfigError(
+            f"{folder} is a finished run, and {' and '.join(given)} cannot change it",
+            hint="leave them out, or give the configuration to draw again",
+        )

@@ -57,6 +57,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
             private=any(one.holds for one in pipeline.explanations),
         ),
         verdict=pipeline.verdict,
+        draw="" if pipeline.draw is None else pipeline.draw.words,
         steps=tuple(Step(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},

@@ -17,17 +17,22 @@ import pandas as pd
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.ownership import check_replaceable, seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.report_inputs import audit_report, run_report
+from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
-from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
-from hybrid.publication.ledger import Entry
+from hybrid.publication.count_draws import count_draw
+from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
+from hybrid.publication.key import data_tag, record_secret, release_key
+from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace
@@ -44,6 +49,7 @@ def run(
     out: Path | str | None = None,
     seed: int | None = None,
     store: Path | str | None = None,
+    work: Path | str = "work",
     overrides: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> Pipeline:
@@ -57,11 +63,14 @@ def run(
         The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
         of a table that is read; the index is ignored.
     out : Path or str, optional
-        Folder for tables, evaluation, report and manifest; by default nothing is written.
+        Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted.
     seed : int, optional
         Repeats every draw; by default the configuration's, or a fresh one.
     store : Path or str, optional
         Folder or address where stage results are kept; by default nowhere.
+    work : Path or str
+        The private zone, where a run that is written to ``out`` is counted as a draw of the data under the policy,
+        and what :func:`hybrid.jobs.release.release` needs to publish it is kept.
     overrides : mapping of str to value, optional
         Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig``.
     progress : Progress
@@ -97,7 +106,7 @@ def run(
         pipeline.check()
         _ = pipeline.verdict
     else:
-        write_run(pipeline, folder)
+        write_draw(pipeline, folder, Path(work))
     return pipeline
 
 
@@ -152,7 +161,41 @@ def staged(folder: Path) -> Iterator[Path]:
         check_replaceable(folder)
 
 
-def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> None:
+def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
+    """Write a run's folder, count its draw, and keep what the gate and later nights need.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Computed as far as it is not yet.
+    folder : Path
+        An earlier run there is replaced as a whole; its draw stays counted.
+    private_dir : Path
+        The private zone: the ledger that counts the draw, the membership in equivalence classes, the statistics of
+        the source.
+
+    Raises
+    ------
+    HybridError
+        Of any stage; then there is no folder.
+    """
+    write_run(pipeline, folder, Ledger(private_dir).entries(pipeline.config.name), private_dir)
+    if pipeline.anonymized is not None:
+        found = pipeline.membership(record_secret(release_key(private_dir)))
+        keep_membership(private_dir, read_run(folder).id, found)
+    keep_source_statistics(pipeline, private_dir)
+
+
+def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:
+    """Keep the statistics of the source that later nights compare with, and the seconds of every stage."""
+    key = release_key(private_dir)
+    tag = data_tag(key, {"data_fingerprint": pipeline.data_fingerprint})
+    seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
+    statistics = describe(pipeline.table, record_secret(key))
+    keep_baseline(private_dir, pipeline.config.name, tag, Baseline(statistics, seconds))
+
+
+def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), private_dir: Path | None = None) -> None:
     """Compute every stage and write the run's folder.
 
     Tables, evaluation, report, policy, manifest.
@@ -165,6 +208,9 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -
         An earlier run there is replaced as a whole.
     earlier : sequence of Entry
         Earlier releases of the data set, oldest first, which the report shows beside this run.
+    private_dir : Path, optional
+        The private zone whose ledger counts the draw, once all stages are computed. Not given: the run is a trial of a
+        comparison, judged as a first draw and not counted before somebody publishes it.
 
     Raises
     ------
@@ -173,14 +219,19 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -
     """
     pipeline.check()
     created = datetime.now(UTC)
-    inputs = run_report(pipeline, created, earlier)
+    _ = pipeline.evaluation
     with staged(folder) as temporary:
         data = pipeline.config.data
         target = temporary / pipeline.synthetic_name
         write_table(pipeline.synthetic, target, data.separator, data.encoding, pipeline.layout)
+        if private_dir is not None:
+            sha256 = file_sha256(target)
+            pipeline.draw = count_draw(
+                private_dir, pipeline.data_fingerprint, pipeline.policy, sha256, pipeline.evaluation
+            )
         _write_labels(pipeline, temporary)
         write_json(temporary / EVALUATION, _results(pipeline))
-        write_text(temporary / REPORT, render_report(inputs))
+        write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
         write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
         _write_manifest(pipeline, temporary, created)
 
@@ -242,7 +293,12 @@ def keep_private_details(error: HybridError, private: Path) -> None:
 def _results(pipeline: Pipeline) -> dict[str, Any]:
     """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
-    return pipeline.evaluation.to_json() | {"give_away": give_away, "verdict": pipeline.verdict.to_json()}
+    judged = {"verdict": pipeline.verdict.to_json(), "draw": _number(pipeline)}
+    return pipeline.evaluation.to_json() | {"give_away": give_away} | judged
+
+
+def _number(pipeline: Pipeline) -> int | None:
+    return None if pipeline.draw is None else pipeline.draw.number
 
 
 def _write_labels(pipeline: Pipeline, folder: Path) -> None:
@@ -268,6 +324,7 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
         kind=kind,
     )
     said = {
+        "draw": _number(pipeline),
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
         "differential_privacy": any(one.holds for one in pipeline.explanations),
     }

@@ -35,6 +35,7 @@ from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.stages import BASELINE, EVALUATE, SYNTHESIZE, evaluation_of, named, subject_of
 from hybrid.publication.composition import Membership, membership
+from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.verdict import Verdict
@@ -88,6 +89,8 @@ class Pipeline:
         self.recorder = Recorder()
         self.inputs = inputs or Inputs(config, self.recorder, progress)
         self._given_seed = config.seed if seed is None else seed
+        self.draw: Draw | None = None
+        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._shared: dict[str, Any] = {}
 
     def with_training(self, table: Table, seed: int) -> Pipeline:
@@ -301,11 +304,11 @@ class Pipeline:
         """The rules of the gate."""
         return load_policy(self.config.policy_path)
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
-        """The gate's verdict on the synthetic table."""
+        """The gate's verdict on the synthetic table; as a first draw, until the draw is counted."""
         result = None if self.anonymized is None else self.anonymized.result
-        return judge(self.policy, self.evaluation, result)
+        return judge(self.policy, self.evaluation, result, draws=1 if self.draw is None else self.draw.number)
 
     @cached_property
     def _parts(self) -> tuple[Table, Table | None]:

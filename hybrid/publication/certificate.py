@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
+from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.redact import WITHHELD, public_config
@@ -34,6 +35,7 @@ def build_certificate(
     release: str,
     created: str,
     verdict: Verdict,
+    draw: Draw,
     acceptances: Sequence[Acceptance],
     data_tag: str,
     release_tag: str,
@@ -49,6 +51,8 @@ def build_certificate(
         Name of the release's folder; when it was made (UTC, ISO 8601).
     verdict, acceptances
         What the gate said, and who accepted a review.
+    draw : Draw
+        Number of the draw at which the verdict was reached.
     data_tag, release_tag : str
         As :mod:`hybrid.publication.key` gives them.
     files : mapping
@@ -67,6 +71,7 @@ def build_certificate(
         "name": run.manifest.get("name"),
         "created": created,
         "verdict": verdict.to_json(),
+        "draw": asdict(draw) | {"words": draw.words},
         "policy": {
             "name": policy.name,
             "version": policy.version,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.errors import DataError, VerificationError
-from hybrid.base.manifest import MANIFEST
+from hybrid.base.errors import DataError, Problem, VerificationError
+from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 
@@ -19,6 +19,8 @@ EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
 REPORT = "report.html"
 POLICY = "policy.json"
+MOST_DRAWS = 1_000_000
+"""Highest number of a draw that a manifest may state."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,46 @@ class FinishedRun:
         """Name shared by all releases of the data set."""
         return str(self.manifest["name"])
 
+    @property
+    def draw(self) -> int | None:
+        """Number of the draw as the run was judged; None if it was not counted."""
+        stated: int | None = self.manifest.get("draw")
+        return stated
+
+    @property
+    def table_sha256(self) -> str:
+        """SHA-256 of the synthetic table's file."""
+        return next(sha256 for name, sha256 in self.payload.items() if name != REPORT)
+
+
+def read_whole_run(folder: Path) -> FinishedRun:
+    """Read a finished run, and compare every file of its folder with its manifest.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_run`.
+    VerificationError
+        A file is missing, was changed, or is not listed; all of them at once.
+    """
+    run = read_run(folder)
+    listed = {name: about["sha256"] for name, about in run.manifest["files"].items()}
+    present = {name: about["sha256"] for name, about in hash_files(folder, leave_out=(MANIFEST,)).items()}
+    problems = [
+        Problem(f"{folder / name}: {_difference(name, listed, present)}", "publish the run as it was written")
+        for name in sorted(listed.keys() | present.keys())
+        if listed.get(name) != present.get(name)
+    ]
+    if problems:
+        raise VerificationError(problems)
+    return run
+
+
+def _difference(name: str, listed: Mapping[str, str], present: Mapping[str, str]) -> str:
+    if name not in present:
+        return "the file is missing"
+    return "the file was changed after the run wrote it" if name in listed else "the run did not write this file"
+
 
 def read_run(folder: Path) -> FinishedRun:
     """Read the folder of a finished run.
@@ -58,6 +100,9 @@ def read_run(folder: Path) -> FinishedRun:
         manifest = json.loads(content)
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
         _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"]
+        draw = manifest.get("draw")
+        if draw is not None and draw not in range(1, MOST_DRAWS + 1):
+            raise ValueError
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]

@@ -68,6 +68,11 @@ def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
 
 
+def draw_tag(key: bytes, table_sha256: str, numbers: Any) -> str:
+    """Tag of a draw: its synthetic table and the numbers measured on it."""
+    return _tag(key, "draw", table_sha256, fingerprint(numbers))
+
+
 def record_secret(key: bytes) -> bytes:
     """Secret for the record hashes of the ledger."""
     return hmac.new(key, b"records", hashlib.sha256).digest()[:SECRET_BYTES]

@@ -20,11 +20,12 @@ from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
+from hybrid.publication.draw import Draw
 
 LEDGER = "ledger.sqlite"
-FORMAT = 1
 WAIT_SECONDS = 60
-_TABLES = """
+_FORMATS = (
+    """
 CREATE TABLE releases (
     release TEXT NOT NULL, folder TEXT NOT NULL, data_set TEXT NOT NULL, created TEXT NOT NULL,
     data_tag TEXT NOT NULL, release_tag TEXT NOT NULL, status TEXT NOT NULL, policy TEXT NOT NULL,
@@ -33,7 +34,13 @@ CREATE TABLE releases (
 CREATE TABLE approvals (run TEXT NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY (run, by));
 CREATE TABLE events (data_set TEXT NOT NULL, at TEXT NOT NULL, outcome TEXT NOT NULL, message TEXT NOT NULL);
-"""
+""",
+    """
+CREATE TABLE draws (data_tag TEXT NOT NULL, policy TEXT NOT NULL, draw TEXT NOT NULL, number INTEGER NOT NULL,
+    at TEXT NOT NULL, PRIMARY KEY (data_tag, policy, draw));
+""",
+)
+"""Statements that lead from each format to the next; an older ledger keeps its rows."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,37 @@ class Ledger:
         by_name = {row["by"].casefold(): Acceptance(row["by"], row["reason"]) for row in reversed(rows)}
         return tuple(reversed(by_name.values()))
 
+    def count_draw(self, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
+        """Count a draw, once.
+
+        Parameters
+        ----------
+        data_tag, policy : str
+            Tag of the data, and SHA-256 of the policy: draws are numbered for each pair of them.
+        draw : str
+            Tag of the draw.
+        at_least : int
+            Lowest number that it may get, 1 or more; a number given before is raised to it.
+
+        Returns
+        -------
+        Draw
+            Its number, and the highest so far.
+        """
+        pair = {"data_tag": data_tag, "policy": policy, "draw": draw}
+        of_pair = "FROM draws WHERE data_tag = :data_tag AND policy = :policy"
+        with self._connected() as database:
+            highest = database.execute(f"SELECT COALESCE(MAX(number), 0) {of_pair}", pair).fetchone()[0]
+            counted = database.execute(f"SELECT number {of_pair} AND draw = :draw", pair).fetchone()
+            number = max(highest + 1 if counted is None else counted[0], at_least)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            database.execute(
+                "INSERT INTO draws VALUES (:data_tag, :policy, :draw, :number, :at)"
+                " ON CONFLICT DO UPDATE SET number = excluded.number",
+                pair | {"number": number, "at": now},
+            )
+        return Draw(number, max(highest, number))
+
     def note(self, data_set: str, outcome: str, message: str) -> None:
         """Record an event."""
         with self._connected() as database:
@@ -195,12 +233,13 @@ class Ledger:
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         found = database.execute("PRAGMA user_version").fetchone()[0]
-        if found > FORMAT:
+        if found > len(_FORMATS):
             raise OutputError(f"{self.path}: a newer version of this program wrote the ledger", hint="use that version")
-        if found == 0:
-            for statement in _TABLES.split(";"):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {FORMAT}")
+        if found == len(_FORMATS):
+            return
+        for statement in "".join(_FORMATS[found:]).split(";"):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version = {len(_FORMATS)}")
 
 
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")

@@ -24,6 +24,8 @@ from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import Acceptance, build_certificate
 from hybrid.publication.composition import Exposure
+from hybrid.publication.count_draws import count_run
+from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
     Release,
@@ -53,15 +55,17 @@ def publish(
     accept_review: bool = False,
     by: str = "",
     reason: str = "",
+    this_run: bool = False,
 ) -> Path:
     """Publish a finished run if its policy lets it out.
 
-    The run's numbers are judged here, by the policy that the run carries and from files checked against the
-    manifest, not taken from an earlier verdict. The release is entered in the ledger, filled under a hidden name,
-    written through to the disk and renamed; then ``latest`` is exchanged. Killed at any point, every earlier release
-    is whole, ``latest`` names a whole release, and the next call clears up. A release is never overwritten. Runs of
-    the same source, hierarchies and method (whatever their seed) are one release: publishing the second returns the
-    first, unless that was damaged since.
+    The run's numbers are judged here, by the policy that the run carries and from files checked against the manifest,
+    not taken from an earlier verdict. The draw is counted, with the other runs in the same folder, and judged by its
+    number in the ledger, which is never below the one that the run states. The release is entered in the ledger,
+    filled under a hidden name, written through to the disk and renamed; then ``latest`` is exchanged. Killed at any
+    point, every earlier release is whole, ``latest`` names a whole release, and the next call clears up. A release is
+    never overwritten. Runs of the same source, hierarchies and method (whatever their seed) are one release:
+    publishing the second returns the first, unless that was damaged since.
 
     Parameters
     ----------
@@ -75,6 +79,8 @@ def publish(
         Publish although the verdict is review; never although it is block.
     by, reason : str
         Who accepts the review and why; both are in the certificate.
+    this_run : bool
+        Refuse where another draw of the same source and method is already released, instead of returning that one.
 
     Returns
     -------
@@ -85,7 +91,8 @@ def publish(
     ------
     GateRefused
         The verdict is block, or review that too few people accepted; the failed checks are the problems. An
-        acceptance is kept in the ledger, and counts when the next person accepts.
+        acceptance is kept in the ledger, and counts when the next person accepts. Or ``this_run``, and another draw
+        is out.
     ConfigError
         A review is accepted without a name or a reason, or the policy contradicts a metric.
     DataError, VerificationError
@@ -97,21 +104,25 @@ def publish(
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)
-    _refuse_blocked(run, judge(run.policy, run.evaluation, run.anonymization), ledger, private_dir)
+    draw = count_run(private_dir, run)
+    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
+    _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         existing = _published(releases_dir, tags["release_tag"])
         history = joined_history(run, ledger, releases_dir, private_dir)
-        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure)
+        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
+            if this_run:
+                _refuse_other_draw(run, existing, ledger)
             logger.info("already published as %s", existing.path.name)
             _catch_up(releases_dir, existing)
             forget_membership(private_dir, run)
             ledger.note(run.data_set, "kept", existing.path.name)
             return existing.path
         acceptances = _admit(run, verdict, ledger, Acceptance(by.strip(), reason.strip()) if accept_review else None)
-        release = _build(run, releases_dir, private_dir, ledger, verdict, acceptances, tags, history)
+        release = _build(run, releases_dir, private_dir, ledger, verdict, draw, acceptances, tags, history)
         ledger.settle(releases_dir)
         point_latest(release)
         forget_membership(private_dir, run)
@@ -190,6 +201,18 @@ def _published(releases_dir: Path, release_tag: str) -> Release | None:
     return None
 
 
+def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
+    """Refuse a run whose table is not that of the release of the same source and method."""
+    published = {about["sha256"] for about in existing.certificate["files"].values()}
+    if run.table_sha256 not in published:
+        message = f"another draw of the same data and method is out as {existing.path.name}"
+        ledger.note(run.data_set, "refused", message)
+        raise GateRefused(
+            f"{message}; nothing was published",
+            hint="keep that release: a second draw would disclose more about the same people",
+        )
+
+
 def _catch_up(releases_dir: Path, existing: Release) -> None:
     """Point ``latest`` to an unpointed newer release.
 
@@ -206,6 +229,7 @@ def _build(
     private_dir: Path,
     ledger: Ledger,
     verdict: Verdict,
+    draw: Draw,
     acceptances: tuple[Acceptance, ...],
     tags: Mapping[str, str],
     history: JoinedHistory,
@@ -225,6 +249,7 @@ def _build(
             release=target.name,
             created=created,
             verdict=verdict,
+            draw=draw,
             acceptances=acceptances,
             files=hash_files(temporary),
             **tags,

@@ -52,8 +52,9 @@ def job(demo_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hybrid() -> Run:
-    """The command line in this process; gives the exit code."""
+def hybrid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command line in this process, in a folder of its own; gives the exit code."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> int:
         with pytest.raises(SystemExit) as caught:

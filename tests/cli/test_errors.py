@@ -175,6 +175,7 @@ def test_interrupt_in_each_stage_leaves_nothing(
 def test_ctrl_c_on_the_real_process(job: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "hybrid", "run", str(job), "--out", str(job.parent / "out")],
+        cwd=job.parent,
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -145,6 +145,18 @@ def test_release_gate_and_verify(hybrid: Run, capsys: Any, job: Path) -> None:
     assert hybrid("verify", latest) == 1
 
 
+def test_release_of_the_run_that_was_read(hybrid: Run, capsys: Any, job: Path) -> None:
+    run = _run(hybrid, job)
+    assert "first draw of this data under this policy" in capsys.readouterr().out
+    assert hybrid("release", run, "--seed", "3") == 2
+    assert hybrid("release", run) == 0
+    assert (Path("releases") / "latest" / "synthetic.csv").read_bytes() == (run / "synthetic.csv").read_bytes()
+    assert not Path("runs").exists()
+    with (run / "synthetic.csv").open("a") as file:
+        file.write(" ")
+    assert hybrid("release", run) == 1
+
+
 def test_audit_of_any_three_files(hybrid: Run, capsys: Any, job: Path) -> None:
     config = load_config(job)
     whole = config.load_table()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -21,7 +23,7 @@ from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.ledger import Ledger
+from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 
@@ -344,3 +346,12 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
     assert not errors
     assert sorted(notice.outcome for notice in clinic.notices[1:]) == ["kept", "released"]
     assert len(clinic.releases) == 2
+
+
+def test_a_refused_night_draws_nothing_new(clinic: Clinic) -> None:
+    clinic.policy["rules"] = [RULE | {"block": -1}]
+    for _ in range(2):
+        with pytest.raises(GateRefused):
+            clinic.night()
+    with closing(sqlite3.connect(clinic.places.work / LEDGER)) as database:
+        assert database.execute("SELECT number FROM draws").fetchall() == [(1,)]

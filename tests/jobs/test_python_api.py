@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 import hybrid
-from hybrid.base.errors import ConfigError, DataError, GateRefused
+from hybrid.base.errors import ConfigError, DataError, GateRefused, VerificationError
 from hybrid.publication.verify import verify
 from tests.jobs.small_job import POLICY, write_small_job
 
@@ -25,6 +26,12 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def frame(job: Path) -> pd.DataFrame:
     return pd.read_csv(job.parent / "admissions.csv", dtype={"postcode": str}, parse_dates=["admission_date"])
+
+
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A private zone of its own for every test."""
+    monkeypatch.chdir(tmp_path)
 
 
 def _anchored(job: Path) -> dict[str, Any]:
@@ -132,3 +139,56 @@ def test_a_review_needs_an_acceptance(tmp_path: Path) -> None:
     published = hybrid.release(job, accept=accepted, **_places(tmp_path))
     certificate = json.loads((published.folder / "certificate.json").read_text())
     assert "Ada" in json.dumps(certificate)
+
+
+def test_a_run_that_was_read_is_published_as_it_is(job: Path, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "read"
+    pipeline = hybrid.run(job, out=run, work=tmp_path / "work")
+    assert pipeline.draw is not None and pipeline.draw.number == 1
+    published = hybrid.release(run, **_places(tmp_path))
+    assert published.run == run and published.pipeline is None and published.draw.number == 1
+    for name in ("synthetic.csv", "report.html"):
+        assert (published.folder / name).read_bytes() == (run / name).read_bytes()
+    certificate = json.loads((published.folder / "certificate.json").read_text())
+    words = "first draw of this data under this policy"
+    assert certificate["draw"] == {"number": 1, "total": 1, "words": words}
+    assert words in (run / "report.html").read_text()
+    assert list((tmp_path / "runs").iterdir()) == [run]  # nothing was drawn
+    with pytest.raises(ConfigError, match="a seed and other settings cannot change it"):
+        hybrid.release(run, seed=2, overrides={"anonymize.k": 9}, **_places(tmp_path))
+
+
+def test_run_and_release_count_together(job: Path, tmp_path: Path) -> None:
+    places = _places(tmp_path)
+    for seed, number in ((1, 1), (2, 2), (1, 1)):
+        out = tmp_path / "elsewhere" / str(seed)
+        pipeline = hybrid.run(job, out=out, seed=seed, work=places["work"])
+        assert pipeline.draw is not None and pipeline.draw.number == number
+        assert json.loads((out / "manifest.json").read_text())["draw"] == number
+        assert json.loads((out / "evaluation.json").read_text())["draw"] == number
+    shutil.rmtree(tmp_path / "elsewhere")
+    assert hybrid.release(job, seed=3, **places).draw.number == 3
+    other = hybrid.run(job, out=tmp_path / "out", seed=4, overrides={"policy": "default"}, work=places["work"])
+    assert other.draw is not None and other.draw.number == 1
+
+
+def test_runs_of_another_private_zone_count_where_one_is_published(job: Path, tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        hybrid.run(job, out=tmp_path / "runs" / str(seed), seed=seed, work=tmp_path / f"zone{seed}")
+    published = hybrid.release(tmp_path / "runs" / "1", **_places(tmp_path))
+    certificate = json.loads((published.folder / "certificate.json").read_text())
+    assert certificate["draw"]["number"] == 3
+    with pytest.raises(GateRefused, match="another draw of the same data and method is out"):
+        hybrid.release(tmp_path / "runs" / "2", **_places(tmp_path))
+    assert len(list((tmp_path / "releases").glob("2*"))) == 1
+
+
+@pytest.mark.parametrize("name", ["synthetic.csv", "anonymized.parquet", "evaluation.json", "notes.txt"])
+def test_a_changed_run_is_not_published(job: Path, tmp_path: Path, name: str) -> None:
+    run = tmp_path / "run"
+    hybrid.run(job, out=run)
+    with (run / name).open("a") as file:
+        file.write(" ")
+    with pytest.raises(VerificationError, match=name):
+        hybrid.release(run, **_places(tmp_path))
+    assert not list((tmp_path / "releases").glob("2*"))

@@ -46,7 +46,7 @@ def test_the_extras_are_out_of_reach(bare: dict[str, str]) -> None:
 
 def test_a_run_and_an_audit_need_no_extra(bare: dict[str, str], tmp_path: Path) -> None:
     config = write_small_job(tmp_path / "job")
-    ran = _hybrid(bare, "run", config, "--out", tmp_path / "out")
+    ran = _hybrid(bare, "run", config, "--out", tmp_path / "out", "--work", tmp_path / "work")
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "out" / "report.html").is_file()
     data = config.parent / "admissions.csv"

@@ -14,6 +14,7 @@ import pytest
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses, Membership
+from hybrid.publication.draw import Draw
 from hybrid.publication.ledger import Entry, Ledger
 
 ENTRY = Entry(
@@ -159,3 +160,43 @@ def test_a_newer_ledger_is_left_alone(ledger: Ledger) -> None:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(OutputError, match="a newer version"):
         ledger.entries()
+
+
+def test_draws_are_numbered_for_each_data_and_policy(ledger: Ledger) -> None:
+    assert [ledger.count_draw("d", "p", draw) for draw in "abab"] == [Draw(1, 1), Draw(2, 2), Draw(1, 2), Draw(2, 2)]
+    assert ledger.count_draw("d", "other policy", "a") == Draw(1, 1)
+    assert ledger.count_draw("other data", "p", "a") == Draw(1, 1)
+
+
+def test_a_stated_number_raises_the_count_and_never_lowers_it(ledger: Ledger) -> None:
+    assert ledger.count_draw("d", "p", "a", at_least=7) == Draw(7, 7)
+    assert ledger.count_draw("d", "p", "b", at_least=2) == Draw(8, 8)
+    assert ledger.count_draw("d", "p", "a", at_least=1) == Draw(7, 8)
+    assert ledger.count_draw("d", "p", "b", at_least=10) == Draw(10, 10)
+
+
+def test_draws_counted_at_once_get_different_numbers(ledger: Ledger) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda draw: ledger.count_draw("d", "p", str(draw)).number, range(12)))
+    assert sorted(found) == list(range(1, 13))
+
+
+def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: Path) -> None:
+    ledger.enter(ENTRY, releases, joint(10))
+    appears(releases, ENTRY)
+    ledger.settle(releases)
+    with sqlite3.connect(ledger.path) as database:
+        database.execute("DROP TABLE draws")
+        database.execute("PRAGMA user_version = 1")
+    assert ledger.entries() == [ENTRY]
+    assert ledger.count_draw("d", "p", "a") == Draw(1, 1)
+    with sqlite3.connect(ledger.path) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(1, "first"), (3, "third"), (11, "11th"), (21, "21st"), (112, "112th"), (123, "123rd")]
+)
+def test_a_draw_in_words(number: int, word: str) -> None:
+    assert Draw(number, number).words == f"{word} draw of this data under this policy"
+    assert Draw(number, 200).words == f"{word} draw of this data under this policy; 200 were made so far"

@@ -84,7 +84,7 @@ def test_the_claim_stands_in_the_run(tmp_path):
     content["evaluate"] = {"metrics": ["total_variation"], "targets": ["readmitted"], "baseline": False}
     config.write_text(yaml.safe_dump(content))
     with pytest.raises(SystemExit) as caught:
-        main(["run", str(config), "--out", str(tmp_path / "run")])
+        main(["run", str(config), "--out", str(tmp_path / "run"), "--work", str(tmp_path / "work")])
     assert caught.value.code == 0
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert "mst was trained once with epsilon = 5" in manifest["explanation"]

@@ -171,6 +171,8 @@ class ReportInputs:
         One honest sentence: what is guaranteed about this table, and what is not.
     verdict : Verdict, optional
         What the gate said; None if no policy was asked.
+    draw : str
+        Which draw of the data under the policy the verdict is about; empty if it was not counted.
     steps : tuple of Step
         The rooms in order, with the rows that came out of each.
     anonymization : mapping, optional
@@ -214,6 +216,7 @@ class ReportInputs:
     created: datetime
     guarantee: str
     verdict: Verdict | None = None
+    draw: str = ""
     steps: tuple[Step, ...] = ()
     anonymization: Mapping[str, Any] | None = None
     top_levels: Mapping[str, int] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from hybrid.report.run.sections.section import Section
 
 TEMPLATE = """\
 {% if verdict %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ verdict[2] }}<br><span class="note">Policy: {{ run.verdict.policy }}</span></p></div>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ verdict[2] }}<br><span class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</span></p></div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
 {% endif %}

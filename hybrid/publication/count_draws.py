@@ -1,0 +1,109 @@
+"""Draws of the same data under the same policy, counted in the ledger.
+
+Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
+judged at the confidence of :func:`hybrid.publication.gate.interval_factor`. A draw is a synthetic table with the
+numbers measured on it: the very same run, made again, is the same draw.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.errors import HybridError
+from hybrid.base.manifest import MANIFEST
+from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
+from hybrid.publication.draw import Draw
+from hybrid.publication.finished_run import FinishedRun, read_run
+from hybrid.publication.key import data_tag, draw_tag, release_key
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.policy import Policy
+
+
+def count_draw(
+    private_dir: Path,
+    data_fingerprint: str,
+    policy: Policy,
+    table_sha256: str,
+    evaluation: Evaluation,
+    at_least: int = 1,
+) -> Draw:
+    """Count a draw in the ledger, or find its number if it was counted before.
+
+    Parameters
+    ----------
+    private_dir : Path
+        The private zone with the ledger and the release key, which is created there if needed.
+    data_fingerprint : str
+        Of the source and its hierarchies.
+    policy : Policy
+        By which the draw is judged; its content counts, not its name.
+    table_sha256 : str
+        Of the file of the synthetic table.
+    evaluation : Evaluation
+        The numbers measured on it.
+    at_least : int
+        Lowest number that the draw may get, 1 or more: the one that its manifest states.
+
+    Raises
+    ------
+    OutputError
+        The key or the ledger cannot be written.
+    """
+    key = release_key(private_dir)
+    tag = draw_tag(key, table_sha256, _numbers(evaluation))
+    source = data_tag(key, {"data_fingerprint": data_fingerprint})
+    return Ledger(private_dir).count_draw(source, policy.sha256, tag, at_least)
+
+
+def count_run(private_dir: Path, run: FinishedRun) -> Draw:
+    """Count a finished run, after the runs beside it that are draws of the same data under the same policy.
+
+    Runs that another private zone counted, or none, are thus counted where one of them is published: the one that was
+    chosen among them gets the highest number.
+    """
+    for beside in _runs_beside(run):
+        _count(private_dir, beside)
+    return _count(private_dir, run)
+
+
+def _count(private_dir: Path, run: FinishedRun) -> Draw:
+    fingerprint = run.manifest["data_fingerprint"]
+    return count_draw(private_dir, fingerprint, run.policy, run.table_sha256, run.evaluation, run.draw or 1)
+
+
+def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
+    """Other runs in the same folder, oldest first; what cannot be read cannot be published either."""
+    found = []
+    for folder in run.folder.resolve().parent.iterdir():
+        if folder == run.folder.resolve() or not _is_of(folder, run.manifest["data_fingerprint"]):
+            continue
+        try:
+            beside = read_run(folder)
+        except HybridError:
+            continue
+        if beside.policy.sha256 == run.policy.sha256:
+            found.append(beside)
+    yield from sorted(found, key=lambda beside: (str(beside.manifest.get("created")), beside.folder.name))
+
+
+def _is_of(folder: Path, data_fingerprint: str) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, Mapping) and manifest.get("data_fingerprint") == data_fingerprint
+
+
+def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
+    """What was measured, to six digits and 1e-9: the order of floating-point sums makes no other draw."""
+    return [
+        (metric.name, metric.stage, metric.column, *(f"{round(number, 9):.6g}" for number in _values(metric.outcome)))
+        for metric in evaluation.metrics
+    ]
+
+
+def _values(outcome: Measure | NotComputable) -> tuple[float, ...]:
+    return (outcome.value, *(outcome.excess or ())) if isinstance(outcome, Measure) else ()

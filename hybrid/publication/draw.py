@@ -1,0 +1,30 @@
+"""Number of a draw among those of the same data and policy, and its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Number of a draw among those of the same data and policy."""
+
+    number: int
+    """1 or more."""
+    total: int
+    """Highest number so far; a number that a run brings from another private zone may leave a gap below it."""
+
+    @property
+    def words(self) -> str:
+        """In words, such as "third draw of this data under this policy"."""
+        later = f"; {self.total} were made so far" if self.total > self.number else ""
+        return f"{_ordinal(self.number)} draw of this data under this policy{later}"
+
+
+def _ordinal(number: int) -> str:
+    if number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
