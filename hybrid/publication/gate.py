@@ -15,6 +15,9 @@ from hybrid.publication.rules.metric import about
 from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Verdict
 
+ERROR = 0.025
+"""Error that all intervals of excesses of one verdict share: .05/(n (n + 1)) for the first draw."""
+
 
 def judge(
     policy: Policy,
@@ -49,7 +52,7 @@ def judge(
     ConfigError
         A rule's direction is not that of its metric: it would let the bad and hold back the good.
     """
-    facts = Facts(evaluation, anonymization, exposure, interval_factor(policy, evaluation, draws))
+    facts = Facts(evaluation, anonymization, exposure, interval_factor(policy, evaluation), strictness(draws))
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)
         for kind, rule in policy.by_kind()
@@ -61,13 +64,11 @@ def judge(
     return Verdict.of(f"{policy.name} {policy.version}", checks)
 
 
-def interval_factor(policy: Policy, evaluation: Evaluation, draws: int = 1) -> float:
+def interval_factor(policy: Policy, evaluation: Evaluation) -> float:
     """Factor that widens intervals of excesses to hold simultaneously.
 
-    The policy's numbers that are compared by their excess share one error: Sidak's level for that many. The n-th
-    draw of the same data and policy is judged at confidence 1 - .05/(n (n + 1)): over any number of draws the errors
-    add up to .05 at most, so that trying again is no way to a pass. Half widths are taken as proportional to the
-    standard normal quantile.
+    The policy's numbers that are compared by their excess share one error of :data:`ERROR`: Sidak's level for that
+    many. Half widths are taken as proportional to the standard normal quantile.
     """
     numbers = sum(
         isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
@@ -75,5 +76,14 @@ def interval_factor(policy: Policy, evaluation: Evaluation, draws: int = 1) -> f
         if rule.compare == "excess"
         for metric in about(rule, evaluation)
     )
-    level = simultaneous(1 - 0.05 / (draws * (draws + 1)), numbers)
-    return quantile(level) / quantile(0.95)
+    return quantile(simultaneous(1 - ERROR, numbers)) / quantile(0.95)
+
+
+def strictness(draws: int) -> float:
+    """Half widths by which the n-th draw of the same data and policy is judged more strictly; 0 for the first.
+
+    A leak that one draw hides with probability p, n draws hide at least once with up to n p. The n-th draw is judged
+    as if at confidence 1 - .05/(n (n + 1)): the quantile that this adds to the first draw's is taken off the interval,
+    so that all draws together hide a leak no more often than the first alone may, and trying again gains nothing.
+    """
+    return (quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)) / quantile(0.95)

@@ -42,7 +42,7 @@ def message_of(release: Path) -> str:
     return next(str(check["message"]) for check in checks if check["rule"] == "copies")
 
 
-def test_the_tenth_draw_is_judged_by_wider_intervals(
+def test_the_tenth_draw_is_judged_more_strictly(
     make_run: RunMaker, evaluation: Callable[..., Evaluation], policy: Policy, tmp_path: Path
 ) -> None:
     measured = with_interval(evaluation())
@@ -50,9 +50,9 @@ def test_the_tenth_draw_is_judged_by_wider_intervals(
     for number, name in ((1, "first"), (10, "tenth")):
         run = stated(make_run(name, measured=measured, judged_by=loose, rows=f"age\n{number}\n"), number)
         release = publish(run, tmp_path / name, tmp_path / f"work-{name}")
-        confidence = 1 - 0.05 / (number * (number + 1))
-        half = 0.002 * NormalDist().inv_cdf((1 + confidence) / 2) / NormalDist().inv_cdf(0.975)
-        assert f"({0.006 - half:.4g} to {0.006 + half:.4g} for all rules together)" in message_of(release)
+        half = 0.002 * NormalDist().inv_cdf((1 + 1 - 0.025) / 2) / NormalDist().inv_cdf(0.975)
+        assert f"({0.006 - half:.4g} to {0.006 + half:.4g} for all rules together" in message_of(release)
+        assert ("judged more strictly, being a repeated draw" in message_of(release)) == (number > 1)
         assert json.loads((release / "certificate.json").read_text())["draw"]["words"].startswith(f"{name} draw")
 
 

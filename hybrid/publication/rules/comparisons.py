@@ -20,6 +20,8 @@ class Compared:
     outcome: Measure
     interval_factor: float
     """Factor by which an excess's interval is widened, so that all intervals hold together."""
+    strictness: float
+    """Half widths that a repeated draw takes off that interval before it is judged."""
     stage: Subject | None
     """The second stage, where the comparison needs one."""
     other: MetricResult | None
@@ -69,14 +71,17 @@ def _excess(about: Compared) -> Found | str:
     if about.outcome.excess is None:
         return f"{about.subject} has no excess over people never seen"
     value, low, high = about.outcome.excess
-    low, high = value - about.interval_factor * (value - low), value + about.interval_factor * (high - value)
+    factor, judged = about.interval_factor, about.interval_factor - about.strictness
     words = (
         f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
-        f"({text_of(low)} to {text_of(high)} for all rules together)"
+        f"({text_of(value - factor * (value - low))} to {text_of(value + factor * (high - value))} for all rules "
+        f"together{'; judged more strictly, being a repeated draw' if about.strictness > 0 else ''}); judged by the "
+        f"{'high' if value + judged * (high - value) < 0 else 'low'} end"
     )
-    if high < 0:
-        return Found(-high, f"{words}; the rows keep away from training persons", review_at_most=True)
-    return Found(low, words)
+    if value + judged * (high - value) < 0:
+        away = f"{words}; the rows keep away from training persons"
+        return Found(-(value + judged * (high - value)), away, review_at_most=True)
+    return Found(value - judged * (value - low), words)
 
 
 def _stage_difference(about: Compared) -> Found | str:

@@ -104,5 +104,5 @@ def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | s
         return f"{subject} could not be computed: {metric.outcome.reason}"
     other = facts.evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
     words = f"{subject}: {measure_text(metric.outcome)}"
-    compared = Compared(subject, words, metric.outcome, facts.interval_factor, rule.other, other)
+    compared = Compared(subject, words, metric.outcome, facts.interval_factor, facts.strictness, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

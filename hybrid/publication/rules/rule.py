@@ -71,6 +71,8 @@ class Facts:
     """Joint exposure of this and earlier releases; why it is not known; None before publishing."""
     interval_factor: float = 1.0
     """Factor by which intervals of excesses are widened; see :func:`hybrid.publication.gate.interval_factor`."""
+    strictness: float = 0.0
+    """Half widths taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
 
 
 class RuleKind(ABC, Generic[AnyRule]):
