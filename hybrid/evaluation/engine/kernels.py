@@ -225,29 +225,53 @@ def infer(
 
 
 @compiled
-def match(
-    q: Any, r: Any, order: Array, begin: Array, end: Array, radius: float, tq: Any, tr: Any, weights: Array,
-    start: int, stop: int, found: Array, told: Array
-) -> None:  # fmt: skip
-    """References of a query's own group whose numbers are all within ``radius``: their weight, and with the target too.
-
-    References ``order[begin[i]:end[i]]`` agree with query i on all categories. ``tq`` and ``tr`` hold the target.
-    ``weights``, shape (2, n): what a reference counts in ``found`` and in ``told``.
-    """
-    p = q.numbers.shape[0]
+def inside(
+    low: Array, high: Array, ranks: Array, begin: Array, end: Array, worth: Array, start: int, stop: int, found: Array
+) -> None:
+    """Add up the worth of references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c."""
     for i in range(start, stop):
         for at in range(begin[i], end[i]):
-            j = order[at]
-            close = True
-            for c in range(p):
-                if column_distance(q.numbers[c, i], q.missing[c, i], r.numbers[c, j], r.missing[c, j], False) > radius:
-                    close = False
+            holds = True
+            for c in range(ranks.shape[0]):
+                if not low[c, i] <= ranks[c, at] < high[c, i]:
+                    holds = False
                     break
-            if not close:
-                continue
-            found[i] += weights[0, j]
-            if agrees(tq, i, tr, j, 0):
-                told[i] += weights[1, j]
+            if holds:
+                found[i] += worth[at]
+
+
+@compiled
+def up_to(tree: Array, rank: int) -> float:
+    """Sum of the ranks 0..rank-1 in a binary indexed tree (Fenwick 1994)."""
+    total = 0.0
+    while rank > 0:
+        total += tree[rank]
+        rank -= rank & -rank
+    return total
+
+
+@compiled
+def sweep(
+    low: Array, high: Array, ranks: Array, begin: Array, end: Array, events: Array, worth: Array, found: Array
+) -> None:
+    """As :func:`inside` with one column, in O((n + m) log m): ranks are entered one by one in a tree of sums.
+
+    ``events`` sorts the concatenated ``begin`` and ``end``: at a begin what has been entered is subtracted, at an end
+    it is added.
+    """
+    n, entered = len(begin), 0
+    tree = np.zeros(len(ranks) + 1)
+    for event in events:
+        i = event % n
+        until = begin[i] if event < n else end[i]
+        while entered < until:
+            at = ranks[entered] + 1
+            while at < len(tree):
+                tree[at] += worth[entered]
+                at += at & -at
+            entered += 1
+        between = up_to(tree, high[i]) - up_to(tree, low[i])
+        found[i] += between if event >= n else -between
 
 
 @compiled
