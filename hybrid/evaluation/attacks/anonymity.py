@@ -129,6 +129,9 @@ METRICS = (
         copy=None,
         compute=k_reached,
         needs=("quasi_identifiers",),
+        pillar="property",
+        risk="linkability",
+        unit="records",
     ),
     Metric(
         name="l_reached",
@@ -142,12 +145,18 @@ METRICS = (
         compute=l_reached,
         needs=("quasi_identifiers",),
         per="sensitive",
+        pillar="property",
+        risk="inference",
+        unit="values",
     ),
     Metric(
         name="t_reached",
         family="privacy",
         direction="lower",
-        sentence="How far the sensitive values of one group of records differ from those of the whole table.",
+        sentence=(
+            "The largest difference between the sensitive values of one group with equal quasi-identifiers and of"
+            " all records."
+        ),
         low=0,
         high=1,
         no_leak=None,
@@ -155,5 +164,7 @@ METRICS = (
         compute=t_reached,
         needs=("quasi_identifiers",),
         per="sensitive",
+        pillar="property",
+        unit="distance",
     ),
 )

@@ -149,7 +149,9 @@ METRICS = (
         name="canary",
         family="privacy",
         direction="lower",
-        sentence="How often a secret that was planted in one training record comes out again, beyond chance.",
+        sentence=(
+            "How much more often than by chance a secret planted in one training record can be read from the table."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -157,5 +159,11 @@ METRICS = (
         compute=canary,
         needs=("retraining",),
         per="declared_secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="canary",
+        access="black_box",
+        knows="all columns but the secret",
+        unit="risk",
     ),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from hybrid.base.arrays import Array
@@ -136,34 +134,60 @@ def _values_found(context: Context, name: str) -> tuple[float, float | None, int
     return share, min(other * max(len(train) / max(len(control[0]), 1), 1.0), 1.0), len(known)
 
 
-def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence: str) -> Metric:
-    quasi = name == "identical_match_quasi"
-    return Metric(
-        name=name,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=identical_match_quasi if quasi else identical_match,
-        needs=("quasi_identifiers",) if quasi else (),
-    )
-
-
 METRICS = (
     Metric(
         name="copied_identifiers",
         family="privacy",
         direction="lower",
-        sentence="The share of names, numbers or texts in the table that belong to a training person.",
+        sentence="The share of names, record numbers or free texts in the table that belong to a training person.",
         low=0,
         high=1,
         no_leak=None,
         copy=None,
         compute=copied_identifiers,
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
-    _copies("identical_match", "The share of rows that are, value for value, rows of the training data."),
-    _copies("identical_match_quasi", "The share of rows whose quasi-identifiers are those of a real training record."),
+    Metric(
+        name="identical_match",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows that repeat a training record in every column.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match,
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+        headline=True,
+        leakage=True,
+        decides=2,
+    ),
+    Metric(
+        name="identical_match_quasi",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows whose quasi-identifiers are those of a training person.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match_quasi,
+        needs=("quasi_identifiers",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+    ),
 )

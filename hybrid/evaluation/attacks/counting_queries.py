@@ -166,12 +166,21 @@ METRICS = (
         name="counting_queries",
         family="privacy",
         direction="lower",
-        sentence="How well somebody who can train the generator himself tells whether a conspicuous person was in.",
+        sentence=(
+            "How well an attacker who can train the generator finds out whether a conspicuous person was in the "
+            "training data."
+        ),
         low=0,
         high=1,
         no_leak=0.5,
         copy=None,
         compute=counting_queries,
         needs=("control", "retraining"),
+        pillar="attack",
+        risk="membership",
+        mechanism="shadow",
+        access="black_box",
+        knows="own people and the generator",
+        unit="AUC",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -193,44 +193,49 @@ def _low(measure: Measure) -> float:
     return measure.value if measure.low is None else measure.low
 
 
-def _metric(compute: Any, sentence: str, low: float | None, no_leak: float) -> Metric:
+def _metric(compute: Any, sentence: str, risk: Literal["membership", "inference"]) -> Metric:
+    membership = risk == "membership"
     return Metric(
         name=compute.__name__,
         family="privacy",
         direction="lower",
         sentence=sentence,
-        low=low,
+        low=0 if membership else None,
         high=1,
-        no_leak=no_leak,
+        no_leak=0.5 if membership else 0.0,
         copy=1.0,
         compute=compute,
         needs=("control",),
+        pillar="attack",
+        risk=risk,
+        mechanism="distance",
+        access="no_box",
+        knows="a reference sample" if membership else "all columns but the secret",
+        unit="AUC" if membership else "risk",
     )
 
 
 METRICS = (
     _metric(
         membership_exposed,
-        "How well one can tell who was in the training data, of the people who are least like anybody else.",
-        0,
-        0.5,
+        "How well an attacker can find out who was in the training data, among the people least like any other.",
+        "membership",
     ),
     _metric(
         membership_subgroups,
-        "The same for the subgroup that is told best; its interval allows for that choice.",
-        0,
-        0.5,
+        "How well an attacker can find out who was in the training data, in the subgroup most at risk.",
+        "membership",
     ),
     _metric(
         inference_exposed,
-        "How much better the table tells the worst-kept secret of the people who are least like anybody else.",
-        None,
-        0.0,
+        "How much more often the most exposed secret is guessed right of training people who are least like any "
+        "other than of people never seen.",
+        "inference",
     ),
     _metric(
         inference_subgroups,
-        "How much better the table tells a secret in the subgroup where it is told best; allows for that choice.",
-        None,
-        0.0,
+        "How much more often a secret is guessed right of training people than of people never seen, in the "
+        "subgroup most at risk.",
+        "inference",
     ),
 )

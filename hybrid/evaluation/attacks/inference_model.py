@@ -77,7 +77,10 @@ METRICS = (
         name="inference_model",
         family="privacy",
         direction="lower",
-        sentence="How much better a model trained on the table tells this secret of training people than of others.",
+        sentence=(
+            "How much more often a model trained on the table predicts this secret right of training people than "
+            "of people never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -85,5 +88,11 @@ METRICS = (
         compute=inference_model,
         needs=("control",),
         per="declared_secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="learned model",
+        access="no_box",
+        knows="all columns but the secret",
+        unit="risk",
     ),
 )

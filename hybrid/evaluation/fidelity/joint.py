@@ -63,7 +63,9 @@ METRICS = (
         name="mmd",
         family="fidelity",
         direction="lower",
-        sentence="How different all columns together are distributed; beside it what the control set scores.",
+        sentence=(
+            "How different the joint distribution of all columns is from the real one, beside that of the control set."
+        ),
         low=0,
         high=None,
         no_leak=None,

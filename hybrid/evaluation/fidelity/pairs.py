@@ -242,6 +242,8 @@ METRICS = (
         no_leak=None,
         copy=0.0,
         compute=association_difference,
+        headline=True,
+        decides=4,
     ),
     Metric(
         name="pair_trends",

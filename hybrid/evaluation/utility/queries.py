@@ -74,5 +74,6 @@ METRICS = (
         no_leak=None,
         copy=0.0,
         compute=query_error,
+        headline=True,
     ),
 )
