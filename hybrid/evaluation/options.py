@@ -48,7 +48,7 @@ class EvaluateOptions(Options):
     """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """Level of all intervals."""
-    max_records: int | None = Field(default=100_000, ge=100)
+    max_records: int | None = Field(default=30_000, ge=100)
     """Records of a table (or of each equal part of it) that searches and attacks ask about, a random sample of larger
     ones; they are always compared with all records of the other table. null: no limit."""
     attacks: int = Field(default=2000, ge=10, le=1_000_000)
