@@ -47,7 +47,7 @@ class Metric:
     low, high : float or None
         Range of the value; None is unbounded.
     no_leak : float or None
-        What a fresh sample of the same population scores (perfect data that copies nobody); None if it depends.
+        What a fresh sample of the same population scores (perfect data without copies); None if it depends.
     copy : float or None
         What an exact copy of the training rows scores; None if it depends.
     compute : callable
@@ -71,7 +71,7 @@ class Metric:
     unit : str or None
         Unit of the value.
     headline : bool
-        Whether it stands for its family where not all metrics can be shown.
+        Whether it represents its family where not all metrics can be shown.
     leakage : bool
         Whether its risk counts for the strongest attack of a comparison.
     decides : int or None
@@ -119,7 +119,7 @@ class Metric:
         return list(chosen[self.per]) or [None]
 
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
-        """Compute it; whatever goes wrong becomes a state with a reason, never a number and never an exception."""
+        """Compute the metric; an error becomes a state with a reason, never a number or an exception."""
         started = time.perf_counter()
         outcome = self._missing(context, column) or self._attempt(context, column)
         seconds = time.perf_counter() - started

@@ -11,7 +11,7 @@ from hybrid.evaluation.measure import Family
 
 
 class RetrainOptions(Options):
-    """Attacks that train the generator again and again, and so tell what one person changes in the release."""
+    """Attacks that train the generator repeatedly, to measure the effect of one person."""
 
     stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
     """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""
@@ -32,7 +32,7 @@ class RetrainOptions(Options):
 
 
 class EvaluateOptions(Options):
-    """What is measured, and how hard the attacks try."""
+    """Metrics to compute and effort of the attacks."""
 
     targets: tuple[str, ...] | None = None
     """Columns that users will predict from the rest (TSTR). Not given: the columns with target: true."""

@@ -1,4 +1,4 @@
-"""What anonymization promised, as the stage's table really has it: k, l and t reached."""
+"""Reached k-anonymity, l-diversity and t-closeness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _smallest(table: Table) -> int:
 def k_reached(context: Context) -> Measure:
     """Size of the smallest equivalence class (Samarati and Sweeney 1998).
 
-    Classes are formed on the quasi-identifiers as they stand in the stage's table; a missing value is a value of
+    Classes are formed on the quasi-identifiers of the stage's table; a missing value is a value of
     its own. The reference is the original training table.
     """
     table = context.table

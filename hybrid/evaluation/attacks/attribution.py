@@ -1,4 +1,4 @@
-"""Correct attribution: rows that agree with a training record on the keys, and whether they tell its secret."""
+"""Targeted correct attribution (GTCAP) and hitting rate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """TCAP over the rows of the table that match somebody: mean and its half width, their share, and number.
+    """Mean TCAP of the rows that match a record, with its half width.
 
     The half width is about the people attacked: the table is given.
     """

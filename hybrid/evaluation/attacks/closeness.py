@@ -1,4 +1,4 @@
-"""How close the table lies to the training records, compared with records that nobody has seen."""
+"""Distances of the table to the training records and to control."""
 
 from __future__ import annotations
 

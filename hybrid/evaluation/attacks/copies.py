@@ -1,4 +1,4 @@
-"""Rows that stand in the training data as they are."""
+"""Exact copies of training records and of their identifiers."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def copied_identifiers(context: Context) -> Outcome:
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
-    """Share of the table's values that stand in train, in control (scaled to train's size), and how many there are."""
+    """Shares of the table's values that occur in train and in control (scaled to train's size), and their number."""
     tables = (
         [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
     )

@@ -1,4 +1,4 @@
-"""Inference: what the table tells about a person whose other values are known."""
+"""Attribute inference by the nearest row."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def expected(guesses: Guesses) -> Array:
 
 
 def inference(context: Context, column: str) -> Outcome:
-    """Risk that the nearest row, by all other columns, tells a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
+    """Risk that the nearest row, by all other columns, has a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
 
     Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
     within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is

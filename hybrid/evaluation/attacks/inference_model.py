@@ -1,4 +1,4 @@
-"""Inference by a model that was trained on the table."""
+"""Attribute inference by a random forest trained on the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLIT_COLUMNS = 20
 
 
 def inference_model(context: Context, column: str) -> Outcome:
-    """Risk that a random forest trained on the table tells a person's secret from all other columns (METRICS B10).
+    """Risk that a random forest trained on the table predicts a person's secret from the rest (METRICS B10).
 
     50 fully grown trees, which remember what they were shown. Right is as in ``inference``: equal categories,
     numbers within tolerance. R = (r_T - r_C)/(1 - r_C) over all training and control records with a known secret.

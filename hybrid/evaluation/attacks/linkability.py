@@ -1,4 +1,4 @@
-"""Linkability: whether the table tells two data holders that their records are of one person."""
+"""Linkability of two partial records of one person."""
 
 from __future__ import annotations
 

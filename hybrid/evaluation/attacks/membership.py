@@ -1,4 +1,4 @@
-"""Membership: how well an attacker with a reference sample tells who was in the training data."""
+"""Membership inference by an attacker with a reference sample."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Singling out: descriptions learned from the table that fit exactly one training record.
+"""Singling out by predicates that fit exactly one training record.
 
 Giomi et al. 2023, section 4.1; thesis section 3.2. Predicates are learned from the table alone. Their success on
-the training records is compared with their success on as many records that nobody has seen.
+the training records is compared with their success on as many control records.
 """
 
 from __future__ import annotations

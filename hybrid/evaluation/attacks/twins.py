@@ -1,4 +1,4 @@
-"""Training records and the table around them: adversarial accuracy, authenticity, identifiability."""
+"""Nearest-neighbour adversarial accuracy, authenticity and identifiability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compiled loops over pairs of records. Imported only inside the functions that use it: numba is slow to import.
+"""Compiled loops over pairs of records.
+
+Imported only inside the functions that use it: numba is slow to import.
 
 Every search screens blocks of :data:`BLOCK` reference rows in float32 (vectorized by the compiler) and decides
 in float64; the screen is widened by a bound on its rounding error, so results are those of float64 alone.
@@ -161,7 +163,7 @@ def linked(
 
 @compiled
 def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
-    """Whether reference ``j`` tells secret ``s`` of query ``i``: the same value, or a number within tolerance."""
+    """Whether reference ``j`` has secret ``s`` of query ``i``: the same value, or a number within tolerance."""
     if truth.ranks[s, i] == guess.ranks[s, j]:
         return True
     x, y = truth.numbers[s, i], guess.numbers[s, j]
@@ -180,7 +182,7 @@ def infer(
     """Nearest references of every query when column ``skip[s]`` is unknown, for all secrets s in one pass.
 
     ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance without the secret; ``ties`` and
-    ``hits`` (n, m): references at that distance, and those of them that tell the secret; ``first_hit`` (n, m):
+    ``hits`` (n, m): references at that distance, and those of them that have the secret; ``first_hit`` (n, m):
     whether the first of them does.
     """
     columns = q.numbers.shape[0] + q.codes.shape[0]
@@ -216,12 +218,12 @@ def infer(
                     edge = TIE * (1 + d)
                     if d > best[i, s] + edge:
                         continue
-                    told = agrees(truth, i, guess, first + b, s)
+                    right = agrees(truth, i, guess, first + b, s)
                     if d < best[i, s] - edge:
-                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, told
+                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, right
                         limits[s] = slack(d + edge, columns + 2, scale)
                     ties[i, s] += times[first + b]
-                    hits[i, s] += told * times[first + b]
+                    hits[i, s] += right * times[first + b]
 
 
 @compiled

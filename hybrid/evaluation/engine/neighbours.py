@@ -200,12 +200,12 @@ class Secrets(NamedTuple):
 
 
 class Guesses(NamedTuple):
-    """What the nearest references of each query tell about each secret, shapes (n, m)."""
+    """Guesses of each query's secrets from its nearest references; shapes (n, m)."""
 
     ties: Array
     """References at the smallest distance."""
     hits: Array
-    """Those of them that tell the secret."""
+    """Those of them that have the secret."""
     first: Array
     """Whether the first of them in the order of the references does."""
 

@@ -1,4 +1,4 @@
-"""Each column alone: how far its distribution is from the training data's, beside how far the control set's is."""
+"""Distances of single columns' distributions from the training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All columns at once: maximum mean discrepancy."""
+"""Maximum mean discrepancy of all columns together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of columns: correlations, associations and contingency tables, beside those of the training data."""
+"""Correlations, associations and contingency tables of pairs of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train on the table, test on real people (TSTR), beside train on real, test on real (TRTR)."""
+"""Prediction by models trained on the table (TSTR) and on real rows (TRTR)."""
 
 from __future__ import annotations
 
