@@ -33,7 +33,8 @@ def _embedding(context: Context, role: Role, width: float) -> Array:
             projected += directions[column[part]]
         projected /= width
         total += np.concatenate([np.cos(projected).sum(axis=0), np.sin(projected).sum(axis=0)])
-    return total / len(table) / FEATURES**0.5
+    scaled: Array = total / (len(table) * FEATURES**0.5)
+    return scaled
 
 
 def _width(context: Context) -> float:
