@@ -1,8 +1,11 @@
-"""What the evaluation costs: CPU and wall seconds per metric, the protocols of other tools, and growth with rows.
+"""Cost of the evaluation: CPU and wall seconds per metric, the protocols of other tools, and growth with rows.
 
+    python benchmarks/evaluate.py --config CONFIG.yaml
     python benchmarks/evaluate.py TRAIN.csv CONTROL.csv SYNTHETIC.csv [--target COLUMN] [--growth] [--peers]
         [--peer-python anonymeter=VENV/bin/python] [--peer-python syntheval=VENV/bin/python]
 
+``--config`` runs a configuration up to its tables and measures each of them, as a run does: seconds and peak memory by
+metric and table, with all metrics of ``evaluate`` in the file. ``hybrid demo FOLDER --rows 100000`` writes such a file.
 Run it on one core with ``taskset -c 0`` for CPU seconds that can be compared. The first run compiles (about ten
 seconds, kept on disk afterwards); a small warm-up keeps that out of the figures. ``--peers`` times SDMetrics where
 it is installed (it comes with the extra ``ctgan``). ``--peer-python`` runs a tool in an environment of its own
@@ -20,7 +23,9 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +34,11 @@ from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.neighbours import gower, nearest
+from hybrid.evaluation.measure import MetricResult
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Schema, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
@@ -36,7 +46,10 @@ from hybrid.table.read_file import read_table
 GROWTH = (10_000, 30_000, 100_000)
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float, object]:
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T]) -> tuple[float, float, T]:
     """CPU seconds, wall seconds, result."""
     cpu, wall = time.process_time(), time.perf_counter()
     result = work()
@@ -49,22 +62,61 @@ def read(path: Path, target: str | None) -> Table:
     return Table(table.frame, Schema(columns))
 
 
+def every_table(config: Path) -> None:
+    """The tables of a configuration, each measured with what the measurements of the others have in common."""
+    run = Pipeline(load_config(config), seed=1)
+    made = {"original": run.train, "synthetic": run.generated.table, "baseline": run.baseline}
+    if run.restored is not None:
+        made["anonymized"] = run.restored.table
+    tables = {subject: table for subject, table in made.items() if table is not None}
+    warm_up([t.take(np.arange(100)) for t in (run.train, run.control or run.train, run.generated.table)])
+    kept: dict[str, Any] = {}
+
+    def share(key: str, compute: Callable[[], Any]) -> Any:
+        if key not in kept:
+            kept[key] = compute()
+        return kept[key]
+
+    spent: dict[str, dict[str, float]] = {}
+    start = time.perf_counter()
+    for subject, table in tables.items():
+        context = Context(run.train, run.control, table, run.config.evaluate, 1, subject, share)
+        for metric in metrics_of(run.config.evaluate):
+            work = partial(_all_columns, metric, context)
+            spent.setdefault(metric.name, {})[subject] = timed(work)[0]
+    print(f"{len(run.train)} training and {len(run.control or ())} control records; CPU seconds")
+    print(pd.DataFrame(spent).T.assign(all=lambda frame: frame.sum(axis=1)).round(2).to_string())
+    cpu, wall = sum(sum(each.values()) for each in spent.values()), time.perf_counter() - start
+    print(f"all {cpu:.1f} CPU s, {wall:.1f} s, peak {peak():.0f} MB")
+
+
+def _all_columns(metric: Metric, context: Context) -> list[MetricResult]:
+    return [metric.measure(context, column) for column in metric.columns(context)]
+
+
+def peak() -> float:
+    """Largest memory of this process so far, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def warm_up(tables: list[Table]) -> None:
+    """Compile everything on small tables."""
+    for metric in REGISTRY.values():
+        context = Context(*tables, EvaluateOptions(attacks=20), 1)
+        metric.measure(context, metric.columns(context)[0])
+
+
 def every_metric(train: Table, control: Table, table: Table) -> None:
     context = Context(train, control, table, EvaluateOptions(), 1)
     total_cpu = total_wall = 0.0
     print(f"{'metric':<26}{'value':>10}{'CPU s':>9}{'wall s':>9}")
     for metric in REGISTRY.values():
-
-        def all_columns(metric=metric) -> list:
-            return [metric.measure(context, column) for column in metric.columns(context)]
-
-        cpu, wall, results = timed(all_columns)
+        cpu, wall, results = timed(partial(_all_columns, metric, context))
         total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         values = [r.outcome.value for r in results if isinstance(r.outcome, Measure)]
         shown = f"{max(values):.4f}" if values else results[0].outcome.state
         print(f"{metric.name:<26}{shown:>10}{cpu:>9.2f}{wall:>9.2f}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{'all':<36}{total_cpu:>9.2f}{total_wall:>9.2f}   peak {peak:.0f} MB\n")
+    print(f"{'all':<36}{total_cpu:>9.2f}{total_wall:>9.2f}   peak {peak():.0f} MB\n")
 
 
 def protocols(train: Table, control: Table, table: Table) -> None:
@@ -131,17 +183,20 @@ def peer_in_its_own(name: str, python: str, files: list[Path], target: str | Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs=3, metavar=("TRAIN", "CONTROL", "SYNTHETIC"))
+    parser.add_argument("files", type=Path, nargs="*", metavar="TRAIN CONTROL SYNTHETIC")
+    parser.add_argument("--config", type=Path)
     parser.add_argument("--target")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--peer-python", action="append", default=[], metavar="NAME=PYTHON")
     arguments = parser.parse_args()
+    if arguments.config is not None:
+        every_table(arguments.config)
+        return
+    if len(arguments.files) != 3:
+        parser.error("give three files, or --config")
     train, control, table = (read(path, arguments.target) for path in arguments.files)
-    warm = [t.take(np.arange(100)) for t in (train, control, table)]
-    for metric in REGISTRY.values():
-        context = Context(*warm, EvaluateOptions(attacks=20), 1)
-        metric.measure(context, metric.columns(context)[0])
+    warm_up([t.take(np.arange(100)) for t in (train, control, table)])
     every_metric(train, control, table)
     protocols(train, control, table)
     if arguments.growth:

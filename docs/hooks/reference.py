@@ -118,7 +118,26 @@ def metrics() -> str:
                 ]
                 parts.append(f"| {' | '.join(cells)} |")
             parts.append("")
+        if family == "privacy":
+            parts += _threats()
     return "\n".join(parts)
+
+
+def _threats() -> list[str]:
+    """What each metric of privacy stands for: its pillar, and of indicators and attacks the threat."""
+    parts = [
+        "### What each metric stands for\n",
+        "*property*: of the table, before any attack. *indicator*: a statistic without an adversary. *attack*: what an "
+        "adversary with this access and knowledge reaches. Singling out, linkability and inference are the criteria of "
+        "Opinion 05/2014; membership is the broadest sign that single people are remembered. No metric makes a "
+        "white-box attack (weights, gradients).\n",
+        "| metric | pillar | risk | mechanism | access | attacker knows | unit |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for metric in (metric for module in MODULES for metric in module.METRICS if metric.family == "privacy"):
+        about = (metric.pillar, metric.risk, metric.mechanism, metric.access, metric.knows, metric.unit)
+        parts.append(f"| `{metric.name}` | {' | '.join(_cell(value or '–').replace('_', '-') for value in about)} |")
+    return [*parts, ""]
 
 
 def policies() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,8 @@ import pandas as pd
 from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.results import STAGES, STRONGEST, Column, Results
 from hybrid.base.arrays import Array
+from hybrid.evaluation.measure import Family
 
-HEADLINES = {
-    "privacy": (STRONGEST, "identical_match", "singling_out", "linkability", "inference", "dcr_share", "membership"),
-    "utility": ("tstr", "discriminator", "query_error"),
-    "fidelity": ("total_variation", "association_difference"),
-}
-"""Metrics that represent a family wherever not all can be shown."""
 Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"]
 
 
@@ -98,9 +93,10 @@ class StageMeans:
 
 def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
     """Columns of the headline metrics at a stage: privacy, utility, fidelity."""
-    wanted = [name for names in HEADLINES.values() for name in names]
+    wanted = [STRONGEST, *(name for name, metric in results.metrics.items() if metric.headline)]
     columns = [column for column in results.columns.values() if column.stage == stage and column.metric in wanted]
-    return sorted(columns, key=lambda column: wanted.index(column.metric))
+    families = get_args(Family)
+    return sorted(columns, key=lambda column: (families.index(column.family), wanted.index(column.metric)))
 
 
 def paradox(results: Results, one: str = "conditional", other: str = "uniform") -> Paradox:

@@ -16,9 +16,6 @@ from hybrid.analysis.results import STRONGEST, Column, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import quantile
 
-PRIVACY = (STRONGEST, "identical_match", "singling_out", "dcr_share", "inference")
-UTILITY = ("tstr", "tstr_linear", "discriminator", "association_difference", "total_variation", "column_shapes")
-"""What decides: of each list the first that was measured."""
 SEVERITY = ("pass", "review", "block")
 
 
@@ -77,7 +74,7 @@ def recommend(results: Results) -> Recommendation | None:
     rule of Breiman et al. 1984, section 3.4.3, for trees); of these the one with the lowest privacy risk. The standard
     error is that of the difference over the seeds; with one seed, that of the metric itself.
     """
-    privacy, utility = (_first(results, names) for names in (PRIVACY, UTILITY))
+    privacy, utility = (_first(results, names) for names in _deciding(results))
     if not privacy or not utility:
         return None
     risk = privacy[0].sign * -_mean(results, privacy)
@@ -118,6 +115,14 @@ def recommend(results: Results) -> Recommendation | None:
         bool(front[np.flatnonzero(np.flatnonzero(admitted) == chosen)[0]]),
         risk.shape[1],
     )
+
+
+def _deciding(results: Results) -> tuple[list[str], list[str]]:
+    """Metrics of privacy and of the other families that may decide, the preferred first."""
+    ranked = [(metric.decides, name) for name, metric in results.metrics.items() if metric.decides is not None]
+    names = [name for _, name in sorted(ranked)]
+    privacy = [name for name in names if results.metrics[name].family == "privacy"]
+    return [STRONGEST, *privacy], [name for name in names if name not in privacy]
 
 
 def _first(results: Results, names: Sequence[str]) -> list[Column]:

@@ -24,8 +24,6 @@ BESIDE = ("low", "high", "reference")
 """Columns beside a metric's value."""
 STRONGEST = "strongest_attack"
 """The leakage of the attack that gets most, as a metric of its own."""
-ATTACKS = ("identical_match", "singling_out_univariate", "singling_out", "linkability", "inference", "dcr_share")
-"""Whose leakage counts for it."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,7 @@ def _strongest(table: pd.DataFrame, stage: str, metrics: Mapping[str, Metric]) -
     for name in (name for name in table.columns if name.partition(".")[0] == stage):
         metric = metrics.get(name.split(".")[1])
         reference = f"{name}_reference"
-        if metric is None or metric.name not in ATTACKS or metric.copy is None:
+        if metric is None or not metric.leakage or metric.copy is None:
             continue
         if metric.no_leak is None and reference not in table.columns:
             continue

@@ -1,4 +1,4 @@
-"""Evaluation: privacy, utility and fidelity of a table, measured against the people it was made from."""
+"""Evaluation of privacy, utility and fidelity against the original records."""
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.evaluation.options import EvaluateOptions

@@ -1,4 +1,4 @@
-"""What the metrics of one stage share: one coding, one set of searches, each computed once and only when needed."""
+"""Shared state of the metrics of one table, computed once when needed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 def own_places(asked: Part, part: Part) -> Array:
-    """Where the records asked about stand in the part they are from, shape (n_asked,), int64."""
+    """Positions of the records asked about in their part, shape (n_asked,), int64."""
     places: Array = np.searchsorted(part.rows, asked.rows)
     return places
 
@@ -64,7 +64,7 @@ class Context:
     fit_and_sample : callable, optional
         Makes the stage's table again from other records; only attacks with training need it.
     progress : Progress
-        Told about every training.
+        Called for every training.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Context:
 
     @property
     def declared_secrets(self) -> list[str]:
-        """The secrets that somebody named, for attacks too slow to try on every column; targets if there are none."""
+        """The declared secrets, for attacks too slow to try on every column; targets if there are none."""
         return self.secrets if self.options.secrets is not None or self.schema.sensitive else self.targets
 
     @cached_property

@@ -38,7 +38,8 @@ def measure(
     name : str
         A name of the registry.
     train, control, table : pandas.DataFrame
-        Training rows, rows nobody has seen (or None), and the table to judge, with the same columns (in any order).
+        Training rows, control rows that no generator has seen (or None), and the table to judge, with the same
+        columns (in any order).
         Numbers, booleans and datetimes by dtype; everything else is categorical. Not modified.
     quasi_identifiers, sensitive, targets : sequence of str
         What the columns are, for the metrics that need to know.

@@ -1,4 +1,4 @@
-"""What the pipeline improves over the generator alone (thesis, eq. 5.3, in a form that holds)."""
+"""Improvement of the pipeline over its generator alone (corrected eq. 5.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid.evaluation.registry import REGISTRY
 
 @dataclass(frozen=True)
 class Improvement:
-    """One metric of a stage beside the same metric of another.
+    """One metric compared between two tables.
 
     Parameters
     ----------

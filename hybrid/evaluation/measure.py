@@ -1,4 +1,4 @@
-"""A metric is never a bare float: a value with interval and reference, or a reason why there is none."""
+"""Results of metrics: a value with its interval, or a reason."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ Outcome = Measure | NotComputable
 
 @dataclass(frozen=True)
 class MetricResult:
-    """One metric at one stage, as it stands in ``evaluation.json``."""
+    """One metric of one table, as in ``evaluation.json``."""
 
     name: str
     family: Family

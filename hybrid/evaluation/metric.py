@@ -1,4 +1,4 @@
-"""What is known about a metric before it is computed, and how it is computed without ever stopping the others."""
+"""Metrics: description, requirements and fail-safe computation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,26 @@ from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, Metri
 
 Need = Literal["control", "quasi_identifiers", "retraining"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
+Pillar = Literal["property", "indicator", "attack"]
+Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
+Mechanism = Literal["exact", "uniqueness", "distance", "density", "learned model", "embedding", "shadow", "canary"]
+Access = Literal["no_box", "black_box", "white_box"]
+Knows = Literal[
+    "nothing",
+    "quasi-identifiers",
+    "all columns but the secret",
+    "two halves of the columns",
+    "a reference sample",
+    "own people and the generator",
+]
+Unit = Literal["share of rows", "share of people", "risk", "AUC", "distance", "records", "values"]
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: what it means, what it needs, and the function that computes it.
+    """A metric: meaning, requirements and the function that computes it.
 
     Parameters
     ----------
@@ -30,11 +43,11 @@ class Metric:
     direction : {"lower", "higher"}
         Which way is better.
     sentence : str
-        One plain sentence for a reader who is no statistician.
+        One plain sentence for a data protection officer.
     low, high : float or None
         Range of the value; None is unbounded.
     no_leak : float or None
-        What a fresh sample of the same population scores (perfect data that copies nobody); None if it depends.
+        What a fresh sample of the same population scores (perfect data without copies); None if it depends.
     copy : float or None
         What an exact copy of the training rows scores; None if it depends.
     compute : callable
@@ -43,6 +56,28 @@ class Metric:
         What must be there.
     per : {"target", "secret", "declared_secret", "sensitive"} or None
         Which columns it is repeated for.
+    pillar : {"property", "indicator", "attack"} or None
+        A property of the table (k-anonymity), a statistic without an adversary, or an attack. Every privacy metric
+        has a pillar and a unit; an indicator and an attack also have a risk, a mechanism, access and knows.
+    risk : str or None
+        Criterion of Opinion 05/2014 (WP29): singling out, linkability, inference; or membership. Propensity: an
+        indicator, which measures none of them.
+    mechanism : str or None
+        What success rests on.
+    access : {"no_box", "black_box", "white_box"} or None
+        The attacker has the table alone, can run the training, or sees the model's weights.
+    knows : str or None
+        What the attacker has besides.
+    unit : str or None
+        Unit of the value.
+    headline : bool
+        Whether it represents its family where not all metrics can be shown.
+    leakage : bool
+        Whether its risk counts for the strongest attack of a comparison.
+    decides : int or None
+        Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
+    predictor : bool
+        Whether it is about a model; the reference is then a model trained on real data.
     """
 
     name: str
@@ -56,6 +91,16 @@ class Metric:
     compute: Callable[..., Outcome]
     needs: tuple[Need, ...] = ()
     per: Per | None = None
+    pillar: Pillar | None = None
+    risk: Risk | None = None
+    mechanism: Mechanism | None = None
+    access: Access | None = None
+    knows: Knows | None = None
+    unit: Unit | None = None
+    headline: bool = False
+    leakage: bool = False
+    decides: int | None = None
+    predictor: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""
@@ -74,7 +119,7 @@ class Metric:
         return list(chosen[self.per]) or [None]
 
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
-        """Compute it; whatever goes wrong becomes a state with a reason, never a number and never an exception."""
+        """Compute the metric; an error becomes a state with a reason, never a number or an exception."""
         started = time.perf_counter()
         outcome = self._missing(context, column) or self._attempt(context, column)
         seconds = time.perf_counter() - started

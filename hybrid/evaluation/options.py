@@ -11,7 +11,7 @@ from hybrid.evaluation.measure import Family
 
 
 class RetrainOptions(Options):
-    """Attacks that train the generator again and again, and so tell what one person changes in the release."""
+    """Attacks that train the generator repeatedly, to measure the effect of one person."""
 
     stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
     """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""
@@ -32,7 +32,7 @@ class RetrainOptions(Options):
 
 
 class EvaluateOptions(Options):
-    """What is measured, and how hard the attacks try."""
+    """Metrics to compute and effort of the attacks."""
 
     targets: tuple[str, ...] | None = None
     """Columns that users will predict from the rest (TSTR). Not given: the columns with target: true."""
@@ -48,7 +48,7 @@ class EvaluateOptions(Options):
     """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """Level of all intervals."""
-    max_records: int | None = Field(default=100_000, ge=100)
+    max_records: int | None = Field(default=30_000, ge=100)
     """Records of a table (or of each equal part of it) that searches and attacks ask about, a random sample of larger
     ones; they are always compared with all records of the other table. null: no limit."""
     attacks: int = Field(default=2000, ge=10, le=1_000_000)
@@ -65,7 +65,7 @@ class EvaluateOptions(Options):
     """... or within this distance (in the column's unit; seconds for dates)."""
     dcr_percentile: float = Field(default=2.0, gt=0, lt=100)
     """alpha of the DCR privacy score, in percent of the real records (thesis, section 3.3.4)."""
-    radius: float = Field(default=0.1, ge=0, le=1)
+    radius: float = Field(default=0.1, ge=0, lt=1)
     """Two numbers match in GTCAP within this share of the column's range in the training data."""
     min_cell: int = Field(default=20, ge=5)
     """Subgroups with fewer records are never reported."""

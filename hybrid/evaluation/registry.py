@@ -1,4 +1,7 @@
-"""Every metric there is. A new one is a file with ``METRICS`` and one line here."""
+"""Registry of metrics.
+
+A new metric is a file with ``METRICS`` and one line here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric at every stage."""
+"""Computation of all chosen metrics on all tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def evaluate(
     rng : numpy.random.Generator
         One number is drawn from it; every metric has its own stream derived from that.
     progress : Progress
-        Told after every metric, and about every training.
+        Called after every metric, and for every training.
     share : callable, optional
         Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
         they are shared by the stages of this call.

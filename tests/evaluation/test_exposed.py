@@ -108,8 +108,8 @@ def test_the_rare_on_the_quasi_identifiers_are_a_subgroup() -> None:
     rare = {group.label: group for group in groups(context) if group.column == "quasi-identifiers"}
     names = train.schema.quasi_identifiers
     sizes = train.frame.groupby(names, observed=True, dropna=False)[names[0]].transform("size").to_numpy()
-    np.testing.assert_array_equal(rare["shared with nobody else"].train, sizes == 1)
+    np.testing.assert_array_equal(rare["shared with no other record"].train, sizes == 1)
     np.testing.assert_array_equal(rare["shared with fewer than 5 others"].train, sizes <= 5)
     known = set(map(tuple, train.frame[names].astype(str).to_numpy()))
     absent = [tuple(row) not in known for row in control.frame[names].astype(str).to_numpy()]
-    np.testing.assert_array_equal(rare["shared with nobody else"].control, absent)
+    np.testing.assert_array_equal(rare["shared with no other record"].control, absent)

@@ -117,5 +117,5 @@ def test_occurrences_of_predicates() -> None:
     ]
     low, high, columns = (np.array([case[at] for case in cases]) for at in range(3))
     found = np.zeros(len(cases), dtype=np.int8)
-    occurrences(low, high, columns, order, starts, ranks, 0, len(cases), found)
+    occurrences(low, high, columns, order, starts, ranks, 0, len(cases), 2, found, np.full(len(cases), -1))
     assert found.tolist() == [case[3] for case in cases]

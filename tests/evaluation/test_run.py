@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_without_control_what_needs_one_says_so(tables: tuple[Table, Table, Tabl
             assert isinstance(result.outcome, NotComputable)
             assert "control" in result.outcome.reason
         elif result.name == "copied_identifiers":
-            assert result.outcome == NotComputable("no column names single records")
+            assert result.outcome == NotComputable("no column names single records", lacks="identifiers")
         else:
             assert isinstance(result.outcome, Measure), result.name
             if result.name not in ("k_reached", "l_reached", "t_reached"):
@@ -102,7 +104,7 @@ def test_a_used_up_budget_is_a_state_and_spares_other_families(tables: tuple[Tab
 def test_a_metric_per_column_without_columns_says_so(tables: tuple[Table, Table, Table]) -> None:
     options = EvaluateOptions(metrics=("tstr",), targets=())
     found = evaluate(*tables[:2], {"synthetic": tables[2]}, options, np.random.default_rng(1))
-    assert found.metrics[0].outcome == NotComputable("no target column is declared")
+    assert found.metrics[0].outcome == NotComputable("no target column is declared", lacks="target")
 
 
 def test_every_metric_is_a_function_of_frames(tables: tuple[Table, Table, Table]) -> None:
@@ -123,3 +125,28 @@ def test_every_metric_is_a_function_of_frames(tables: tuple[Table, Table, Table]
         frames.dcr_share(train, control, table.drop(columns="age"))
     with pytest.raises(ConfigError):
         frames.tstr(train, control, table, targets=["nope"])
+
+
+@pytest.mark.parametrize(
+    "metric", [metric for metric in REGISTRY.values() if metric.family == "privacy"], ids=lambda metric: metric.name
+)
+def test_every_privacy_metric_says_what_it_stands_for(metric: Metric) -> None:
+    assert metric.pillar and metric.unit
+    threat = (metric.risk, metric.mechanism, metric.access, metric.knows)
+    if metric.pillar == "property":
+        assert threat[1:] == (None, None, None)
+        return
+    assert all(threat)
+    assert (metric.risk == "propensity") == (metric.pillar == "indicator")
+    assert (metric.access == "black_box") == ("retraining" in metric.needs)
+    assert (metric.knows == "quasi-identifiers") <= (metric.risk == "inference")
+
+
+def test_what_the_fields_of_a_metric_say_holds_for_all_of_them() -> None:
+    for metric in REGISTRY.values():
+        assert not metric.leakage or (metric.family == "privacy" and metric.copy is not None)
+        assert metric.family == "privacy" or (metric.pillar, metric.risk, metric.knows) == (None, None, None)
+        json.dumps(metric.to_json())
+    for privacy in (True, False):
+        ranks = [m.decides for m in REGISTRY.values() if (m.family == "privacy") == privacy and m.decides is not None]
+        assert len(ranks) == len(set(ranks)) > 0

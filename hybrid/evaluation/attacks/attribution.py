@@ -1,4 +1,4 @@
-"""Correct attribution: rows that agree with a training record on the keys, and whether they tell its secret."""
+"""Targeted correct attribution (GTCAP) and hitting rate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import Rate, quantile, risk, share_interval, wilson
-from hybrid.evaluation.engine.neighbours import Columns, Secrets, gower, matches
+from hybrid.evaluation.engine.neighbours import Space, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
@@ -18,7 +19,7 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """TCAP over the rows of the table that match somebody: mean and its half width, their share, and number.
+    """Mean TCAP of the rows that match a record, with its half width.
 
     The half width is about the people attacked: the table is given.
     """
@@ -29,31 +30,26 @@ class Attribution(NamedTuple):
 
 
 def _attribution(context: Context, keys: Array, secret: int, people: Part) -> Attribution:
-    radius = context.options.radius
-    train = [context.encoded("train")]
-    space = gower(context.encoding, keys, train)
-    own = gower(context.encoding, np.array([secret]), train)
+    radius, train = context.options.radius, [context.encoded("train")]
+    known, all_of_it = (gower(context.encoding, columns, train) for columns in (keys, np.append(keys, secret)))
+    table, attacked = (context.encoded(part.role).take(part.rows) for part in (context.whole("table"), people))
 
-    def placed(part: Part) -> tuple[Columns, Secrets]:
-        table = context.encoded(part.role).take(part.rows)
-        numbers = np.full((1, len(table)), np.nan)
-        if context.encoding.continuous[secret]:
-            numbers[0] = (table.numbers[:, secret] - own.center[0]) / own.scale[0]
-        ranks = np.ascontiguousarray(table.ranks[:, [secret]].T)
-        return space.place(table), Secrets(ranks, numbers, np.zeros(1), np.array([radius]), True)
+    def counts(space: Space, weights: Array | None = None) -> Array:
+        return matching(space.place(table), space.place(attacked), radius, weights)
 
-    rows, truth = placed(context.whole("table"))
-    records, guess = placed(people)
-    found, told = matches(rows, records, radius, truth, guess)
+    found, agreeing = counts(known), counts(all_of_it)
     hit = found > 0
     if not hit.any():
         return Attribution(Rate(0.0, 0.0), 0.0, 0)
-    share = np.divide(told, found, out=np.zeros_like(told), where=hit)
+    share = np.divide(agreeing, found, out=np.zeros_like(agreeing), where=hit)
     mean, matched = float(share[hit].mean()), int(hit.sum())
     # What leaving one person out does to the mean: other shares, or one matched row fewer (the jackknife).
     others = np.maximum(found - 1, 1)
     weights = np.where(hit, np.stack([np.where(found > 1, share, mean) / others, 1 / others]), 0.0)
-    less, more = matches(records, rows, radius, guess, truth, np.ascontiguousarray(weights))
+    less, more = (
+        matching(space.place(attacked), space.place(table), radius, weight)
+        for space, weight in zip((known, all_of_it), weights, strict=True)
+    )
     error = float(np.sqrt((((more - less) / matched) ** 2).sum()))
     return Attribution(Rate(mean, quantile(context.options.confidence) * error), float(hit.mean()), matched)
 
@@ -120,12 +116,11 @@ def hitting_rate(context: Context) -> Outcome:
     (T - C)/(1 - C).
     """
     space = gower(context.encoding, tables=[context.encoded("train")])
-    table = context.encoded("table")
-    rows = space.place(table)
+    rows = space.place(context.encoded("table"))
 
     def rate(role: Role) -> tuple[float, int, float]:
         records = context.encoded(role).take(context.asked(context.whole(role)).rows)
-        found, _ = matches(space.place(records), rows, HIT_SHARE, _nothing(len(records)), _nothing(len(table)))
+        found = matching(space.place(records), rows, HIT_SHARE)
         return float((found > 0).sum()), len(records), float(found.sum())
 
     train, control = rate("train"), rate("control")
@@ -141,16 +136,15 @@ def hitting_rate(context: Context) -> Outcome:
     return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details, found)
 
 
-def _nothing(n: int) -> Secrets:
-    return Secrets(np.zeros((1, n), np.int32), np.zeros((1, n)), np.zeros(1), np.zeros(1), True)
-
-
 METRICS = (
     Metric(
         name="gtcap",
         family="privacy",
         direction="lower",
-        sentence="How much better rows with a training person's keys give away the secret than chance.",
+        sentence=(
+            "How much more often rows with a person's quasi-identifiers show the secret of training people than "
+            "of people never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -158,17 +152,29 @@ METRICS = (
         compute=gtcap,
         needs=("control",),
         per="secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="uniqueness",
+        access="no_box",
+        knows="quasi-identifiers",
+        unit="risk",
     ),
     Metric(
         name="hitting_rate",
         family="privacy",
         direction="lower",
-        sentence="The share of training people who have a near double in the table, beside people it never saw.",
+        sentence="The share of training people of whom the table has a near copy.",
         low=0,
         high=1,
         no_leak=None,
         copy=1.0,
         compute=hitting_rate,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of people",
     ),
 )

@@ -1,4 +1,4 @@
-"""Canaries: whether a secret that nobody could guess, put into the training data, comes out again."""
+"""Canaries: random secrets planted in training records and recovered."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def canary(context: Context, column: str) -> Outcome:
         chosen = np.concatenate([mine, rng.permutation(others)[: max(rows - len(mine), 0)]])
         return _with_secrets(context.train, chosen, drawn.donors[groups[i]], column)
 
-    told: list[Array] = []
+    recovered: list[Array] = []
     for i, table in retrained(context, f"canaries of {column}", len(groups), build, rng):
-        told.append(_told(context, table, drawn, groups[i], column))
-    found = np.concatenate(told) if told else np.empty((0, 2))
+        recovered.append(_recovered(context, table, drawn, groups[i], column))
+    found = np.concatenate(recovered) if recovered else np.empty((0, 2))
     if len(found) < MIN_CANARIES:
         return NotComputable(f"the time allowed for {len(found)} canaries, fewer than {MIN_CANARIES}", "timed_out")
     return _measured(context, found, drawn.domain, rows)
@@ -100,8 +100,8 @@ def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Tabl
     return Table(train.frame.take(rows).assign(**{column: secrets}).reset_index(drop=True), train.schema)
 
 
-def _told(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:
-    """Probability that the nearest row tells the planted, and the record's own secret; shape (n_canaries, 2)."""
+def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:
+    """Probability that the nearest row has the planted, and the record's own secret; shape (n_canaries, 2)."""
     mine, donors = drawn.records[group], drawn.donors[group]
     people = _with_secrets(context.train, np.concatenate([mine, mine]), donors, column)
     encoding = encode([people, people.take(np.empty(0, np.int64)), table])
@@ -149,7 +149,9 @@ METRICS = (
         name="canary",
         family="privacy",
         direction="lower",
-        sentence="How often a secret that was planted in one training record comes out again, beyond chance.",
+        sentence=(
+            "How much more often than by chance a secret planted in one training record can be read from the table."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -157,5 +159,11 @@ METRICS = (
         compute=canary,
         needs=("retraining",),
         per="declared_secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="canary",
+        access="black_box",
+        knows="all columns but the secret",
+        unit="risk",
     ),
 )

@@ -1,4 +1,4 @@
-"""How close the table lies to the training records, compared with records that nobody has seen."""
+"""Distances of the table to the training records and to control."""
 
 from __future__ import annotations
 
@@ -206,13 +206,22 @@ METRICS = (
         name="dcr_share",
         family="privacy",
         direction="lower",
-        sentence="How often a row lies closer to a training record than to any of people never seen; .5 is chance.",
+        sentence="The share of rows that lie closer to a training record than to any person never seen; .5 is chance.",
         low=0,
         high=1,
         no_leak=0.5,
         copy=1.0,
         compute=dcr_share,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+        headline=True,
+        leakage=True,
+        decides=4,
     ),
     Metric(
         name="dcr_score",
@@ -225,29 +234,53 @@ METRICS = (
         copy=1.0,
         compute=dcr_score,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
     Metric(
         name="knn_share",
         family="privacy",
         direction="lower",
-        sentence="As dcr_share, judged by the fifth nearest record instead of the nearest.",
+        sentence=(
+            "The share of rows whose fifth nearest record is closer among training records than among people "
+            "never seen; .5 is chance."
+        ),
         low=0,
         high=1,
         no_leak=0.5,
         copy=None,
         compute=knn_share,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
     Metric(
         name="nndr",
         family="privacy",
         direction="higher",
-        sentence="How much closer a row lies to one training record than to the next; near 0 it points at one person.",
+        sentence=(
+            "How much closer a row lies to its nearest training record than to the second; near 0 it points at "
+            "one person."
+        ),
         low=0,
         high=1,
         no_leak=None,
         copy=0.0,
         compute=nndr,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="distance",
     ),
 )

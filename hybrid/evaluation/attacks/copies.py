@@ -1,8 +1,6 @@
-"""Rows that stand in the training data as they are."""
+"""Exact copies of training records and of their identifiers."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 
@@ -124,7 +122,7 @@ def copied_identifiers(context: Context) -> Outcome:
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
-    """Share of the table's values that stand in train, in control (scaled to train's size), and how many there are."""
+    """Shares of the table's values that occur in train and in control (scaled to train's size), and their number."""
     tables = (
         [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
     )
@@ -136,34 +134,60 @@ def _values_found(context: Context, name: str) -> tuple[float, float | None, int
     return share, min(other * max(len(train) / max(len(control[0]), 1), 1.0), 1.0), len(known)
 
 
-def _copies(name: Literal["identical_match", "identical_match_quasi"], sentence: str) -> Metric:
-    quasi = name == "identical_match_quasi"
-    return Metric(
-        name=name,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=identical_match_quasi if quasi else identical_match,
-        needs=("quasi_identifiers",) if quasi else (),
-    )
-
-
 METRICS = (
     Metric(
         name="copied_identifiers",
         family="privacy",
         direction="lower",
-        sentence="The share of names, numbers or texts in the table that belong to a training person.",
+        sentence="The share of names, record numbers or free texts in the table that belong to a training person.",
         low=0,
         high=1,
         no_leak=None,
         copy=None,
         compute=copied_identifiers,
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
-    _copies("identical_match", "The share of rows that are, value for value, rows of the training data."),
-    _copies("identical_match_quasi", "The share of rows whose quasi-identifiers are those of a real training record."),
+    Metric(
+        name="identical_match",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows that repeat a training record in every column.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match,
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+        headline=True,
+        leakage=True,
+        decides=2,
+    ),
+    Metric(
+        name="identical_match_quasi",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows whose quasi-identifiers are those of a training person.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match_quasi,
+        needs=("quasi_identifiers",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Membership told from counts in the synthetic table, by an attacker who can train the generator himself."""
+"""Shadow-model membership inference from counting queries (Meeus et al. 2023)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _targets(context: Context, count: int) -> Array:
 
 
 def _train(context: Context, step: str, role: Role, count: int, targets: Array, columns: list[str]) -> Trained:
-    """Train on records of a role, in which each target stands with a chance of one half in place of another."""
+    """Train on records of a role, in which each target replaces another record with probability one half."""
     rng = context.random(f"counting queries {step}")
     source = context.train if role == "train" else context.control
     assert source is not None and context.options.retrain is not None
@@ -114,7 +114,7 @@ def counting_queries(context: Context) -> Outcome:
     ``shadows`` times, with and without the record, and learns a random forest (100 trees, depth 10) on the shares of
     synthetic rows that agree with the record on each set of columns; it is tried on ``tests`` trainings on training
     records. In each training every attacked record is in by the toss of a coin of its own, so that one set of
-    trainings serves all. Mean over the records; 0.5 where nobody is remembered.
+    trainings serves all. Mean over the records; 0.5 where no record is memorized.
     """
     from sklearn.ensemble import RandomForestClassifier
 
@@ -166,12 +166,21 @@ METRICS = (
         name="counting_queries",
         family="privacy",
         direction="lower",
-        sentence="How well somebody who can train the generator himself tells whether a conspicuous person was in.",
+        sentence=(
+            "How well an attacker who can train the generator finds out whether a conspicuous person was in the "
+            "training data."
+        ),
         low=0,
         high=1,
         no_leak=0.5,
         copy=None,
         compute=counting_queries,
         needs=("control", "retraining"),
+        pillar="attack",
+        risk="membership",
+        mechanism="shadow",
+        access="black_box",
+        knows="own people and the generator",
+        unit="AUC",
     ),
 )

@@ -1,9 +1,9 @@
-"""The same attacks on those most at risk: records unlike all others, and the subgroup that is told best."""
+"""Attacks on the most exposed records and subgroups."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def membership_exposed(context: Context) -> Outcome:
 
 
 class Exposed(NamedTuple):
-    """A subgroup and how well its members are told."""
+    """Membership AUC of one subgroup."""
 
     column: str
     group: str
@@ -120,8 +120,8 @@ def _levels(context: Context, kinds: list[int]) -> tuple[float, float]:
     return simultaneous(half, kinds.count(0)), simultaneous(half, kinds.count(1))
 
 
-def _told(context: Context) -> dict[str, tuple[Array, Array]]:
-    """For every secret the probability that it is told, of each training and each control record asked about."""
+def _recovered(context: Context) -> dict[str, tuple[Array, Array]]:
+    """Probability of a right guess of each secret, by training and control record asked about."""
     found = {}
     for secret, (train, control, at) in inference.guesses(context).items():
         found[secret] = (inference.expected(train)[:, at], inference.expected(control)[:, at])
@@ -140,13 +140,13 @@ def inference_exposed(context: Context) -> Outcome:
     least = context.options.min_cell
     people = context.whole("train"), context.whole("control")
     shares = _shares(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
-    told = _told(context)
-    if not shares or not told:
-        return _too_few(least) if told else NotComputable("no secret varies")
+    recovered = _recovered(context)
+    if not shares or not recovered:
+        return _too_few(least) if recovered else NotComputable("no secret varies")
     attacks = {}
     for share in shares:
         mine, its = (most_vulnerable(context, share, part) for part in people)
-        for secret, (train, control) in told.items():
+        for secret, (train, control) in recovered.items():
             attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, train[mine], control[its])
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
@@ -154,7 +154,7 @@ def inference_exposed(context: Context) -> Outcome:
 def inference_subgroups(context: Context) -> Outcome:
     """The ``inference`` risk of the subgroup and secret with the highest lower bound; simultaneous bounds (Sidak).
 
-    Of the secrets that somebody named (the targets, if there are none). Subgroups as for
+    Of the declared secrets (the targets, if there are none). Subgroups as for
     :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and control records.
     """
     least = context.options.min_cell
@@ -166,7 +166,7 @@ def inference_subgroups(context: Context) -> Outcome:
     ]
     attacks = {
         (secret, group.column, group.label, at): _attack(context, train[group.train], control[group.control])
-        for secret, (train, control) in _told(context).items()
+        for secret, (train, control) in _recovered(context).items()
         for group, at in chosen
         if min(group.train.sum(), group.control.sum()) >= least
         if secret in context.declared_secrets and secret not in group.columns
@@ -193,44 +193,49 @@ def _low(measure: Measure) -> float:
     return measure.value if measure.low is None else measure.low
 
 
-def _metric(compute: Any, sentence: str, low: float | None, no_leak: float) -> Metric:
+def _metric(compute: Any, sentence: str, risk: Literal["membership", "inference"]) -> Metric:
+    membership = risk == "membership"
     return Metric(
         name=compute.__name__,
         family="privacy",
         direction="lower",
         sentence=sentence,
-        low=low,
+        low=0 if membership else None,
         high=1,
-        no_leak=no_leak,
+        no_leak=0.5 if membership else 0.0,
         copy=1.0,
         compute=compute,
         needs=("control",),
+        pillar="attack",
+        risk=risk,
+        mechanism="distance",
+        access="no_box",
+        knows="a reference sample" if membership else "all columns but the secret",
+        unit="AUC" if membership else "risk",
     )
 
 
 METRICS = (
     _metric(
         membership_exposed,
-        "How well one can tell who was in the training data, of the people who are least like anybody else.",
-        0,
-        0.5,
+        "How well an attacker can find out who was in the training data, among the people least like any other.",
+        "membership",
     ),
     _metric(
         membership_subgroups,
-        "The same for the subgroup that is told best; its interval allows for that choice.",
-        0,
-        0.5,
+        "How well an attacker can find out who was in the training data, in the subgroup most at risk.",
+        "membership",
     ),
     _metric(
         inference_exposed,
-        "How much better the table tells the worst-kept secret of the people who are least like anybody else.",
-        None,
-        0.0,
+        "How much more often the most exposed secret is guessed right of training people who are least like any "
+        "other than of people never seen.",
+        "inference",
     ),
     _metric(
         inference_subgroups,
-        "How much better the table tells a secret in the subgroup where it is told best; allows for that choice.",
-        None,
-        0.0,
+        "How much more often a secret is guessed right of training people than of people never seen, in the "
+        "subgroup most at risk.",
+        "inference",
     ),
 )

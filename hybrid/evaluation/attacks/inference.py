@@ -1,4 +1,4 @@
-"""Inference: what the table tells about a person whose other values are known."""
+"""Attribute inference by the nearest row."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def expected(guesses: Guesses) -> Array:
 
 
 def inference(context: Context, column: str) -> Outcome:
-    """Risk that the nearest row, by all other columns, tells a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
+    """Risk that the nearest row, by all other columns, has a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
 
     Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
     within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is
@@ -136,7 +136,10 @@ METRICS = (
         name="inference",
         family="privacy",
         direction="lower",
-        sentence="How much better the table tells this secret of a training person than of a person it never saw.",
+        sentence=(
+            "How much more often this secret is guessed right of training people than of people never seen, from "
+            "all other columns."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -144,12 +147,24 @@ METRICS = (
         compute=inference,
         needs=("control",),
         per="secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="distance",
+        access="no_box",
+        knows="all columns but the secret",
+        unit="risk",
+        headline=True,
+        leakage=True,
+        decides=5,
     ),
     Metric(
         name="inference_quasi",
         family="privacy",
         direction="lower",
-        sentence="The same for an attacker who knows only the quasi-identifiers of a person.",
+        sentence=(
+            "How much more often this secret is guessed right of training people than of people never seen, from "
+            "the quasi-identifiers."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
@@ -157,17 +172,31 @@ METRICS = (
         compute=inference_quasi,
         needs=("control", "quasi_identifiers"),
         per="secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="distance",
+        access="no_box",
+        knows="quasi-identifiers",
+        unit="risk",
     ),
     Metric(
         name="inference_worst",
         family="privacy",
         direction="lower",
-        sentence="The same for the secret that is told best; its interval allows for having picked the worst.",
+        sentence=(
+            "How much more often the most exposed secret is guessed right of training people than of people never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
         copy=1.0,
         compute=inference_worst,
         needs=("control",),
+        pillar="attack",
+        risk="inference",
+        mechanism="distance",
+        access="no_box",
+        knows="all columns but the secret",
+        unit="risk",
     ),
 )

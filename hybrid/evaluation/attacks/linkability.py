@@ -1,4 +1,4 @@
-"""Linkability: whether the table tells two data holders that their records are of one person."""
+"""Linkability of two partial records of one person."""
 
 from __future__ import annotations
 
@@ -71,12 +71,23 @@ METRICS = (
         name="linkability",
         family="privacy",
         direction="lower",
-        sentence="How much more often the table joins two partial records of one training person than chance.",
+        sentence=(
+            "How much more often the table links two partial records of one training person than of one person "
+            "never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
         copy=1.0,
         compute=linkability,
         needs=("control",),
+        pillar="attack",
+        risk="linkability",
+        mechanism="distance",
+        access="no_box",
+        knows="two halves of the columns",
+        unit="risk",
+        headline=True,
+        leakage=True,
     ),
 )

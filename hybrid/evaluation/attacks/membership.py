@@ -1,4 +1,4 @@
-"""Membership: how well an attacker with a reference sample tells who was in the training data."""
+"""Membership inference by an attacker with a reference sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.metric import Mechanism, Metric
 
 MAX_POINTS = 20_000
 MAX_ATTACKED = 5_000
@@ -126,7 +126,13 @@ def log_density(queries: Array, points: Array) -> Array:
     return result
 
 
-def _metric(compute: Callable[[Context], Measure], sentence: str, copy: float | None) -> Metric:
+def _metric(
+    compute: Callable[[Context], Measure],
+    sentence: str,
+    copy: float | None,
+    mechanism: Mechanism,
+    headline: bool = False,
+) -> Metric:
     return Metric(
         name=compute.__name__,
         family="privacy",
@@ -138,10 +144,28 @@ def _metric(compute: Callable[[Context], Measure], sentence: str, copy: float | 
         copy=copy,
         compute=compute,
         needs=("control",),
+        pillar="attack",
+        risk="membership",
+        mechanism=mechanism,
+        access="no_box",
+        knows="a reference sample",
+        unit="AUC",
+        headline=headline,
     )
 
 
 METRICS = (
-    _metric(membership, "How well one can tell from the table who was in the training data; .5 is guessing.", 1.0),
-    _metric(membership_density, "The same with densities instead of nearest records (DOMIAS).", None),
+    _metric(
+        membership,
+        "How well an attacker can find out from the table who was in the training data; .5 is guessing.",
+        1.0,
+        "distance",
+        headline=True,
+    ),
+    _metric(
+        membership_density,
+        "How well an attacker who compares densities (DOMIAS) can find out who was in the training data.",
+        None,
+        "density",
+    ),
 )

@@ -1,4 +1,4 @@
-"""The outcome of an attack: success on the people at risk beside success on people never seen."""
+"""Attack outcome: success on training records against success on control records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What attacks with training share: how often they train, and within which time."""
+"""Repeated trainings of the generator within a time budget."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Singling out: descriptions learned from the table that fit exactly one training record.
+"""Singling out by predicates that fit exactly one training record.
 
 Giomi et al. 2023, section 4.1; thesis section 3.2. Predicates are learned from the table alone. Their success on
-the training records is compared with their success on as many records that nobody has seen.
+the training records is compared with their success on as many control records.
 """
 
 from __future__ import annotations
@@ -206,24 +206,46 @@ METRICS = (
         name="singling_out_univariate",
         family="privacy",
         direction="lower",
-        sentence="How much more often one rare value in the table points at exactly one training person than chance.",
+        sentence=(
+            "How much more often one rare value in the table describes exactly one training person than one "
+            "person never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
         copy=1.0,
         compute=singling_out_univariate,
         needs=("control",),
+        pillar="attack",
+        risk="singling out",
+        mechanism="uniqueness",
+        access="no_box",
+        knows="nothing",
+        unit="risk",
+        leakage=True,
     ),
     Metric(
         name="singling_out",
         family="privacy",
         direction="lower",
-        sentence="How much more often a combination of values points at exactly one training person than chance.",
+        sentence=(
+            "How much more often a combination of values in the table describes exactly one training person than "
+            "one never seen."
+        ),
         low=None,
         high=1,
         no_leak=0.0,
         copy=1.0,
         compute=singling_out,
         needs=("control",),
+        pillar="attack",
+        risk="singling out",
+        mechanism="uniqueness",
+        access="no_box",
+        knows="nothing",
+        unit="risk",
+        headline=True,
+        leakage=True,
+        decides=3,
     ),
 )

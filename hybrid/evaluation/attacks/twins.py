@@ -1,4 +1,4 @@
-"""Training records and the table around them: adversarial accuracy, authenticity, identifiability."""
+"""Nearest-neighbour adversarial accuracy, authenticity and identifiability."""
 
 from __future__ import annotations
 
@@ -188,36 +188,59 @@ METRICS = (
         name="nnaa",
         family="privacy",
         direction="lower",
-        sentence="Whether the table sits closer around training people than around people never seen; 0 is no closer.",
+        sentence="Whether the table lies closer to training people than to people never seen; 0 is no closer.",
         low=-1,
         high=1,
         no_leak=0.0,
         copy=0.5,
         compute=nnaa,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
     Metric(
         name="authenticity",
         family="privacy",
         direction="lower",
-        sentence="The share of training people to whom a row is nearer than any other training person; .5 is chance.",
+        sentence=(
+            "The share of training people who have a row nearer to them than any other training person; .5 is chance."
+        ),
         low=0,
         high=1,
         no_leak=0.5,
         copy=1.0,
         compute=authenticity,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of people",
     ),
     Metric(
         name="identifiability",
         family="privacy",
         direction="lower",
-        sentence="As authenticity, where agreeing on columns with few surprises weighs more.",
+        sentence=(
+            "The share of training people who have a row nearer to them than any other training person, columns "
+            "with little variety weighing more."
+        ),
         low=0,
         high=1,
         no_leak=0.5,
         copy=1.0,
         compute=identifiability,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of people",
     ),
 )

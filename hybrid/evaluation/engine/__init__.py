@@ -1,1 +1,1 @@
-"""What metrics share: encoding, nearest neighbours, predicates, intervals."""
+"""Shared computations: encoding, nearest neighbours, counting, predicates, intervals."""

@@ -1,4 +1,4 @@
-"""One coding of all tables that are compared: vocabulary and scale are fitted once, on their union."""
+"""Common encoding of all compared tables, fitted on their union."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What the tables have in common.
+    """Common vocabulary of the tables.
 
     Parameters
     ----------

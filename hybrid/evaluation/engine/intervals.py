@@ -1,4 +1,4 @@
-"""Intervals of success rates, of risks against a control, and of ranking scores; the only statistics in the room."""
+"""Confidence intervals of rates, risks against a control, and AUCs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compiled loops over pairs of records. Imported only inside the functions that use it: numba is slow to import.
+"""Compiled loops over pairs of records.
+
+Imported only inside the functions that use it: numba is slow to import.
 
 Every search screens blocks of :data:`BLOCK` reference rows in float32 (vectorized by the compiler) and decides
 in float64; the screen is widened by a bound on its rounding error, so results are those of float64 alone.
@@ -161,7 +163,7 @@ def linked(
 
 @compiled
 def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
-    """Whether reference ``j`` tells secret ``s`` of query ``i``: the same value, or a number within tolerance."""
+    """Whether reference ``j`` has secret ``s`` of query ``i``: the same value, or a number within tolerance."""
     if truth.ranks[s, i] == guess.ranks[s, j]:
         return True
     x, y = truth.numbers[s, i], guess.numbers[s, j]
@@ -180,7 +182,7 @@ def infer(
     """Nearest references of every query when column ``skip[s]`` is unknown, for all secrets s in one pass.
 
     ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance without the secret; ``ties`` and
-    ``hits`` (n, m): references at that distance, and those of them that tell the secret; ``first_hit`` (n, m):
+    ``hits`` (n, m): references at that distance, and those of them that have the secret; ``first_hit`` (n, m):
     whether the first of them does.
     """
     columns = q.numbers.shape[0] + q.codes.shape[0]
@@ -216,38 +218,62 @@ def infer(
                     edge = TIE * (1 + d)
                     if d > best[i, s] + edge:
                         continue
-                    told = agrees(truth, i, guess, first + b, s)
+                    right = agrees(truth, i, guess, first + b, s)
                     if d < best[i, s] - edge:
-                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, told
+                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, right
                         limits[s] = slack(d + edge, columns + 2, scale)
                     ties[i, s] += times[first + b]
-                    hits[i, s] += told * times[first + b]
+                    hits[i, s] += right * times[first + b]
 
 
 @compiled
-def match(
-    q: Any, r: Any, order: Array, begin: Array, end: Array, radius: float, tq: Any, tr: Any, weights: Array,
-    start: int, stop: int, found: Array, told: Array
-) -> None:  # fmt: skip
-    """References of a query's own group whose numbers are all within ``radius``: their weight, and with the target too.
-
-    References ``order[begin[i]:end[i]]`` agree with query i on all categories. ``tq`` and ``tr`` hold the target.
-    ``weights``, shape (2, n): what a reference counts in ``found`` and in ``told``.
-    """
-    p = q.numbers.shape[0]
+def inside(
+    low: Array, high: Array, ranks: Array, begin: Array, end: Array, worth: Array, start: int, stop: int, found: Array
+) -> None:
+    """Add up the worth of references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c."""
     for i in range(start, stop):
         for at in range(begin[i], end[i]):
-            j = order[at]
-            close = True
-            for c in range(p):
-                if column_distance(q.numbers[c, i], q.missing[c, i], r.numbers[c, j], r.missing[c, j], False) > radius:
-                    close = False
+            holds = True
+            for c in range(ranks.shape[0]):
+                if not low[c, i] <= ranks[c, at] < high[c, i]:
+                    holds = False
                     break
-            if not close:
-                continue
-            found[i] += weights[0, j]
-            if agrees(tq, i, tr, j, 0):
-                told[i] += weights[1, j]
+            if holds:
+                found[i] += worth[at]
+
+
+@compiled
+def up_to(tree: Array, rank: int) -> float:
+    """Sum of the ranks 0..rank-1 in a binary indexed tree (Fenwick 1994)."""
+    total = 0.0
+    while rank > 0:
+        total += tree[rank]
+        rank -= rank & -rank
+    return total
+
+
+@compiled
+def sweep(
+    low: Array, high: Array, ranks: Array, begin: Array, end: Array, events: Array, worth: Array, found: Array
+) -> None:
+    """As :func:`inside` with one column, in O((n + m) log m): ranks are entered one by one in a tree of sums.
+
+    ``events`` sorts the concatenated ``begin`` and ``end``: at a begin what has been entered is subtracted, at an end
+    it is added.
+    """
+    n, entered = len(begin), 0
+    tree = np.zeros(len(ranks) + 1)
+    for event in events:
+        i = event % n
+        until = begin[i] if event < n else end[i]
+        while entered < until:
+            at = ranks[entered] + 1
+            while at < len(tree):
+                tree[at] += worth[entered]
+                at += at & -at
+            entered += 1
+        between = up_to(tree, high[i]) - up_to(tree, low[i])
+        found[i] += between if event >= n else -between
 
 
 @compiled

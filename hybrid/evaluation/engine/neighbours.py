@@ -200,12 +200,12 @@ class Secrets(NamedTuple):
 
 
 class Guesses(NamedTuple):
-    """What the nearest references of each query tell about each secret, shapes (n, m)."""
+    """Guesses of each query's secrets from its nearest references; shapes (n, m)."""
 
     ties: Array
     """References at the smallest distance."""
     hits: Array
-    """Those of them that tell the secret."""
+    """Those of them that have the secret."""
     first: Array
     """Whether the first of them in the order of the references does."""
 
@@ -253,43 +253,3 @@ def _distinct(records: Columns, secrets: Secrets) -> tuple[Array, Array]:
         codes, distinct = pd.factorize(value, use_na_sentinel=False)
         keys = pd.factorize(keys * len(distinct) + codes)[0].astype(np.int64)
     return np.unique(keys, return_index=True)[1], keys
-
-
-def matches(
-    queries: Columns,
-    references: Columns,
-    radius: float,
-    truth: Secrets,
-    guess: Secrets,
-    weights: Array | None = None,
-) -> tuple[Array, Array]:
-    """References that equal a query in all categories and lie within ``radius`` of it in every number.
-
-    Parameters
-    ----------
-    weights : numpy.ndarray, shape (2, n_references), optional
-        What a reference counts in ``found`` and in ``told``; 1 by default.
-
-    Returns
-    -------
-    found : numpy.ndarray, shape (n,), float64
-        How many.
-    told : numpy.ndarray, shape (n,), float64
-        How many of them agree on the (only) secret.
-    """
-    from hybrid.evaluation.engine import kernels
-    from hybrid.evaluation.engine.encoding import row_keys
-
-    mine, its = row_keys([queries.codes.T, references.codes.T])
-    order = np.argsort(its, kind="stable")
-    begin, end = (np.searchsorted(its[order], mine, side=side) for side in ("left", "right"))
-    found, told = np.zeros(len(mine)), np.zeros(len(mine))
-    counted = np.ones((2, len(its))) if weights is None else weights
-
-    def work(start: int, stop: int) -> None:
-        kernels.match(
-            queries, references, order, begin, end, radius + TIE, truth, guess, counted, start, stop, found, told
-        )
-
-    in_chunks(work, len(mine))
-    return found, told

@@ -1,4 +1,4 @@
-"""Predicates over records, and how many rows of a table fulfil them."""
+"""Predicates over records and counts of the rows that fulfil them."""
 
 from __future__ import annotations
 

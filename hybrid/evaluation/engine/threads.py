@@ -1,4 +1,4 @@
-"""How many threads other libraries may use."""
+"""Limits on the threads of other libraries."""
 
 from __future__ import annotations
 

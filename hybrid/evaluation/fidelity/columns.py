@@ -1,4 +1,4 @@
-"""Each column alone: how far its distribution is from the training data's, beside how far the control set's is."""
+"""Distances of single columns' distributions from the training data."""
 
 from __future__ import annotations
 
@@ -205,7 +205,14 @@ def _least(values: Array) -> int:
     return int(values.argmin())
 
 
-def _metric(compute: Callable[[Context], Outcome], direction: Direction, high: float | None, sentence: str) -> Metric:
+def _metric(
+    compute: Callable[[Context], Outcome],
+    direction: Direction,
+    high: float | None,
+    sentence: str,
+    headline: bool = False,
+    decides: int | None = None,
+) -> Metric:
     best = 0.0 if direction == "lower" else 1.0
     return Metric(
         name=compute.__name__,
@@ -217,17 +224,45 @@ def _metric(compute: Callable[[Context], Outcome], direction: Direction, high: f
         no_leak=None,
         copy=best,
         compute=compute,
+        headline=headline,
+        decides=decides,
     )
 
 
 METRICS = (
-    _metric(wasserstein, "lower", None, "How far numbers are from the real ones, as a share of the real range."),
     _metric(
-        total_variation, "lower", 1, "The share of rows whose category would have to change to match the real one."
+        wasserstein,
+        "lower",
+        None,
+        "The mean distance between the distributions of numbers here and in the real data, as a share of the range.",
     ),
-    _metric(kolmogorov_smirnov, "lower", 1, "The largest gap between the real and this distribution of a number."),
-    _metric(jensen_shannon, "lower", 1, "How different a column's distribution is from the real one; 0 is equal."),
-    _metric(column_shapes, "higher", 1, "How similar single columns look, as SDMetrics scores it; 1 is equal."),
+    _metric(
+        total_variation,
+        "lower",
+        1,
+        "The share of rows whose category would have to change for a column to be distributed as in the real data.",
+        headline=True,
+        decides=5,
+    ),
+    _metric(
+        kolmogorov_smirnov,
+        "lower",
+        1,
+        "The largest gap between the cumulative distributions of a number here and in the real data.",
+    ),
+    _metric(jensen_shannon, "lower", 1, "How different the distribution of a column is from the real one; 0 is equal."),
+    _metric(
+        column_shapes,
+        "higher",
+        1,
+        "How similar single columns are to the real ones, as SDMetrics scores it; 1 is equal.",
+        decides=6,
+    ),
     _metric(missingness, "lower", 1, "The difference in the share of missing values."),
-    _metric(coverage, "higher", 1, "How many of the real categories, and how much of the real ranges, occur."),
+    _metric(
+        coverage,
+        "higher",
+        1,
+        "The share of the real categories and of the real ranges of numbers that occur in the table.",
+    ),
 )

@@ -1,4 +1,4 @@
-"""All columns at once: maximum mean discrepancy."""
+"""Maximum mean discrepancy of all columns together."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
 
 FEATURES = 500
+ROWS = 10_000
+"""Rows projected at once, which bounds the memory."""
 
 
 def _embedding(context: Context, role: Role, width: float) -> Array:
@@ -20,15 +22,18 @@ def _embedding(context: Context, role: Role, width: float) -> Array:
     rng = context.random("mmd")
     table = context.encoded(role)
     columns = context.place(context.whole(role))
-    projected = np.zeros((len(table), FEATURES))
-    if len(columns.numbers):
-        projected += columns.numbers.T @ rng.normal(size=(len(columns.numbers), FEATURES))
-        projected += columns.missing.T.astype(float) @ rng.normal(size=(len(columns.missing), FEATURES))
-    for codes, at in zip(columns.codes, context.space.columns[len(columns.numbers) :], strict=True):
-        projected += rng.normal(size=(context.encoding.cardinality[at] + 1, FEATURES))[codes]
-    projected /= width
-    mean: Array = np.concatenate([np.cos(projected).mean(axis=0), np.sin(projected).mean(axis=0)])
-    scaled: Array = mean / FEATURES**0.5
+    numbers, missing = (rng.normal(size=(len(columns.numbers), FEATURES)) for _ in range(2))
+    categorical = context.space.columns[len(numbers) :]
+    codes = [rng.normal(size=(context.encoding.cardinality[at] + 1, FEATURES)) for at in categorical]
+    total = np.zeros(2 * FEATURES)
+    for start in range(0, len(table), ROWS):
+        part = slice(start, start + ROWS)
+        projected = columns.numbers[:, part].T @ numbers + columns.missing[:, part].T.astype(float) @ missing
+        for directions, column in zip(codes, columns.codes, strict=True):
+            projected += directions[column[part]]
+        projected /= width
+        total += np.concatenate([np.cos(projected).sum(axis=0), np.sin(projected).sum(axis=0)])
+    scaled: Array = total / (len(table) * FEATURES**0.5)
     return scaled
 
 
@@ -50,7 +55,7 @@ def mmd(context: Context) -> Measure:
     cost grows with the number of rows and not with its square. The reference is the same for control.
     """
     width = _width(context)
-    train = _embedding(context, "train", width)
+    train = context.once_for_all_stages("mmd train", lambda: _embedding(context, "train", width))
     value = float(np.linalg.norm(train - _embedding(context, "table", width)))
     reference = None
     if context.control is not None:
@@ -63,7 +68,9 @@ METRICS = (
         name="mmd",
         family="fidelity",
         direction="lower",
-        sentence="How different all columns together are distributed; beside it what the control set scores.",
+        sentence=(
+            "How different the joint distribution of all columns is from the real one, beside that of the control set."
+        ),
         low=0,
         high=None,
         no_leak=None,

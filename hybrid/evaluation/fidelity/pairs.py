@@ -1,4 +1,4 @@
-"""Pairs of columns: correlations, associations and contingency tables, beside those of the training data."""
+"""Correlations, associations and contingency tables of pairs of columns."""
 
 from __future__ import annotations
 
@@ -242,6 +242,8 @@ METRICS = (
         no_leak=None,
         copy=0.0,
         compute=association_difference,
+        headline=True,
+        decides=4,
     ),
     Metric(
         name="pair_trends",

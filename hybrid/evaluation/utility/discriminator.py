@@ -1,4 +1,4 @@
-"""How well a classifier tells the table's rows from rows of people never seen."""
+"""Discriminator: a classifier of synthetic against control rows."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
 
 
 def discriminator(context: Context) -> Measure:
-    """AUC of gradient boosting that tells the table from control, by 3-fold cross-validation.
+    """AUC of gradient boosting that separates the table from control, by 3-fold cross-validation.
 
     Equal rows are in one fold, so that no row is recognized by its twin.
 
-    0.5 cannot be told apart, 1 can be told apart always. ``details`` carry 2 max(AUC, 1 - AUC) - 1 and the
+    0.5 is no separation, 1 is perfect separation. ``details`` carry 2 max(AUC, 1 - AUC) - 1 and the
     propensity score mean squared error pMSE (Woo et al. 2009; 0 is best, 0.25 worst for equal sizes). Interval by
     DeLong.
     """
@@ -89,12 +89,14 @@ METRICS = (
         name="discriminator",
         family="utility",
         direction="lower",
-        sentence="How well a classifier tells these rows from real rows it has not seen; .5 is not at all.",
+        sentence="How well a classifier separates these rows from real ones; .5 is not at all.",
         low=0,
         high=1,
         no_leak=0.5,
         copy=0.5,
         compute=discriminator,
         needs=("control",),
+        headline=True,
+        decides=3,
     ),
 )

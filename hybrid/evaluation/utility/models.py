@@ -1,4 +1,4 @@
-"""The models that judge usefulness: gradient boosting and a linear model on the shared coding."""
+"""Gradient boosting and linear models on the common encoding."""
 
 from __future__ import annotations
 

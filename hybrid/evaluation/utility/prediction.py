@@ -1,4 +1,4 @@
-"""Train on the table, test on real people (TSTR), beside train on real, test on real (TRTR)."""
+"""Prediction by models trained on the table (TSTR) and on real rows (TRTR)."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ METRICS = (
         name="tstr",
         family="utility",
         direction="higher",
-        sentence="How well models trained on these rows predict real people; beside it the same for the real rows.",
+        sentence="How well models trained on these rows predict real people, beside models trained on the real rows.",
         low=None,
         high=1,
         no_leak=None,
@@ -229,12 +229,17 @@ METRICS = (
         compute=tstr,
         needs=("control",),
         per="target",
+        headline=True,
+        predictor=True,
+        decides=1,
     ),
     Metric(
         name="tstr_linear",
         family="utility",
         direction="higher",
-        sentence="As tstr, with a linear model.",
+        sentence=(
+            "How well linear models trained on these rows predict real people, beside models trained on the real rows."
+        ),
         low=None,
         high=1,
         no_leak=None,
@@ -242,6 +247,8 @@ METRICS = (
         compute=tstr_linear,
         needs=("control",),
         per="target",
+        predictor=True,
+        decides=2,
     ),
     Metric(
         name="importance_agreement",
@@ -255,5 +262,6 @@ METRICS = (
         compute=importance_agreement,
         needs=("control",),
         per="target",
+        predictor=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Counting queries: how well the table answers the questions that analysts ask of the real one."""
+"""Errors of counting queries on the table."""
 
 from __future__ import annotations
 
@@ -74,5 +74,6 @@ METRICS = (
         no_leak=None,
         copy=0.0,
         compute=query_error,
+        headline=True,
     ),
 )

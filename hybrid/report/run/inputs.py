@@ -83,6 +83,10 @@ class Described(Protocol):
     def direction(self) -> Direction:
         """Direction in which the metric improves."""
 
+    @property
+    def predictor(self) -> bool:
+        """Whether it is about a model."""
+
 
 _SHORT = {
     "tstr": "TSTR",
@@ -94,7 +98,6 @@ _SHORT = {
     "nnaa": "NNAA",
     "mmd": "MMD",
 }
-_PREDICTORS = ("tstr", "tstr_linear", "importance_agreement")
 
 
 def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
@@ -112,7 +115,7 @@ def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
 
 
 def _reference_of(metric: Described) -> str:
-    if metric.name in _PREDICTORS:
+    if metric.predictor:
         return "model trained on real data"
     if metric.no_leak is None:
         return "control set"
