@@ -260,6 +260,8 @@ def _refuse_binary(file: File, encoding: str) -> None:
     known = next((what for magic, what in _BINARY.items() if head.startswith(magic)), None)
     # Cells may hold control characters, in any number; only with a NUL byte among them are they not text.
     wide = "16" in encoding or "32" in encoding
+    if not wide and b"\0" in head and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{file}: the file is text in UTF-16", hint="add to the section data: encoding: utf-16")
     controls = 0 if wide or b"\0" not in head else len(_CONTROL.findall(head))
     if known is None and (len(head) < _FEW or controls < _MUCH * len(head)):
         return

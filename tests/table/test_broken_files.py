@@ -77,6 +77,7 @@ def parquet() -> bytes:
         (parquet(), "Parquet"),
         (bytes(range(256)), "is not text"),
         (b"\x7fELF\x02\x01\x01\x00" + bytes(99), "is not text"),
+        ("age,sex\n41,f\n52,m\n".encode("utf-16"), "is text in UTF-16"),
     ],
 )
 def test_no_text(content: bytes, what: str, tmp_path: Path) -> None:
