@@ -19,6 +19,7 @@ from hybrid.jobs.run import configuration, new_folder, write_run
 from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.roles import refuse_split_persons, refuse_undecided
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.key import data_tag, record_secret, release_key
@@ -148,9 +149,12 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Raises
     ------
+    ConfigError
+        As :func:`refuse_unreleasable`.
     HybridError
         Of any stage; then there is no folder.
     """
+    refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
     write_run(pipeline, folder, Ledger(places.work).entries(pipeline.config.name))
@@ -159,6 +163,18 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
         keep_membership(places.work, read_run(folder).id, found)
     keep_source_statistics(pipeline, places.work)
     return Candidate(pipeline, folder, places)
+
+
+def refuse_unreleasable(pipeline: Pipeline) -> None:
+    """Check before the work that a person has decided all roles, and that no person is on both sides of the split.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_split_persons`.
+    """
+    refuse_undecided(pipeline.config)
+    refuse_split_persons(pipeline.config, pipeline.table)
 
 
 def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:

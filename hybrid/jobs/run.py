@@ -268,6 +268,7 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
         kind=kind,
     )
     said = {
+        "roles": pipeline.roles.to_json(),
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
         "differential_privacy": any(one.holds for one in pipeline.explanations),
     }
