@@ -88,7 +88,8 @@ def publish(
         The verdict is block, or review that too few people accepted; the failed checks are the problems. An
         acceptance is kept in the ledger, and counts when the next person accepts.
     ConfigError
-        Nobody has decided the roles of the columns; a review is accepted without a name or a reason, or the policy contradicts a metric.
+        The roles of the columns are not decided; a review is accepted without a name or a reason, or the policy
+        contradicts a metric.
     DataError, VerificationError
         The run is not complete, was changed, or a file holds what must not leave.
     OutputError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from hybrid.publication.verdict import SEVERITY, Check, Verdict
+from hybrid.publication.verdict import Check, Verdict
 
 RULE = "roles decided"
 
@@ -39,7 +39,8 @@ class DecidedRoles:
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
         """Read what :meth:`to_json` wrote; of a run without it: nobody has decided."""
-        entries = {key: tuple(value) if isinstance(value, list) else value for key, value in (content or {}).items()}
+        entries: dict[str, Any] = dict(content or {})
+        entries |= {key: tuple(value) for key, value in entries.items() if isinstance(value, list)}
         return cls(**entries)
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +70,4 @@ class DecidedRoles:
 
 def with_roles(verdict: Verdict, roles: DecidedRoles) -> Verdict:
     """The verdict with the check of the roles before all others."""
-    check = roles.check()
-    statuses = [verdict.status, "review" if check.status == "review" else "pass"]
-    worst = max(statuses, key=lambda status: SEVERITY[status])
-    return replace(verdict, status=worst, checks=(check, *verdict.checks))
+    return Verdict.of(verdict.policy, (roles.check(), *verdict.checks))

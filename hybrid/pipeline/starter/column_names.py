@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal
 
 import yaml
@@ -101,12 +102,11 @@ def vocabulary() -> Vocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = ("known_outside", "secrets", "targets", "code_words")
-    return Vocabulary(
-        identifiers={kind: _phrases(phrases) for kind, phrases in content.pop("identifiers").items()},
-        alone={kind: frozenset(words) for kind, words in content.pop("alone").items()},
-        **{key: _phrases(content.pop(key)) for key in phrased},
-        **{key: frozenset(words) for key, words in content.items()},
-    )
+    parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
+    parsed |= {key: _phrases(content[key]) for key in phrased}
+    parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
+    parsed["alone"] = {kind: frozenset(words) for kind, words in content["alone"].items()}
+    return Vocabulary(**parsed)
 
 
 def identity_of(name: str) -> Identity | None:
@@ -142,7 +142,7 @@ def identity_of(name: str) -> Identity | None:
 def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
     """A number or name beside a person or an event: patient_id, id_cliente, customer_name."""
     owners = known.people | known.events
-    for first, second in zip(words, words[1:], strict=False):
+    for first, second in pairwise(words):
         if first in owners and second in known.numbers:
             return "number"
         if first in known.numbers - known.counting and second in owners and words[0] == first:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hybrid.pipeline.starter.column_names import Identity, identity_of, vocabulary
-from hybrid.pipeline.starter.value_patterns import pattern_of
+from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Column, Kind
 from hybrid.table.checks import never_repeats
 
@@ -59,9 +59,12 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return None
     identity = identity_of(column.name)
+    pattern = pattern_of(column, values)
+    if identity == "number" and pattern is not None and pattern.what == NAMES:
+        # A column "patient" may hold numbers or names.
+        identity = "name"
     if identity is not None:
         return Evidence(f"its name says: {_MEANING[identity]}", identity)
-    pattern = pattern_of(column, values)
     if pattern is not None and not pattern.inside:
         return Evidence(f"its values are {pattern.what}")
     known, distinct = int(values.notna().sum()), int(values.nunique())

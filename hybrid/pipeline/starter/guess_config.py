@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.pipeline.starter.reading import guess_reading
+from hybrid.pipeline.starter.reading import ALL_ACCEPTED, guess_reading
 from hybrid.pipeline.starter.roles import guess_roles, person_key
 from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
 from hybrid.table import Kind, Role
@@ -38,7 +38,7 @@ def guess_config(path: Path) -> GuessedConfig:
         The file cannot be read.
     """
     options = guess_reading(path)
-    table = read_table(path, options)
+    table = read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED}))
     roles = guess_roles(table)
     columns = []
     for found in table.schema:

@@ -94,10 +94,10 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
         return GuessedRole(Role.INSENSITIVE, False, "no two different values" if distinct else "no values at all")
     if _is_free_text(column, values, distinct):
         return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
-    return _by_name(column, values, distinct) or _by_values(column, values, distinct)
+    return _by_name(column, distinct) or _by_values(column, values, distinct)
 
 
-def _by_name(column: Column, values: pd.Series, distinct: int) -> GuessedRole | None:
+def _by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.split(column.name)
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:

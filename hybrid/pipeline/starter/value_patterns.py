@@ -24,6 +24,7 @@ from hybrid.pipeline.starter.column_names import vocabulary
 from hybrid.table import Column, Kind
 from hybrid.table.text import as_text
 
+NAMES = "names of persons"
 MOST_EXAMINED = 2000
 """Distinct values of a column that are examined: the most frequent ones and as many of the others."""
 _FEWEST = 10
@@ -66,8 +67,10 @@ _CHECKS: dict[str, tuple[int, int, Callable[[str], bool]]] = {
     "Belgian national numbers": (11, 15, be_nn.is_valid),
     "card numbers": (13, 23, luhn.is_valid),
 }
-"""Shortest and longest form, and check digits: mod 97, mod 11, mod 23, ISO 7064 or Luhn, as each number defines them."""
-_NAME = r"\A((Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Sr|Sra|Mme|M)\.? )*\p{Lu}[\p{L}'’-]+,?( \p{Lu}\.?| (de|van|von|der|da|di|la))*( \p{Lu}[\p{L}'’-]+){1,2}\z"
+"""Shortest and longest form, and the check digits that each number defines (mod 97, mod 11, mod 23, ISO 7064, Luhn)."""
+_WORD = r"\p{Lu}[\p{L}'’-]+"
+_TITLES = r"((Dr|Mr|Mrs|Ms|Prof|Herr|Frau|Sr|Sra|Mme|M)\.? )*"
+_NAME = rf"\A{_TITLES}{_WORD},?( \p{{Lu}}\.?| (de|van|von|der|da|di|la))*( {_WORD}){{1,2}}\z"
 _CASED = r"\p{Ll}"
 
 
@@ -109,11 +112,11 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     if column.kind is Kind.INTEGER:
         return _checked(texts) if len(texts) >= _FEWEST else None
     written = pa.array(texts, pa.large_string())
+    if len(texts) >= _FEWEST and (found := _checked(texts) or _names(texts, written)):
+        return found
     whole = next((what for what, form in _FORMS.items() if len(texts) >= 2 and _share(written, form) >= _MOST), None)
     if whole is not None:
         return Pattern(whole)
-    if len(texts) >= _FEWEST and (found := _checked(texts) or _names(texts, written)):
-        return found
     return next((Pattern(what, True) for what, form in _INSIDE.items() if _count(written, form) >= _SOME), None)
 
 
@@ -135,7 +138,7 @@ def _names(texts: Sequence[str], written: pa.Array) -> Pattern | None:
     first = vocabulary().first_names
     words = [text.replace(",", "").lower().split() for text in texts]
     hits = sum(bool(first & {word for part in parts for word in vocabulary().split(part)}) for parts in words)
-    return Pattern("names of persons") if hits >= _KNOWN_NAMES * len(texts) else None
+    return Pattern(NAMES) if hits >= _KNOWN_NAMES * len(texts) else None
 
 
 def _share(written: pa.Array, form: str) -> float:
