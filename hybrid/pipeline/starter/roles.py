@@ -99,10 +99,11 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 def _by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
-    words = known.split(column.name)
+    words = known.split(column.name) or [""]
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
-    if has_phrase(words, known.secrets):
+    counts = column.kind is Kind.INTEGER and words[0] in known.counting
+    if has_phrase(words, known.secrets) and not counts:
         return GuessedRole(Role.SENSITIVE, False, f"{count}, looks like what an attacker wants to learn")
     if has_phrase(words, known.known_outside):
         return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
