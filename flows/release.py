@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flows.stages import STAGES, compute, flow, pipeline_of, script, show_run, stage_task
 from hybrid.base.errors import HybridError
-from hybrid.jobs.release import Places, write_candidate
+from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -38,6 +38,7 @@ def release(
     places = Places(Path(work), Path(runs), Path(releases))
     try:
         pipeline = pipeline_of(load_config(Path(config)), places.work)
+        refuse_unreleasable(pipeline)
         for stage in STAGES:
             compute(pipeline, stage)
         return str(conclude(pipeline, places, publish))

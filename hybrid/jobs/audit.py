@@ -104,9 +104,9 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
 
 def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
     """Reading options of one file; only train must have the identifiers."""
-    columns = options.columns
+    columns, hidden = options.columns, (Role.IDENTIFIER, Role.UNDECIDED)
     if name != "train":
-        columns = {column: wanted for column, wanted in columns.items() if wanted.role is not Role.IDENTIFIER}
+        columns = {column: wanted for column, wanted in columns.items() if wanted.role not in hidden}
         options = options.model_copy(update={"columns": columns, "unlisted": "insensitive"})
     if options.model_fields_set & READING:
         return options

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.release import Places, write_candidate
+from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details, keep_source_statistics
 from hybrid.operations.deliver import deliver
 from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
@@ -131,6 +131,7 @@ class Night:
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
+        refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)
         latest = self._latest()

@@ -20,6 +20,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.jobs.run import configuration, new_folder, write_draw
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.roles import refuse_split_persons, refuse_undecided
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.count_draws import count_run
 from hybrid.publication.draw import Draw
@@ -150,9 +151,12 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Raises
     ------
+    ConfigError
+        As :func:`refuse_unreleasable`.
     HybridError
         Of any stage; then there is no folder.
     """
+    refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
     write_draw(pipeline, folder, places.work)
@@ -172,6 +176,18 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     draw = count_run(places.work, run)
     verdict = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
     return Candidate(folder, places, verdict, draw, as_read=True)
+
+
+def refuse_unreleasable(pipeline: Pipeline) -> None:
+    """Check before the work that a person has decided all roles, and that no person is on both sides of the split.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_split_persons`.
+    """
+    refuse_undecided(pipeline.config)
+    refuse_split_persons(pipeline.config, pipeline.table)
 
 
 def release(

@@ -325,6 +325,7 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
     )
     said = {
         "draw": _number(pipeline),
+        "roles": pipeline.roles.to_json(),
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
         "differential_privacy": any(one.holds for one in pipeline.explanations),
     }

@@ -9,7 +9,7 @@ from typing import TypeVar
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
-from hybrid.base.errors import HybridError, Problem
+from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.retraining import trainings
@@ -17,11 +17,13 @@ from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig, refuse_contradictions
+from hybrid.pipeline.roles import CHOICES, refuse_undecided, split_persons, split_problem
+from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
+from hybrid.table.checks import giveaways, unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.split import split
 from hybrid.table.text import as_text
@@ -29,6 +31,8 @@ from hybrid.table.text import as_text
 T = TypeVar("T")
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check looks for the best one."""
+_EXAMPLES = 5
+_LONGEST_EXAMPLE = 60
 MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""
 
@@ -48,13 +52,15 @@ def diagnose(config: RunConfig) -> list[Finding]:
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
-    table = _attempt(findings, config.load_table)
+    whole = _attempt(findings, config.load_all_columns)
     _attempt(findings, lambda: load_policy(config.policy_path))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
-    if table is not None:
-        findings = [_size(table), *findings]
+    if whole is not None:
+        table = whole.without_undecided()
+        findings = [_size(whole), *findings]
         findings += _stages(config, table)
+        findings += _roles(config, whole)
         findings += _notes(table)
         findings += _retrainings(config, table)
     order = {"ok": 0, "error": 1, "note": 2}
@@ -90,11 +96,46 @@ def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:
 def _size(table: Table) -> Finding:
     schema = table.schema
     targets = f", {len(schema.targets)} targets" if schema.targets else ""
+    undecided = f", {len(schema.undecided)} undecided" if schema.undecided else ""
     return Finding(
         "ok",
         f"{len(table):,} rows, {len(schema)} columns, {len(schema.identifiers)} identifiers, "
-        f"{len(schema.quasi_identifiers)} quasi-identifiers, {len(schema.sensitive)} sensitive{targets}",
+        f"{len(schema.quasi_identifiers)} quasi-identifiers, {len(schema.sensitive)} sensitive{targets}{undecided}",
     )
+
+
+def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
+    """What a person has to decide about the columns; a release is refused until then."""
+    for name in whole.schema.undecided:
+        yield Finding(
+            "note",
+            f"{name!r} is undecided: it enters no run and no release",
+            f"set data.columns.{name}.role: {CHOICES}",
+            _examples(whole, name),
+        )
+    try:
+        refuse_undecided(config)
+    except ConfigError as error:
+        yield from (Finding("note", problem.message, problem.hint) for problem in error.problems)
+    table = whole.without_undecided()
+    names = split_persons(config, table)
+    if names:
+        problem = split_problem(names)
+        yield Finding("note", f"no release: {problem.message}", problem.hint)
+    repeating = [name for name in table.schema.identifiers if repeats(table.frame[name])]
+    if repeating and config.anonymize is not None:
+        yield Finding(
+            "note",
+            f"k counts rows, not persons: one person may have several rows (equal {', '.join(repeating)}), and fill a "
+            "class alone",
+            "raise anonymize.k by the most rows that one person has, or keep one row per person",
+        )
+
+
+def _examples(table: Table, name: str) -> str:
+    """Some values of a column, for the terminal alone."""
+    distinct = table.frame[name].dropna().drop_duplicates().head(_EXAMPLES)
+    return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
 
 def _stages(config: RunConfig, table: Table) -> list[Finding]:
@@ -203,10 +244,12 @@ def _column_notes(table: Table, name: str) -> Iterator[Finding]:
         yield Finding("note", f"{name!r} has the same value in every row", "it stays as it is")
     if column.role is Role.IDENTIFIER:
         return
-    if looks_like_identifier(column, values):
+    evidence = evidence_of(column, values)
+    if evidence is not None:
+        known = int(values.notna().sum())
         yield Finding(
             "note",
-            f"{name!r} looks like an identifier: {distinct:,} different values in {int(values.notna().sum()):,} rows",
+            f"{name!r} looks like an identifier: {distinct:,} different values in {known:,} rows; {evidence.reason}",
             f"set data.columns.{name}.role: identifier, unless it says nothing about who somebody is",
         )
     elif column.kind is Kind.CATEGORICAL and column.role is not Role.QUASI_IDENTIFIER and distinct > MANY_TEXTS:

@@ -26,6 +26,7 @@ from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
+from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
@@ -139,6 +140,8 @@ class RunConfig(Options):
     """Makes every draw repeatable. Leave it out for a real release, so that the draws cannot be repeated."""
     data: DataOptions
     """The table."""
+    roles: RolesOptions | None = None
+    """Who decided the roles of the columns; null: nobody yet, and nothing can be released."""
     split: SplitOptions = SplitOptions()
     """Training and control records."""
     anonymize: AnonymizeOptions | None = None
@@ -256,7 +259,11 @@ class RunConfig(Options):
         return copied
 
     def load_table(self) -> Table:
-        """Read the input table.
+        """Read the input table, without the columns whose role is undecided; errors as :meth:`load_all_columns`."""
+        return self.load_all_columns().without_undecided()
+
+    def load_all_columns(self) -> Table:
+        """Read the input table for checks; what it holds beyond :meth:`load_table` enters no run.
 
         Raises
         ------

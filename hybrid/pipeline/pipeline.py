@@ -33,11 +33,13 @@ from hybrid.pipeline.config import RunConfig, refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import BASELINE, EVALUATE, SYNTHESIZE, evaluation_of, named, subject_of
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.sample import Sampled
 from hybrid.store import Store
@@ -308,7 +310,13 @@ class Pipeline:
     def verdict(self) -> Verdict:
         """The gate's verdict on the synthetic table; as a first draw, until the draw is counted."""
         result = None if self.anonymized is None else self.anonymized.result
-        return judge(self.policy, self.evaluation, result, draws=1 if self.draw is None else self.draw.number)
+        draws = 1 if self.draw is None else self.draw.number
+        return with_roles(judge(self.policy, self.evaluation, result, draws=draws), self.roles)
+
+    @cached_property
+    def roles(self) -> DecidedRoles:
+        """Who decided the roles of the columns, and which columns that leaves as they are."""
+        return decided_roles(self.config, self.table)
 
     @cached_property
     def _parts(self) -> tuple[Table, Table | None]:

@@ -80,6 +80,7 @@ def build_certificate(
             "approvals": policy.approvals,
         },
         "acceptances": [asdict(acceptance) for acceptance in acceptances],
+        "roles": run.manifest.get("roles"),
         "guarantee": guarantee_sentence(
             run.anonymization,
             run.manifest["config"],

@@ -41,6 +41,7 @@ from hybrid.publication.key import data_tag, release_key, release_tag
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
+from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
@@ -94,7 +95,8 @@ def publish(
         acceptance is kept in the ledger, and counts when the next person accepts. Or ``this_run``, and another draw
         is out.
     ConfigError
-        A review is accepted without a name or a reason, or the policy contradicts a metric.
+        The roles of the columns are not decided; a review is accepted without a name or a reason, or the policy
+        contradicts a metric.
     DataError, VerificationError
         The run is not complete, was changed, or a file holds what must not leave.
     OutputError
@@ -104,6 +106,7 @@ def publish(
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)
+    roles = _decided(run)
     draw = count_run(private_dir, run)
     alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
     _refuse_blocked(run, alone, ledger, private_dir)
@@ -111,7 +114,7 @@ def publish(
         ledger.settle(releases_dir)
         existing = _published(releases_dir, tags["release_tag"])
         history = joined_history(run, ledger, releases_dir, private_dir)
-        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number)
+        verdict = with_roles(judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number), roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
             if this_run:
@@ -157,6 +160,17 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
         for path in removed:
             remove(path)
     return [path.name for path in removed]
+
+
+def _decided(run: FinishedRun) -> DecidedRoles:
+    roles = DecidedRoles.from_json(run.manifest.get("roles"))
+    if roles.decided_by is None or roles.undecided:
+        names = f"; undecided columns: {', '.join(roles.undecided)}" if roles.undecided else ""
+        raise ConfigError(
+            f"{run.folder}: nobody has decided the roles of the columns behind this run{names}",
+            hint="decide them under data.columns, set roles: {decided_by: NAME, date: YYYY-MM-DD}, and run again",
+        )
+    return roles
 
 
 def _refuse_blocked(run: FinishedRun, verdict: Verdict, ledger: Ledger, private_dir: Path) -> None:

@@ -1,8 +1,7 @@
-"""Checks of a table: unique rows, identifying columns, functional dependencies."""
+"""Uniqueness of rows and values, and functional dependencies between columns."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,37 +11,29 @@ from hybrid.base.arrays import Array
 from hybrid.base.keys import by_first_row, pack
 from hybrid.table.schema import Column, Kind, Table
 
-_NAMES_PEOPLE = re.compile(
-    r"(?i:(^|[^a-z])(id|uuid|guid|ssn|mrn|iban|e?mail|phone|mobile|fax|passport|licen[cs]e|account|user_?name|"
-    r"(first|last|full|sur|given|family|patient|customer)_?name)([^a-z]|$))|[a-z]I[dD]$",
-)
 _FEW = 20
 """In tables with fewer rows every column may be unique by chance."""
 
 
-def looks_like_identifier(column: Column, values: pd.Series) -> bool:
-    """Whether a column seems to name one person each.
+def never_repeats(column: Column, values: pd.Series) -> bool:
+    """Whether every value of a column belongs to one row.
 
     Parameters
     ----------
     column : Column
-        Its name and kind.
+        Its kind: decimals, dates and booleans measure, and do not name.
     values : pandas.Series, shape (n,)
         The column.
 
     Returns
     -------
     bool
-        True for texts and integers that never repeat in 20 rows or more, and for columns whose name says so and
-        more than half of whose values are different. Decimals, dates and booleans measure, they do not name.
+        True for texts and integers that never repeat in 20 rows or more.
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return False
-    known, distinct = int(values.notna().sum()), int(values.nunique())
-    named = _NAMES_PEOPLE.search(column.name) is not None
-    if named and distinct > known / 2 and known > 1:
-        return True
-    return known >= _FEW and distinct == known
+    known = int(values.notna().sum())
+    return known >= _FEW and int(values.nunique()) == known
 
 
 def unique_share(table: Table, names: Sequence[str]) -> float:

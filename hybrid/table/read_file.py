@@ -25,6 +25,7 @@ from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
+from hybrid.table.suspicious_cells import is_last_line, short_last_line, suspicious_cells
 from hybrid.table.text_column import convert_texts
 
 _CELL_BYTES = 20
@@ -166,11 +167,12 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
     _refuse_binary(file, options.encoding)
     header = _csv_header(file, options)
     wrong_length: list[int] = []
-    odd_quotes = False
+    odd_quotes, last_wrong = False, ""
 
     def keep_reading(row: Any) -> str:
-        nonlocal odd_quotes
+        nonlocal odd_quotes, last_wrong
         wrong_length.append(row.actual_columns)
+        last_wrong = row.text
         odd_quotes = odd_quotes or row.text.count('"') % 2 == 1
         return "skip"
 
@@ -198,7 +200,10 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
         ) from None
     except OSError as error:
         unreachable(str(file), error)
-    if wrong_length:
+    if len(wrong_length) == 1 and wrong_length[0] < len(header) and is_last_line(file, last_wrong, options.encoding):
+        if "short_last_line" not in options.accept:
+            raise DataError(short_last_line(file, raw.slice(1), header, wrong_length[0]))
+    elif wrong_length:
         found = ", ".join(map(str, sorted(set(wrong_length))[:5]))
         raise DataError(
             f"{file}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
@@ -209,7 +214,11 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
             f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
             hint="write it again in full, or double the quotes inside of fields",
         )
-    return raw.slice(1).rename_columns(header)
+    cells = raw.slice(1)
+    problems = list(suspicious_cells(file, cells, header, options))
+    if problems:
+        raise DataError(problems)
+    return cells.rename_columns(header)
 
 
 def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:

@@ -9,12 +9,14 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.table.schema import Kind, Role
 
+Accepted = Literal["multiline_cells", "long_cells", "short_last_line"]
+
 
 class ColumnOptions(Options):
     """Role, kind and format of one column."""
 
     role: Role = Role.INSENSITIVE
-    """identifier | quasi_identifier | sensitive | insensitive."""
+    """identifier | quasi_identifier | sensitive | insensitive | undecided (enters no walk until a person decides)."""
     kind: Kind | None = None
     """integer | decimal | categorical | boolean | date | datetime; inferred from the values if not given."""
     hierarchy: str | None = None
@@ -38,5 +40,9 @@ class ReadOptions(Options):
     """Texts that mean "missing" (surrounding spaces do not count)."""
     columns: dict[str, ColumnOptions] = Field(default_factory=dict)
     """Every column that is not just insensitive. Columns of the data that are not named here are insensitive."""
+    accept: tuple[Accepted, ...] = ()
+    """What a CSV file may hold although it mostly comes of mispaired quotes or a cut file: cells with line breaks and
+    as many separators as a record has, cells 50 times as long as usual (and over 200 characters), a last line that
+    is cut short (one with too few fields is then left out)."""
     unlisted: Literal["insensitive", "error"] = "insensitive"
     """What a column of the data that is not named under ``columns`` is."""

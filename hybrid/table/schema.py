@@ -25,6 +25,8 @@ class Role(StrEnum):
     """What an attacker wants to learn."""
     INSENSITIVE = "insensitive"
     """Everything else."""
+    UNDECIDED = "undecided"
+    """Not known yet: a person has to decide. Never learned, never released, in nothing that a run writes."""
 
 
 class Kind(StrEnum):
@@ -128,6 +130,11 @@ class Schema:
         return self.having(Role.IDENTIFIER)
 
     @property
+    def undecided(self) -> list[str]:
+        """Names of the columns whose role a person has to decide."""
+        return self.having(Role.UNDECIDED)
+
+    @property
     def quasi_identifiers(self) -> list[str]:
         """Names of the quasi-identifiers."""
         return self.having(Role.QUASI_IDENTIFIER)
@@ -148,8 +155,12 @@ class Schema:
         return Schema(tuple(column for column in self.columns if column.name in wanted))
 
     def without_identifiers(self) -> Schema:
-        """The schema of everything that may be learned from."""
-        return self.only(set(self.names) - set(self.identifiers))
+        """The schema of everything that may be learned from: no identifiers, nothing undecided."""
+        return self.only(set(self.names) - set(self.identifiers) - set(self.undecided))
+
+    def without_undecided(self) -> Schema:
+        """The schema of everything that may enter a walk."""
+        return self.only(set(self.names) - set(self.undecided))
 
 
 @dataclass(frozen=True)
@@ -191,5 +202,9 @@ class Table:
         return Table(self.frame[schema.names], schema)
 
     def without_identifiers(self) -> Table:
-        """The table without its identifier columns."""
+        """The table without its identifier and undecided columns."""
         return self.only(self.schema.without_identifiers().names)
+
+    def without_undecided(self) -> Table:
+        """The table without the columns whose role a person has to decide."""
+        return self.only(self.schema.without_undecided().names)

@@ -35,6 +35,7 @@ def _job(folder: Path, columns: dict[str, dict[str, Any]] | None = None, **secti
     (folder / "town.csv").write_text("Rome;S;*\nBern;S;*\nOslo;N;*\n")
     content: dict[str, Any] = {
         "data": {"path": "data.csv", "columns": COLUMNS if columns is None else columns},
+        "roles": {"decided_by": "the tests", "date": "2026-11-21"},
         "anonymize": {"k": 2},
         **sections,
     }

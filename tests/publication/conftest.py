@@ -14,10 +14,13 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
+from hybrid.publication.roles import DecidedRoles
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"
 CANARY_LABEL = "label-of-a-real-record"
+
+ROLES = DecidedRoles("the tests", "2026-11-21", as_they_are=("income",)).to_json()
 
 RunMaker = Callable[..., Path]
 
@@ -110,6 +113,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             libraries=("numpy",),
             stages=recorder.stages,
         )
+        manifest["roles"] = ROLES
         (folder / "manifest.json").write_text(json.dumps(manifest))
         return folder
 

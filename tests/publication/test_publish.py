@@ -74,7 +74,8 @@ def test_a_release_is_whole_and_read_only(make_run: RunMaker, out: Callable[...,
 def test_the_certificate_says_what_was_decided(make_run: RunMaker, out: Callable[..., Path], policy: Policy) -> None:
     content = certificate(out(make_run()))
     assert content["verdict"]["status"] == "pass"
-    assert [check["rule"] for check in content["verdict"]["checks"]] == ["k", "copies"]
+    assert [check["rule"] for check in content["verdict"]["checks"]] == ["roles decided", "k", "copies"]
+    assert content["roles"]["decided_by"] == "the tests"
     assert content["policy"] == {
         "name": "test",
         "version": "1",
@@ -439,7 +440,7 @@ def test_nights_whose_difference_shows_few_people_are_held_back(
     strict = with_history(policy, review=0.01, block=0.3)
     first = make_run("first", judged_by=strict)
     nights(tmp_path / "work", first, range(100), 10)
-    assert certificate(out(first))["verdict"]["checks"][1]["rule"] == "history"
+    assert certificate(out(first))["verdict"]["checks"][2]["rule"] == "history"
     grown = make_run("grown", judged_by=strict, data_fingerprint="a" * 64)
     nights(tmp_path / "work", grown, range(103), 10)
     with pytest.raises(GateRefused, match=r"0\.02913 \(3 of 103, 0 of them no longer in the source\)"):

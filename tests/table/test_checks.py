@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
+from hybrid.table.checks import giveaways, never_repeats, unique_share
 
 
 def table_of(**columns: list[object]) -> Table:
@@ -15,29 +15,19 @@ def table_of(**columns: list[object]) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "values", "expected"),
+    ("kind", "values", "expected"),
     [
-        ("code", Kind.INTEGER, list(range(20)), True),
-        ("code", Kind.INTEGER, list(range(19)), False),
-        ("code", Kind.INTEGER, [*range(19), 0], False),
-        ("code", Kind.INTEGER, [*range(20), None], True),
-        ("code", Kind.DECIMAL, [at + 0.5 for at in range(30)], False),
-        ("email", Kind.CATEGORICAL, ["a", "b", "b"], True),
-        ("email", Kind.CATEGORICAL, ["a", "b", "b", "a"], False),
-        ("email", Kind.CATEGORICAL, ["a"], False),
-        ("patient_name", Kind.CATEGORICAL, ["a", "b"], True),
-        ("Surname", Kind.CATEGORICAL, ["a", "b"], True),
-        ("patientId", Kind.CATEGORICAL, ["a", "b"], True),
-        ("PATIENT_ID", Kind.CATEGORICAL, ["a", "b"], True),
-        ("Madrid", Kind.CATEGORICAL, ["a", "b"], False),
-        ("covid", Kind.CATEGORICAL, ["a", "b"], False),
-        ("nation", Kind.CATEGORICAL, ["a", "b"], False),
-        ("width", Kind.INTEGER, [1, 2], False),
+        (Kind.INTEGER, list(range(20)), True),
+        (Kind.INTEGER, list(range(19)), False),
+        (Kind.INTEGER, [*range(19), 0], False),
+        (Kind.INTEGER, [*range(20), None], True),
+        (Kind.DECIMAL, [at + 0.5 for at in range(30)], False),
+        (Kind.CATEGORICAL, [str(at) for at in range(20)], True),
     ],
 )
-def test_identifiers(name: str, kind: Kind, values: list[object], expected: bool) -> None:
-    column = Column(name, Role.INSENSITIVE, kind)
-    assert looks_like_identifier(column, pd.Series(values, dtype=DTYPES[kind])) is expected
+def test_columns_that_never_repeat(kind: Kind, values: list[object], expected: bool) -> None:
+    column = Column("code", Role.INSENSITIVE, kind)
+    assert never_repeats(column, pd.Series(values, dtype=DTYPES[kind])) is expected
 
 
 def test_unique_share_counts_rows_that_no_other_row_equals() -> None:

@@ -13,8 +13,11 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import MIN_ROWS, Metric
 from hybrid.evaluation.utility.models import Learner, boosting, features, linear
+from hybrid.table import Kind
 
 BOOTSTRAPS = 200
+MOST_CLASSES = 10
+"""Values of a whole-number target beyond which it is a quantity: 0 and 1 are classes."""
 IMPORTANCE_CELLS = 40_000
 """Rows times columns on which importance is measured: wide tables get fewer rows, but at least 300."""
 
@@ -43,17 +46,28 @@ def _task(context: Context, target: str) -> Task | NotComputable:
     if target not in encoding.names:
         return NotComputable("the target is constant or names single records")
     at = encoding.names.index(target)
+    classify = _are_classes(context, at)
     columns = np.array([i for i in range(len(encoding.columns)) if i != at], dtype=np.int64)
     if not len(columns):
         return NotComputable("there is no other column to predict the target from")
-    return Task(target, at, columns, not bool(encoding.continuous[at]))
+    return Task(target, at, columns, classify)
+
+
+def _are_classes(context: Context, at: int) -> bool:
+    """Whether a column holds classes: categories, booleans, or whole numbers with few values among the real rows."""
+    encoding = context.encoding
+    if encoding.columns[at].kind is not Kind.INTEGER:
+        return not bool(encoding.continuous[at])
+    numbers = np.concatenate([context.encoded(role).numbers[:, at] for role in ("train", "control")])
+    return len(np.unique(numbers[~np.isnan(numbers)])) <= MOST_CLASSES
 
 
 def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array]:
     """Inputs and outputs of the rows whose target is known, in an order that depends on content only."""
     table = context.encoded(role)
-    output = table.ranks[:, task.at] if task.classify else table.numbers[:, task.at]
-    known = output >= 0 if task.classify else ~np.isnan(output)
+    numeric = bool(context.encoding.continuous[task.at])
+    output = table.numbers[:, task.at] if numeric else table.ranks[:, task.at]
+    known = ~np.isnan(output) if numeric else output >= 0
     rows = table.order[known[table.order]]
     return features(context.encoding, table.take(rows), task.columns), output[rows]
 
@@ -146,7 +160,11 @@ def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Sco
     real = context.once_for_all_stages(
         ("score", target, learner), lambda: _score(context, task, "train", "control", learner)
     )
-    return real if isinstance(real, NotComputable) else (synthetic, real)
+    if isinstance(real, NotComputable):
+        return real
+    if real.low <= (0.5 if task.classify else 0.0):
+        return NotComputable("the real table predicts nothing either", lacks="signal")
+    return synthetic, real
 
 
 def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
@@ -154,7 +172,8 @@ def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
     if isinstance(scores, NotComputable):
         return scores
     synthetic, real = scores
-    classify = not context.schema[target].kind.is_continuous
+    task = _task(context, target)
+    classify = isinstance(task, Task) and task.classify
     details = {
         "score": "auc" if classify else "r2",
         "learner": learner,
@@ -171,8 +190,9 @@ def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
 def tstr(context: Context, column: str) -> Outcome:
     """Gradient boosting trained on the table, tested on control; the reference is the same trained on real rows.
 
-    AUC (0..1, frequency-weighted one-against-rest for more than two classes, DeLong's interval) for categories, R
-    squared (at most 1, bootstrap interval) for numbers and dates.
+    AUC (0..1, frequency-weighted one-against-rest for more than two classes, DeLong's interval) for categories and
+    whole numbers with at most 10 values, R squared (at most 1, bootstrap interval) for other numbers and dates. Not
+    computable where the model trained on real rows is not above chance (AUC .5, R squared 0) by its interval.
     """
     return _tstr(context, column, "boosting")
 

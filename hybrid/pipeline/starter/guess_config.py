@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.pipeline.starter.reading import guess_reading
-from hybrid.pipeline.starter.roles import guess_roles
+from hybrid.pipeline.starter.reading import ALL_ACCEPTED, guess_reading
+from hybrid.pipeline.starter.roles import guess_roles, person_key
 from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
-from hybrid.table import Role
+from hybrid.table import Kind, Role
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.read_file import read_table
@@ -37,11 +38,14 @@ def guess_config(path: Path) -> GuessedConfig:
         The file cannot be read.
     """
     options = guess_reading(path)
-    table = read_table(path, options)
+    table = read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED}))
     roles = guess_roles(table)
     columns = []
-    for column in table.schema:
-        guessed = roles[column.name]
+    for found in table.schema:
+        guessed = roles[found.name]
+        # Few whole numbers that are to be predicted are classes: 0 and 1 are yes and no.
+        classes = guessed.target and found.kind is Kind.INTEGER
+        column = replace(found, kind=Kind.CATEGORICAL) if classes else found
         values = table.frame[column.name]
         is_quasi = guessed.role is Role.QUASI_IDENTIFIER
         hierarchy = guess_hierarchy(column, values) if is_quasi else None
@@ -57,9 +61,19 @@ def guess_config(path: Path) -> GuessedConfig:
         notes.append(f"{len(names)} quasi-identifiers are many: every one that nobody outside knows costs utility")
     if not any(guessed.role is Role.SENSITIVE for guessed in roles.values()):
         notes.append("no column looks sensitive: give that role to what an attacker wants to learn")
+    undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED]
+    if undecided:
+        notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+    person = person_key(table, roles)
+    if person is not None:
+        most = int(table.frame[person].value_counts().max())
+        notes.append(
+            f"{person} repeats (up to {most:,} rows): split.key keeps the rows of one person together; k counts rows"
+        )
+    notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
     for column in table.schema:
         if column.kind.is_temporal and column.format.arrow_type is None:
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
-    return GuessedConfig(path, options, table, tuple(columns), tuple(notes))
+    return GuessedConfig(path, options, table, tuple(columns), tuple(notes), person)

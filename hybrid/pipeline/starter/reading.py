@@ -6,18 +6,21 @@ import csv
 import re
 from itertools import islice
 from pathlib import Path
+from typing import get_args
 
 from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
-from hybrid.table.read_options import ColumnOptions
+from hybrid.table.read_options import Accepted, ColumnOptions
 
 SEPARATORS = (",", ";", "\t", "|")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 """Texts that mean "missing" wherever they stand."""
 MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknown")
 """Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
+ALL_ACCEPTED = get_args(Accepted)
+"""A guess reads what only a person may accept: `hybrid check` refuses it by line."""
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
 _DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
 _SAMPLE_BYTES = 1_000_000
@@ -42,14 +45,14 @@ def guess_reading(path: Path) -> DataOptions:
     DataError
         The file cannot be read at all.
     """
-    options = DataOptions(path=path.name)
+    options = DataOptions(path=path.name, accept=ALL_ACCEPTED)
     if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
         options = _guess_csv(path)
     table = read_table(path, options)
     found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
     options = options.model_copy(update={"missing": ("", *found)})
     table = read_table(path, options) if found else table
-    return options.model_copy(update={"columns": _kinds(table)})
+    return options.model_copy(update={"columns": _kinds(table), "accept": ()})
 
 
 def _guess_csv(path: Path) -> DataOptions:
@@ -70,7 +73,7 @@ def _guess_csv(path: Path) -> DataOptions:
     point = sum(bool(_DECIMAL_POINT.match(cell)) for cell in cells)
     decimal = "," if comma > point else "."
     return DataOptions.model_validate(
-        {"path": path.name, "separator": separator, "encoding": encoding, "decimal": decimal}
+        {"path": path.name, "separator": separator, "encoding": encoding, "decimal": decimal, "accept": ALL_ACCEPTED}
     )
 
 

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.checks import giveaways, looks_like_identifier, unique_share
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-_KNOWN_OUTSIDE = re.compile(
-    r"(^|[^a-z])(age|sex|gender|race|ethnic\w*|birth\w*|dob|marital\w*|relationship|family|children|household|"
-    r"education\w*|degree|school|occupation|job|profession|employer|work_?class|industry|"
-    r"nation\w*|citizen\w*|country|state|province|region|county|district|city|town|municipality|address|street|"
-    r"zip\w*|post_?code|postal\w*|plz|fips|language|height|"
-    r"(admission|discharge|visit|death|hire|start)[ _-]?(date|day)|alter|geschlecht|geburt\w*|beruf|wohnort)([^a-z]|$)"
-)
-_SECRET = re.compile(
-    r"(^|[^a-z])(diagnos\w*|disease|illness|icd\w*|condition|symptom\w*|hiv|cancer|drug\w*|medication|treatment|therapy|"
-    r"salary|wage\w*|income|earnings|debt|credit|balance|religion|party|crime\w*|offen[cs]e|conviction|grade|score|"
-    r"cost\w*|charge\w*|price)([^a-z]|$)"
-)
-_TARGET = re.compile(
-    r"(^|[^a-z])(target|label|class|outcome|income|default|churn\w*|readmi\w*|died|death|survived|mortality|y)([^a-z]|$)"
-)
-_MOST_CLASSES = 10
+from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
+from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
+from hybrid.table import Column, Kind, Role, Table
+from hybrid.table.checks import giveaways, unique_share
+from hybrid.table.text import as_text
+
+MOST_CLASSES = 10
+"""Values of a column beyond which a model predicts a quantity, not a class."""
+MANY_VALUES = 50
+"""Distinct texts of a column without a telling name, beyond which a person has to say what it is."""
+_MOST_CODES = 50
+"""Distinct whole numbers up to which they may be codes."""
+_WORDS = 3.0
+"""Mean number of words of a text from which it is free text."""
+_FREE_TEXTS = 20
+"""Distinct free texts from which a person has to decide."""
+_DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,4})?\z"
+"""ICD-10 codes."""
+_MOSTLY = 0.8
 
 
 @dataclass(frozen=True)
 class GuessedRole:
-    """A role and why; reasons hold no cell values."""
+    """A role, and the reason for it, which holds no cell value."""
 
     role: Role
     target: bool
     reason: str
+    evidence: Evidence | None = None
+    """Why the column is taken for an identifier; None for other roles."""
 
 
 def guess_roles(table: Table) -> dict[str, GuessedRole]:
-    """The role of every column.
+    """Guess the role of every column.
 
-    Identifiers by name and uniqueness; quasi-identifiers by name, and columns that give one of them away;
-    sensitive columns by name; targets by name, if a model could predict them (few classes).
+    Identifiers by name (however often values repeat), by the form of values and by uniqueness; texts and numbers of
+    which neither is certain are undecided; sensitive columns, quasi-identifiers and targets by name, and columns that
+    give a quasi-identifier away.
     """
-    roles = {column.name: _by_name(column, table) for column in table.schema}
+    roles = {column.name: _guess(column, table.frame[column.name]) for column in table.schema}
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in giveaways(table, known, others):
@@ -49,23 +55,100 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     return _with_uniqueness(table, roles)
 
 
-def _by_name(column: Column, table: Table) -> GuessedRole:
-    values = table.frame[column.name]
+def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
+    """The identifier that most likely names the person behind several rows.
+
+    Returns
+    -------
+    str or None
+        Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, and of
+        those the one with the fewest values. None if no identifier repeats.
+    """
+    repeating = {
+        name: guessed.evidence
+        for name, guessed in roles.items()
+        if guessed.role is Role.IDENTIFIER and guessed.evidence is not None and repeats(table.frame[name])
+    }
+    known = vocabulary()
+
+    def rank(name: str) -> tuple[int, int]:
+        evidence = repeating[name]
+        if evidence.identity == "number":
+            order = 0 if known.people & set(known.split(name)) else 1
+        else:
+            order = {None: 2, "name": 3, "contact": 4, "address": 5}[evidence.identity]
+        return order, int(table.frame[name].nunique())
+
+    return min(repeating, key=rank, default=None)
+
+
+def _guess(column: Column, values: pd.Series) -> GuessedRole:
     distinct = int(values.nunique())
     count = f"{distinct:,} different values"
-    name = column.name.lower()
-    if looks_like_identifier(column, values):
-        return GuessedRole(Role.IDENTIFIER, False, f"{count}, looks like it names one person each")
-    target = _TARGET.search(name) is not None and 2 <= distinct <= _MOST_CLASSES
+    evidence = evidence_of(column, values)
+    if evidence is not None and not evidence.partial:
+        return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}", evidence)
+    if evidence is not None:
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; {evidence.reason}")
     if distinct < 2:
         return GuessedRole(Role.INSENSITIVE, False, "no two different values" if distinct else "no values at all")
-    if target:
+    if _is_free_text(column, values, distinct):
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
+    return _by_name(column, distinct) or _by_values(column, values, distinct)
+
+
+def _by_name(column: Column, distinct: int) -> GuessedRole | None:
+    known, count = vocabulary(), f"{distinct:,} different values"
+    words = known.split(column.name) or [""]
+    if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
-    if _SECRET.search(name):
+    counts = column.kind is Kind.INTEGER and words[0] in known.counting
+    if has_phrase(words, known.secrets) and not counts:
         return GuessedRole(Role.SENSITIVE, False, f"{count}, looks like what an attacker wants to learn")
-    if _KNOWN_OUTSIDE.search(name):
+    if has_phrase(words, known.known_outside):
         return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
+    return None
+
+
+def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
+    count = f"{distinct:,} different values"
+    if column.kind is Kind.CATEGORICAL:
+        if _matching(column, values, _DIAGNOSIS) >= _MOSTLY and distinct > MOST_CLASSES:
+            return GuessedRole(Role.SENSITIVE, False, f"{count}, its values are diagnoses (ICD-10)")
+        if distinct > MANY_VALUES:
+            return GuessedRole(Role.UNDECIDED, False, f"{count}; neither its name nor its values tell what it is")
+    if column.kind is Kind.INTEGER:
+        if ends_in_number(column.name) and distinct > MANY_VALUES:
+            return GuessedRole(Role.UNDECIDED, False, f"{count}; its name says: a number; of persons, or of things?")
+        if has_phrase(vocabulary().split(column.name), vocabulary().code_words) and 2 < distinct <= _MOST_CODES:
+            count += "; codes or quantities? for codes: kind: categorical"
+    if column.kind is Kind.DECIMAL and _are_amounts(column, values, distinct):
+        return GuessedRole(Role.SENSITIVE, False, f"{count}, its values look like amounts of money")
     return GuessedRole(Role.INSENSITIVE, False, count)
+
+
+def _is_free_text(column: Column, values: pd.Series, distinct: int) -> bool:
+    if column.kind is not Kind.CATEGORICAL or distinct < _FREE_TEXTS:
+        return False
+    texts = _texts(column, values)
+    return float(pc.mean(pc.count_substring_regex(texts, r"\S+")).as_py()) >= _WORDS
+
+
+def _are_amounts(column: Column, values: pd.Series, distinct: int) -> bool:
+    """Two fixed decimals, mostly different, and skewed to the right as money is."""
+    known = values.dropna()
+    two = column.format.decimals == 2 and column.format.fixed_decimals
+    return two and distinct > len(known) / 2 and float(known.mean()) > 1.2 * float(known.median()) > 0
+
+
+def _matching(column: Column, values: pd.Series, form: str) -> float:
+    texts = _texts(column, values)
+    return float(pc.sum(pc.match_substring_regex(texts, form)).as_py() or 0) / max(len(texts), 1)
+
+
+def _texts(column: Column, values: pd.Series) -> pa.Array:
+    """The distinct values as texts."""
+    return pa.array(as_text(values.dropna().drop_duplicates(), column).str.strip(), pa.large_string())
 
 
 def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:

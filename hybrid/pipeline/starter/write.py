@@ -53,6 +53,8 @@ class GuessedConfig:
         One per column of the table, in order.
     notes : tuple of str
         What to think about first; no cell values.
+    person : str or None
+        The identifier of persons with several rows; None where no identifier repeats.
     """
 
     data: Path
@@ -60,6 +62,7 @@ class GuessedConfig:
     table: Table
     columns: tuple[GuessedColumn, ...]
     notes: tuple[str, ...]
+    person: str | None = None
 
     def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
         """Write the config and a folder ``hierarchies`` beside it.
@@ -133,14 +136,34 @@ class GuessedConfig:
         yield ""
         yield from self._data_lines(folder)
         yield ""
+        yield from self._roles_lines()
+        yield ""
         yield "split:"
         yield "  control: 0.3              # records no generator sees; every attack is measured against them"
         yield "  stable: true              # a record keeps its side from release to release"
+        if self.person is not None:
+            yield "  # review: this identifier repeats; all rows of one person stay on one side"
+            yield f"  key: {_scalar(self.person)}"
         if quasi:
             yield ""
             yield from self._anonymize_lines()
         yield ""
         yield "synthesize: {generator: cart, rows: same}"
+        yield ""
+        yield from self._evaluate_lines()
+        yield "policy: default             # review: `hybrid policies` lists the others"
+
+    def _roles_lines(self) -> Iterator[str]:
+        yield "# A release needs a person who has decided every role above (none may be undecided) and signs here;"
+        yield "# the certificate shows the name. Until then `hybrid run` works, for trying."
+        yield "# roles: {decided_by: NAME, date: YYYY-MM-DD}"
+
+    def _evaluate_lines(self) -> Iterator[str]:
+        targets = [guessed.column.name for guessed in self.columns if guessed.role.target]
+        secrets = [guessed.column.name for guessed in self.columns if guessed.role.role is Role.SENSITIVE]
+        named = {key: names for key, names in (("targets", targets), ("secrets", secrets)) if names}
+        if named:
+            yield f"evaluate: {_scalar(named)}   # review: what users predict, what attackers want to learn"
 
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options
@@ -170,14 +193,14 @@ class GuessedConfig:
 
     def _anonymize_lines(self) -> Iterator[str]:
         yield "anonymize:"
-        yield "  k: 5                      # every combination of labels is shared by at least 5 people"
+        yield "  k: 5                      # every combination of labels is shared by at least 5 rows"
         sensitive = next((guessed.column.name for guessed in self.columns if self._can_be_diverse(guessed)), None)
         if sensitive is not None:
             model = {"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": sensitive}
             yield f"  models: [{_scalar(model)}]   # review"
         yield "  suppression_limit: 0.05   # review: share of records that may be left out to get there"
         yield ""
-        yield "transition: {method: conditional, estimator: histogram, order: pre}"
+        yield "transition: {method: tree, order: pre}"
 
     def _can_be_diverse(self, guessed: GuessedColumn) -> bool:
         return guessed.role.role is Role.SENSITIVE and self.table.frame[guessed.column.name].nunique() >= 2

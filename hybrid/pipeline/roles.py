@@ -1,0 +1,109 @@
+"""Section ``roles``: who decided what the columns are; and the checks of that decision against the table."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import StringConstraints
+
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.options import Options
+from hybrid.pipeline.starter.evidence import evidence_of, repeats
+from hybrid.publication.roles import DecidedRoles
+from hybrid.table import Role, Table
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.config import RunConfig
+
+CHOICES = "identifier, quasi_identifier, sensitive or insensitive; or remove the column from the file"
+
+
+class RolesOptions(Options):
+    """Who decided the roles of the columns; a release needs it."""
+
+    decided_by: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    """Name of the person who has read every line under data.columns. The certificate shows it."""
+    date: datetime.date
+    """Day of the decision."""
+
+
+def refuse_undecided(config: RunConfig) -> None:
+    """Check before a release that a person has decided the role of every column.
+
+    Raises
+    ------
+    ConfigError
+        The section ``roles`` is missing, or columns are undecided; one problem that names all of them.
+    """
+    undecided = [name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED]
+    missing = [] if config.roles is not None else ["roles.decided_by is not set"]
+    if undecided:
+        missing.append(f"undecided columns: {', '.join(undecided)}")
+    if missing:
+        raise ConfigError(
+            Problem(
+                f"a release needs roles that a person has decided: {'; '.join(missing)}",
+                f"give each of them a role ({CHOICES}), then add roles: {{decided_by: NAME, date: YYYY-MM-DD}}",
+            )
+        )
+
+
+def refuse_split_persons(config: RunConfig, table: Table) -> None:
+    """Check before a release that rows of one person are not on both sides of the split.
+
+    Raises
+    ------
+    ConfigError
+        An identifier repeats and ``split.key`` is not set.
+    """
+    names = split_persons(config, table)
+    if names:
+        raise ConfigError(split_problem(names))
+
+
+def split_problem(names: tuple[str, ...]) -> Problem:
+    """Problem of identifiers that repeat without ``split.key``."""
+    listed = ", ".join(repr(name) for name in names)
+    return Problem(
+        f"identifiers repeat and split.key is not set: {listed}; rows of one person are in training and in control, "
+        "and attacks are measured against people that the generator has seen",
+        f"set split.key: {names[0]}, or the identifier that names the person",
+    )
+
+
+def split_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
+    """Identifiers whose values repeat although no ``split.key`` keeps their rows together; numbers first.
+
+    Names and addresses count only where no other identifier repeats: different people share them.
+    """
+    if config.split.key is not None or config.split.control == 0:
+        return ()
+    found = {name: evidence_of(table.schema[name], table.frame[name]) for name in table.schema.identifiers}
+    repeating = [name for name in found if repeats(table.frame[name])]
+    shared = [name for name in repeating if (evidence := found[name]) and evidence.identity in ("name", "address")]
+    numbers = [name for name in repeating if name not in shared]
+    return tuple(numbers or ([] if len(found) > len(shared) else shared))
+
+
+def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
+    """What the verdict and the certificate say of the roles.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The configuration.
+    table : Table
+        The records without undecided columns.
+    """
+    generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set()
+    kept = [column for column in table.schema.without_identifiers() if column.name not in generalized]
+    evidence = {column.name: evidence_of(column, table.frame[column.name]) for column in kept}
+    return DecidedRoles(
+        decided_by=None if config.roles is None else config.roles.decided_by,
+        date=None if config.roles is None else config.roles.date.isoformat(),
+        undecided=tuple(name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED),
+        as_they_are=tuple(evidence),
+        suspected=tuple(name for name, found in evidence.items() if found is not None and found.strong),
+        split_rows=split_persons(config, table),
+    )

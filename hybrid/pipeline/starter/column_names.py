@@ -1,0 +1,177 @@
+"""Column names in seven languages that denote a number, name, address or contact of a person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Literal
+
+import yaml
+
+Identity = Literal["number", "name", "contact", "address"]
+"""What an identifier is: a number of a person, contract or visit; a name; e-mail, phone and the like; an address."""
+Phrase = tuple[str, ...]
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_SPELLED = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "œ": "oe", "Œ": "OE", "æ": "ae", "ł": "l", "º": " ", "ª": " "})
+_NUMERO = re.compile(r"(?i)\bn\s?[°º]")
+_SHORTEST = 2
+"""Letters of the shortest word that is found inside a word written without a gap."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of ``names.yaml``.
+
+    Parameters
+    ----------
+    identifiers : mapping
+        Phrases that identify a person wherever they occur in a name.
+    alone : mapping
+        Words that do so if there is no other.
+    known_outside, secrets, targets, code_words : frozenset of tuple of str
+        Phrases for quasi-identifiers, sensitive columns, prediction targets, and codes.
+    """
+
+    fillers: frozenset[str]
+    describing: frozenset[str]
+    people: frozenset[str]
+    events: frozenset[str]
+    numbers: frozenset[str]
+    counting: frozenset[str]
+    name_words: frozenset[str]
+    name_qualifiers: frozenset[str]
+    identifiers: Mapping[Identity, frozenset[Phrase]]
+    alone: Mapping[Identity, frozenset[str]]
+    known_outside: frozenset[Phrase]
+    secrets: frozenset[Phrase]
+    targets: frozenset[Phrase]
+    code_words: frozenset[Phrase]
+    first_names: frozenset[str]
+
+    def split(self, name: str) -> list[str]:
+        """Split a column name into words: lower case, without accents, digits and gaps.
+
+        Words written without a gap ("patientid", "Kundennr") are split where all parts are in the vocabulary.
+        """
+        name = _NUMERO.sub("numero ", name)
+        plain = unicodedata.normalize("NFKD", name.translate(_SPELLED)).encode("ascii", "ignore").decode()
+        words = [word.lower() for word in _CAMEL.findall(plain)]
+        return [part for word in words for part in self._parts(word)]
+
+    def _parts(self, word: str) -> Phrase:
+        if word in self._whole:
+            return (word,)
+        return _split_compound(word, self._joined, self.numbers | self.name_words) or (word,)
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        return _flat(self.identifiers.values()) | self._joined | self.describing
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        return (
+            self.people
+            | self.events
+            | self.numbers
+            | self.name_words
+            | frozenset({"first", "last", "full", "phone", "zip"})
+        )
+
+
+def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> Phrase | None:
+    """Split a word without gaps into two or three known ones, the last of which is a number or a name."""
+    for end in sorted(last, key=len, reverse=True):
+        head = word.removesuffix(end)
+        if head == word or len(end) < _SHORTEST:
+            continue
+        if head in known and len(head) > _SHORTEST:
+            return (head, end)
+        for first in known:
+            if len(first) > _SHORTEST and head.startswith(first) and head[len(first) :] in known:
+                return (first, head[len(first) :], end)
+    return None
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Read the packaged vocabulary, once."""
+    content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
+    phrased = ("known_outside", "secrets", "targets", "code_words")
+    parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
+    parsed |= {key: _phrases(content[key]) for key in phrased}
+    parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
+    parsed["alone"] = {kind: frozenset(words) for kind, words in content["alone"].items()}
+    return Vocabulary(**parsed)
+
+
+def identity_of(name: str) -> Identity | None:
+    """Tell what of a person a column of this name holds.
+
+    Parameters
+    ----------
+    name : str
+        As the table writes it: ``patient_id``, ``PatientId``, ``N° sécurité sociale``, ``kundennr``.
+
+    Returns
+    -------
+    str or None
+        None where the name denotes no number, name, contact or address of a person.
+    """
+    known = vocabulary()
+    words = known.split(name)
+    counted = {"of", "de"} & set(words[1:2]) and words[:1] and words[0] in known.counting
+    words = [word for word in words if word not in known.fillers] or words
+    if not words or counted:
+        return None
+    for kind, alone in known.alone.items():
+        if len(words) == 1 and words[0] in alone:
+            return kind
+    if known.describing & set(words):
+        return None
+    for kind, phrases in known.identifiers.items():
+        if has_phrase(words, phrases):
+            return kind
+    return _number_or_name(words, known)
+
+
+def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
+    """A number or name beside a person or an event: patient_id, id_cliente, customer_name."""
+    owners = known.people | known.events
+    for first, second in pairwise(words):
+        if first in owners and second in known.numbers:
+            return "number"
+        if first in known.numbers - known.counting and second in owners and words[0] == first:
+            return "number"
+        if {first, second} & known.people and {first, second} & known.name_words:
+            return "name"
+    if len(words) > 1 and set(words) <= known.numbers | {"curr", "current"} and words[0] not in known.counting:
+        return "number"
+    if set(words) <= known.name_words | known.name_qualifiers and set(words) & known.name_words:
+        return "name"
+    return None
+
+
+def has_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
+    """Whether one of the phrases occurs in the words without a gap; ``birth*`` matches all words that begin so."""
+    return any(
+        all(_matches(word, wanted) for word, wanted in zip(words[at:], phrase, strict=False))
+        for phrase in phrases
+        for at in range(len(words) - len(phrase) + 1)
+    )
+
+
+def _matches(word: str, wanted: str) -> bool:
+    return word.startswith(wanted[:-1]) if wanted.endswith("*") else word == wanted
+
+
+def _phrases(texts: Iterable[str]) -> frozenset[Phrase]:
+    return frozenset(tuple(text.split()) for text in texts)
+
+
+def _flat(groups: Iterable[frozenset[Phrase]]) -> frozenset[str]:
+    return frozenset(word for phrases in groups for phrase in phrases for word in phrase)

@@ -1,0 +1,73 @@
+"""Decision about the roles of a table's columns: by whom, and what it leaves as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybrid.publication.verdict import Check, Verdict
+
+RULE = "roles decided"
+
+
+@dataclass(frozen=True)
+class DecidedRoles:
+    """What a run knows about the decision.
+
+    Parameters
+    ----------
+    decided_by, date : str or None
+        The person, and the day (ISO 8601); None where nobody has decided.
+    undecided : tuple of str
+        Columns left out of the run, since nobody has said what they are.
+    as_they_are : tuple of str
+        Columns that are neither replaced as identifiers nor generalized as quasi-identifiers.
+    suspected : tuple of str
+        Those of ``as_they_are`` whose name or values are those of identifiers.
+    split_rows : tuple of str
+        Identifiers with several rows per value, where no ``split.key`` keeps these on one side.
+    """
+
+    decided_by: str | None = None
+    date: str | None = None
+    undecided: tuple[str, ...] = ()
+    as_they_are: tuple[str, ...] = ()
+    suspected: tuple[str, ...] = ()
+    split_rows: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
+        """Read what :meth:`to_json` wrote; of a run without it: nobody has decided."""
+        entries: dict[str, Any] = dict(content or {})
+        entries |= {key: tuple(value) for key, value in entries.items() if isinstance(value, list)}
+        return cls(**entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types; no cell value."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+    def check(self) -> Check:
+        """Pass where a person has decided every role and nothing contradicts the decision; review otherwise."""
+        left = f"left as they are: {', '.join(self.as_they_are)}" if self.as_they_are else "no column is left as it is"
+        open_points = []
+        if self.decided_by is None:
+            open_points.append("nobody has decided the roles of the columns")
+        if self.undecided:
+            open_points.append(f"undecided and left out: {', '.join(self.undecided)}")
+        if self.suspected:
+            open_points.append(f"look like identifiers and are left as they are: {', '.join(self.suspected)}")
+        if self.split_rows:
+            open_points.append(
+                f"rows with equal {', '.join(self.split_rows)} are in training and control: "
+                "attacks are measured against people that the generator has seen"
+            )
+        if open_points:
+            hint = "decide every column under data.columns, set split.key, and sign with roles: {decided_by, date}"
+            return Check(RULE, "review", f"{'; '.join(open_points)}; {left}", hint)
+        return Check(RULE, "pass", f"by {self.decided_by} on {self.date}; {left}")
+
+
+def with_roles(verdict: Verdict, roles: DecidedRoles) -> Verdict:
+    """The verdict with the check of the roles before all others."""
+    return Verdict.of(verdict.policy, (roles.check(), *verdict.checks))

@@ -1,0 +1,78 @@
+"""Column names that denote a person's number, name, contact or address, in seven languages."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.pipeline.starter.column_names import identity_of, vocabulary
+
+NAMES = Path(__file__).parents[1] / "data" / "column_names.csv"
+
+
+def _public_names() -> list[dict[str, str]]:
+    with NAMES.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter=";"))
+
+
+def test_names_of_public_tables_in_seven_languages() -> None:
+    """Measured on these 241 names: precision 1.000, recall .897; any other is found by its values or left undecided."""
+    rows = _public_names()
+    assert len(rows) > 200
+    assert {row["language"] for row in rows} == {"en", "de", "fr", "es", "it", "nl", "pt"}
+    wanted = {(row["name"], row["table"]) for row in rows if row["identifier"] == "yes"}
+    found = {(row["name"], row["table"]) for row in rows if identity_of(row["name"]) is not None}
+    assert len(found & wanted) / len(found) >= 0.98
+    assert len(found & wanted) / len(wanted) >= 0.89
+
+
+@pytest.mark.parametrize(
+    ("name", "identity"),
+    [
+        ("patient_id", "number"),
+        ("PatientId", "number"),
+        ("PATIENT-ID", "number"),
+        ("patientid", "number"),
+        ("pat no", "number"),
+        ("kundennr", "number"),
+        ("N° client", "number"),
+        ("numéro de sécurité sociale", "number"),
+        ("AHVNr", "number"),
+        ("eMail", "contact"),
+        ("Tel.", "contact"),
+        ("Straße", "address"),
+        ("Nom", "name"),
+        ("Nombre completo", "name"),
+        ("number_of_patients", None),
+        ("number_outpatient", None),
+        ("nombre_enfants", None),
+        ("admission_type_id", None),
+        ("email_verified", None),
+        ("hospital_name", None),
+        ("Madrid", None),
+        ("covid", None),
+        ("valid", None),
+        ("nation", None),
+        ("width", None),
+        ("", None),
+        ("123", None),
+    ],
+)
+def test_spellings(name: str, identity: str | None) -> None:
+    assert identity_of(name) == identity
+
+
+@given(st.sampled_from(sorted(vocabulary().people - {"contact"})), st.sampled_from(["id", "nr", "number"]))
+def test_every_spelling_of_a_number_of_a_person(person: str, number: str) -> None:
+    together = f"{person}{number.title()}"
+    spellings = (f"{person}_{number}", together, f"{person.upper()}-{number.upper()}", f"{person} {number}1")
+    assert {identity_of(spelling) for spelling in spellings} == {"number"}
+
+
+@given(st.text(max_size=40))
+def test_any_text_can_be_a_name(name: str) -> None:
+    assert identity_of(name) in (None, "number", "name", "contact", "address")

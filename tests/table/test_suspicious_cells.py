@@ -1,0 +1,71 @@
+"""Cells that hold whole lines, very long cells and cut last lines are refused by line, or accepted by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybrid.base.errors import DataError
+from hybrid.table.options import DataOptions
+from hybrid.table.read_file import read_table
+
+ROWS = [f"p{at:03},{at % 9},ward {at % 4}" for at in range(100, 160)]
+
+
+def _read(folder: Path, text: str, accept: tuple[str, ...] = ()) -> int:
+    (folder / "data.csv").write_text(text)
+    options = DataOptions.model_validate({"path": "data.csv", "accept": accept})
+    return len(read_table(folder / "data.csv", options))
+
+
+def _text(rows: list[str], end: str = "\n") -> str:
+    return "id,n,note\n" + "\n".join(rows) + end
+
+
+def test_two_mispaired_quotes(tmp_path: Path) -> None:
+    rows = [*ROWS]
+    rows[10], rows[22] = 'p110,1,"ward 2', 'p122,1,ward 2"'
+    with pytest.raises(DataError, match=r"data\.csv: line 12: 1 cells of column 'note' hold line breaks") as caught:
+        _read(tmp_path, _text(rows))
+    assert "p111" not in str(caught.value)
+    assert "multiline_cells" in str(caught.value.problems[0].hint)
+    assert _read(tmp_path, _text(rows), ("multiline_cells", "long_cells")) == len(rows) - 12
+
+
+def test_line_breaks_alone_are_fine(tmp_path: Path) -> None:
+    rows = [*ROWS, 'p900,1,"first line\nsecond line"', f'p901,2,"{"x" * 201}"']
+    with pytest.raises(DataError, match=r"line 64: 1 cells of column 'note' are lo"):
+        _read(tmp_path, _text([*rows[:-1], f'p901,2,"{"x" * 500}"']))
+    assert _read(tmp_path, _text(rows)) == len(rows)
+    assert _read(tmp_path, _text([*rows[:-1], f'p901,2,"{"x" * 500}"']), ("long_cells",)) == len(rows)
+
+
+def test_long_texts_everywhere_are_fine(tmp_path: Path) -> None:
+    assert _read(tmp_path, _text([f"p{at},1,{'long text ' * 60}" for at in range(20)])) == 20
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_last_line_with_too_few_fields(tmp_path: Path, end: str) -> None:
+    text = _text([*ROWS, "p900,1"], end)
+    with pytest.raises(DataError, match=r"line 62: the last line has 2 of 3 fields"):
+        _read(tmp_path, text)
+    assert _read(tmp_path, text, ("short_last_line",)) == len(ROWS)
+
+
+@pytest.mark.parametrize("last", ["p900,1,", "p900,1,war"])
+def test_last_cell_cut_off(tmp_path: Path, last: str) -> None:
+    with pytest.raises(DataError, match=r"line 62: the last line seems to be cut off"):
+        _read(tmp_path, _text([*ROWS, last], ""))
+    assert _read(tmp_path, _text([*ROWS, last], ""), ("short_last_line",)) == len(ROWS) + 1
+    assert _read(tmp_path, _text([*ROWS, last])) == len(ROWS) + 1
+
+
+def test_whole_last_line_without_a_line_break(tmp_path: Path) -> None:
+    assert _read(tmp_path, _text(ROWS, "")) == len(ROWS)
+
+
+def test_a_wrong_line_within_is_refused_as_before(tmp_path: Path) -> None:
+    rows = [*ROWS[:5], "p900,1", *ROWS[5:]]
+    with pytest.raises(DataError, match="1 rows do not have the header's 3 fields"):
+        _read(tmp_path, _text(rows), ("short_last_line",))
