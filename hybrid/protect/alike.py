@@ -48,7 +48,8 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
     """
     having, wanting = np.flatnonzero(donors), np.flatnonzero(~donors)
     if not matrix.shape[1] or len(having) < 2 * LEAF:
-        return codes[rng.choice(having, size=len(wanting))]
+        any_donor: Array = codes[rng.choice(having, size=len(wanting))]
+        return any_donor
     if len(having) > MOST_LEARNED:
         having = np.sort(rng.choice(having, size=MOST_LEARNED, replace=False))
     tree = _grow(matrix[having], codes[having], rng)
@@ -70,9 +71,7 @@ def _grow(matrix: Array, codes: Array, rng: np.random.Generator) -> Any:
 
 
 def _ranks(values: pd.Series) -> Array:
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        return category_codes(values)[0]
-    return _sorted_codes(values)
+    return category_codes(values)[0] if isinstance(values.dtype, pd.CategoricalDtype) else _sorted_codes(values)
 
 
 def _sorted_codes(values: pd.Series) -> Array:
