@@ -23,7 +23,7 @@ from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
-from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
+from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT
 from hybrid.publication.ledger import Entry
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
@@ -166,6 +166,7 @@ def write_run(walk: Pipeline, folder: Path, earlier: Sequence[Entry] = ()) -> No
         target = temporary / walk.synthetic_name
         write_table(walk.synthetic, target, data.separator, data.encoding, walk.layout)
         _write_labels(walk, temporary)
+        _write_protection(walk, temporary)
         write_json(temporary / EVALUATION, _results(walk))
         write_text(temporary / REPORT, render_report(inputs))
         write_json(temporary / POLICY, walk.policy.model_dump(mode="json"))
@@ -184,6 +185,7 @@ def write_anonymized(walk: Pipeline, folder: Path) -> AnonymizationResult:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
         _write_labels(walk, temporary)
+        _write_protection(walk, temporary)
         _write_manifest(walk, temporary, datetime.now(UTC), "anonymization")
     return walk.anonymized.result
 
@@ -227,6 +229,12 @@ def _results(walk: Pipeline) -> dict[str, Any]:
     """Metrics, disclosure by the transition, and verdict as JSON."""
     give_away = None if walk.give_away is None else walk.give_away.to_json()
     return walk.evaluation.to_json() | {"give_away": give_away, "verdict": walk.verdict.to_json()}
+
+
+def _write_protection(walk: Pipeline, folder: Path) -> None:
+    """Write what the protection of values changed, in aggregates."""
+    if walk.protected is not None:
+        write_json(folder / PROTECTION, walk.protected.result.to_json())
 
 
 def _write_labels(walk: Pipeline, folder: Path) -> None:

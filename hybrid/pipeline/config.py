@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import pandas as pd
 import yaml
-from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
@@ -25,6 +34,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.stages import section_order
+from hybrid.protect import ProtectOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
@@ -84,6 +94,18 @@ else:
     ]
 
 
+def _is_off(value: Any) -> bool:
+    return value is False or value == "off"
+
+
+ProtectChoice = Annotated[
+    Annotated[ProtectOptions, Tag("options")]
+    | Annotated[Literal["off"], BeforeValidator(lambda value: "off" if _is_off(value) else value), Tag("off")],
+    Discriminator(lambda value: "off" if _is_off(value) else "options"),
+]
+"""Options, or off: YAML reads the word as false."""
+
+
 class OutputOptions(Options):
     """How the synthetic table is written."""
 
@@ -130,6 +152,8 @@ class RunConfig(Options):
     """The table."""
     split: SplitOptions = SplitOptions()
     """Training and control records."""
+    protect: ProtectChoice = ProtectOptions()
+    """Protection of values that few training records hold, before anything learns. off: they go in as they are."""
     anonymize: AnonymizeOptions | None = None
     """k-anonymity and more; null: skip."""
     sample: SampleOptions = SampleOptions()
@@ -167,6 +191,16 @@ class RunConfig(Options):
     @classmethod
     def _off(cls, value: Any) -> Any:
         return None if value is False else value
+
+    @property
+    def protection(self) -> ProtectOptions | None:
+        """How values are protected; None: not at all."""
+        return self.protect if isinstance(self.protect, ProtectOptions) else None
+
+    @property
+    def k(self) -> int:
+        """Of the anonymization; 0 without one."""
+        return 0 if self.anonymize is None else self.anonymize.k
 
     @property
     def required_transition(self) -> TransitionOptions:

@@ -13,6 +13,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.protection import protected, same_rows
 from hybrid.store import Store
 from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
@@ -39,7 +40,7 @@ class Generation:
     config : RunConfig
         Generator, number of records to draw, and sampling where nothing is anonymized.
     train : Table
-        The training records, without identifiers.
+        The training records, protected unless protection is off, without identifiers.
     domains : mapping of str to array
         Values that hierarchy files list, for generators that must not take them from the records.
     seed : int
@@ -58,7 +59,7 @@ class Generation:
     progress: Progress
 
     def from_originals(self) -> Generated:
-        """Learn a sample of the training records as they are: for configurations that do not anonymize."""
+        """Learn a sample of the training records: for configurations that do not anonymize."""
         return self._from_values(
             Restored(sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample")))
         )
@@ -76,13 +77,13 @@ class Generation:
         return self._shuffled(restored.table, restored, losses)
 
     def baseline(self) -> Table:
-        """The same generator trained on the original records."""
+        """The same generator without anonymization, trained on the protected records (originals, if that is off)."""
         return self.synthesize(self.train, "baseline", self.domains)[0]
 
     def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
         """Train the generator and draw as many rows as there are training records, or as the config says."""
         options = self.config.synthesize
-        n_rows = len(self.train) if options.rows == "same" else options.rows
+        n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
         learning, drawing = _two_seeds(self.seed, stage)
         fitted = fit_or_reuse(learned, options, learning, self.store, self.progress, domains)
         return fitted.sample(n_rows, drawing), fitted.losses
@@ -100,9 +101,11 @@ class Generation:
 
 
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
-    """As many records as the table has, by the generator alone, trained on the table."""
+    """As many records as the table has, by the generator alone, trained on the table (protected, unless it is off)."""
     learning, drawing = _two_seeds(seed, "baseline")
-    return fit(table, config.synthesize, learning).sample(len(table), drawing)
+    learned = protected(config, table, {}, seed)
+    people = table if learned is None else learned.table
+    return fit(people, config.synthesize, learning).sample(len(table), drawing)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:

@@ -53,12 +53,45 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
     if len(having) > MOST_LEARNED:
         having = np.sort(rng.choice(having, size=MOST_LEARNED, replace=False))
     tree = _grow(matrix[having], codes[having], rng)
-    mine, asked = tree.apply(matrix[having]), tree.apply(matrix[wanting])
+    drawn: Array = codes[having[_from_group(tree.apply(matrix[having]), tree.apply(matrix[wanting]), rng)]]
+    return drawn
+
+
+def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Generator) -> Array:
+    """A donor's code for every record that is none, from donors under its lowest node that has any.
+
+    Parameters
+    ----------
+    codes, donors
+        As for :func:`draw_alike`.
+    levels : numpy.ndarray, shape (n_codes, n_levels), int
+        Node of each code on each level of its hierarchy, the root last.
+    rng : numpy.random.Generator
+        Draws.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n - number of donors,), int
+        In the order of the records.
+    """
+    having, wanting = np.flatnonzero(donors), np.flatnonzero(~donors)
+    drawn = codes[wanting]
+    pending = np.arange(len(wanting))
+    for nodes in levels.T:
+        found = _from_group(nodes[codes[having]], nodes[codes[wanting[pending]]], rng)
+        drawn[pending[found >= 0]] = codes[having[found[found >= 0]]]
+        pending = pending[found < 0]
+    return drawn
+
+
+def _from_group(mine: Array, asked: Array, rng: np.random.Generator) -> Array:
+    """Position of a random donor of each asked group; -1 where a group has none. ``mine``: groups of the donors."""
     order = np.argsort(mine, kind="stable")
     starts = np.searchsorted(mine[order], asked)
     sizes = np.searchsorted(mine[order], asked, side="right") - starts
-    drawn: Array = codes[having[order[starts + (rng.random(len(wanting)) * sizes).astype(np.int64)]]]
-    return drawn
+    at = np.minimum(starts + (rng.random(len(asked)) * sizes).astype(np.int64), len(mine) - 1)
+    found: Array = np.where(sizes > 0, order[at], -1)
+    return found
 
 
 def _grow(matrix: Array, codes: Array, rng: np.random.Generator) -> Any:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.protect.alike import category_codes, draw_alike
+from hybrid.hierarchy import Hierarchy
+from hybrid.protect.alike import category_codes, draw_alike, draw_below
 from hybrid.protect.holders import holders
 from hybrid.protect.options import Replace
 from hybrid.table import DTYPES, Kind
@@ -60,6 +61,7 @@ def protect_categories(
     matrix: Array,
     rng: np.random.Generator,
     persons: Array | None = None,
+    tree: Hierarchy | None = None,
 ) -> pd.Series:
     """Replace the rare categories of a column.
 
@@ -80,6 +82,8 @@ def protect_categories(
         Draws.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record.
+    tree : Hierarchy, optional
+        Of the column: then ``sample`` and ``other`` draw from the categories under the lowest node that has any.
     """
     affected, boolean = found.affected, values.dtype == DTYPES[Kind.BOOLEAN]
     if not affected.any():
@@ -87,14 +91,18 @@ def protect_categories(
     kept = (found.codes >= 0) & ~affected
     people = int(affected.sum()) if persons is None else len(np.unique(persons[affected]))
     codes, names = found.codes.copy(), [*found.names, OTHER]
-    if replace == "other" and not boolean and (people >= least or OTHER in _kept_names(found)):
+    if replace == "other" and not boolean and tree is None and (people >= least or OTHER in _kept_names(found)):
         codes[affected] = names.index(OTHER) if OTHER in _kept_names(found) else len(found.names)
     elif replace == "missing" or not kept.any():
         codes[affected] = -1
     else:
         known = found.codes >= 0
-        drawn = draw_alike(codes[known], kept[known], matrix[known], rng)
-        codes[affected] = drawn
+        if tree is None:
+            codes[affected] = draw_alike(codes[known], kept[known], matrix[known], rng)
+        else:
+            leaf = {str(value): at for at, value in enumerate(tree.leaves[: tree.missing_leaf])}
+            levels = tree.node_of[[leaf[name] for name in found.names], 1:]
+            codes[affected] = draw_below(codes[known], kept[known], levels, rng)
     if boolean:
         return pd.Series(pd.arrays.BooleanArray(codes == 1, codes < 0))
     return _categorical(codes, names, values)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.hierarchy import Hierarchy
 from hybrid.protect.alike import ranks_of
 from hybrid.protect.categories import protect_categories, rarity
 from hybrid.protect.numbers import protect_numbers
@@ -32,7 +33,7 @@ def protect(
     rng: np.random.Generator,
     k: int = 0,
     persons: Array | None = None,
-    listed: Mapping[str, Array] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Protected:
     """Replace all values that fewer people hold than the options ask for.
 
@@ -49,8 +50,9 @@ def protect(
         Of the anonymization, which raises the default of ``min_count``; 0 without one.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record; by default every record is a person.
-    listed : mapping of str to numpy.ndarray, optional
-        Values of columns that a hierarchy file lists: of these nothing else is drawn, and no ``other`` is made.
+    hierarchies : mapping of str to Hierarchy, optional
+        Of columns that will be generalized. These need no decision; their rare categories become others under the
+        lowest node with any, and where a file lists the values, nothing else is drawn.
 
     Returns
     -------
@@ -62,7 +64,8 @@ def protect(
     DataError
         Columns need a decision (:func:`hybrid.protect.texts.text_problems`).
     """
-    refuse_texts(table, options, k, persons)
+    trees = {} if hierarchies is None else hierarchies
+    refuse_texts(table, options, k, persons, generalized=trees)
     ranks = ranks_of(table)
     order = np.lexsort(ranks.T[::-1]) if ranks.shape[1] else np.arange(len(table))
     ranks, back = ranks[order], np.argsort(order)
@@ -72,19 +75,23 @@ def protect(
     columns, results = {}, []
     for at, (column, stream) in enumerate(zip(table.schema, rng.spawn(len(table.schema)), strict=True)):
         values, choice = sorted_table.frame[column.name], options.choice(column.name)
-        within = None if listed is None else listed.get(column.name)
+        tree = trees.get(column.name)
         if choice == "keep":
             new, result = values, ColumnProtection(column.name, choice, values.nunique(), 0, 0.0)
         elif column.kind.is_continuous:
-            new, result = _numbers(values, column, least, stream, people, within)
+            new, result = _numbers(values, column, least, stream, people, _listed(tree))
         else:
-            replace = "sample" if choice == "other" and within is not None else choice
             others = np.delete(ranks, at, axis=1)
-            new, result = _categories(values, column, replace, least, others, stream, people)
+            new, result = _categories(values, column, choice, least, others, stream, people, tree)
         columns[column.name] = new.iloc[back].reset_index(drop=True)
         results.append(result)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
     return Protected(Table(frame, table.schema), Protection(least, tuple(results)))
+
+
+def _listed(tree: Hierarchy | None) -> Array | None:
+    """Values of a column that a file lists; None where there is no such file."""
+    return None if tree is None or tree.rule is not None else tree.leaves[: tree.missing_leaf]
 
 
 def _numbers(
@@ -108,9 +115,10 @@ def _categories(
     others: Array,
     rng: np.random.Generator,
     persons: Array | None,
+    tree: Hierarchy | None,
 ) -> tuple[pd.Series, ColumnProtection]:
     found = rarity(values, least, persons)
-    new = protect_categories(values, found, replace, least, others, rng, persons)
+    new = protect_categories(values, found, replace, least, others, rng, persons, tree)
     n_rare, changed = int(found.rare.sum()), int(found.affected.sum())
     return new, _result(column, replace, values.nunique(), n_rare, changed, len(values), least)
 

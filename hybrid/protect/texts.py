@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
@@ -14,7 +14,13 @@ MOST_CHANGED = 0.2
 """Share of the records of a categorical column that may change without a decision."""
 
 
-def text_problems(table: Table, options: ProtectOptions, k: int = 0, persons: Array | None = None) -> list[Problem]:
+def text_problems(
+    table: Table,
+    options: ProtectOptions,
+    k: int = 0,
+    persons: Array | None = None,
+    generalized: Container[str] = (),
+) -> list[Problem]:
     """Columns that need a decision, and decisions about columns that do not exist.
 
     Parameters
@@ -27,11 +33,19 @@ def text_problems(table: Table, options: ProtectOptions, k: int = 0, persons: Ar
         Of the anonymization; 0 without one.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record.
+    generalized : container of str
+        Columns that will be generalized, and need no decision.
     """
-    return [*_unknown(table, options), *_texts(table, options, k, persons)]
+    return [*_unknown(table, options), *_texts(table, options, k, persons, generalized)]
 
 
-def refuse_texts(table: Table, options: ProtectOptions, k: int = 0, persons: Array | None = None) -> None:
+def refuse_texts(
+    table: Table,
+    options: ProtectOptions,
+    k: int = 0,
+    persons: Array | None = None,
+    generalized: Container[str] = (),
+) -> None:
     """Refuse a table with columns that need a decision; arguments as for :func:`text_problems`.
 
     Raises
@@ -39,7 +53,7 @@ def refuse_texts(table: Table, options: ProtectOptions, k: int = 0, persons: Arr
     DataError
         All such columns at once.
     """
-    problems = text_problems(table, options, k, persons)
+    problems = text_problems(table, options, k, persons, generalized)
     if problems:
         raise DataError(problems)
 
@@ -51,10 +65,13 @@ def _unknown(table: Table, options: ProtectOptions) -> Iterator[Problem]:
             yield Problem(f"protect.columns.{name}: no such column, or an identifier", f"one of: {names}")
 
 
-def _texts(table: Table, options: ProtectOptions, k: int, persons: Array | None) -> Iterator[Problem]:
+def _texts(
+    table: Table, options: ProtectOptions, k: int, persons: Array | None, generalized: Container[str]
+) -> Iterator[Problem]:
     least = options.least_holders(k)
     for column in table.schema:
-        if column.kind is not Kind.CATEGORICAL or column.name in options.columns or not len(table):
+        decided = column.name in options.columns or column.name in generalized
+        if column.kind is not Kind.CATEGORICAL or decided or not len(table):
             continue
         found = rarity(table.frame[column.name], least, persons)
         share = float(found.affected.mean())

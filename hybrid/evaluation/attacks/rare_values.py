@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -21,7 +21,8 @@ class Rare(NamedTuple):
     Parameters
     ----------
     train, control : float
-        Cells whose value 1 to ``most`` training (control) people hold, at equal sizes of both, 0..1.
+        Cells whose value a training (control) person holds, and at most ``most`` people of both sides together, at
+        equal sizes of both, 0..1.
     error : float
         Standard error of their difference, clustered by value.
     kept : float
@@ -55,10 +56,11 @@ class Rare(NamedTuple):
 def rare_values(context: Context) -> Outcome:
     """Excess of cells with a value that few training people hold, in the column where it is largest.
 
-    A value (a category, or an exact number or date) is rare if fewer than ``min_holders`` training people hold it.
-    Of the share of the table's cells with such a value the share with a value that is as rare among people never
-    seen is subtracted; both at equal sizes, so it is about 0 without a leak. Every column is also judged by the values that one person alone holds.
-    The interval holds for all columns at once (Sidak).
+    A value (a category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of equally
+    many training people and people never seen together. From the share of the table's cells with a rare value of a
+    training person the share with one of a person never seen is subtracted, so it is about 0 without a leak. Every
+    column is also judged by the values that one person alone holds. The interval holds for all columns at once
+    (Sidak).
     """
     most = context.options.min_holders - 1
     found = [row for name in context.schema.names for row in _column(context, name, (1, most))]
@@ -91,25 +93,24 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
         train, control, table = (
             part[:, 0] for part in ranks_of([context.train, context.control, context.table], [name])
         )
-    roles = ("train", "control")
+    roles: tuple[Role, ...] = ("train", "control")
     parts, size = context.parts(roles), int(max(train.max(), control.max(), table.max())) + 1
     kept = context.kept("train", roles)
     found = []
     for limit in dict.fromkeys(most):
         hits = np.zeros((2, len(table)))
         for mine, its in parts:
-            hits[0] += _holds_rare(table, train[mine.rows], size, limit) / len(parts)
-            hits[1] += _holds_rare(table, control[its.rows], size, limit) / len(parts)
+            held = [_held(side, size) for side in (train[mine.rows], control[its.rows])]
+            for at, side in enumerate(held):
+                hits[at] += np.append((side > 0) & (sum(held) <= limit), False)[table] / len(parts)
         error = clustered_error(hits[0] - hits[1], table)
-        found.append(Rare(name, limit, *(float(share) for share in hits.mean(axis=1)), error, kept))
+        found.append(Rare(name, limit, float(hits[0].mean()), float(hits[1].mean()), error, kept))
     return found
 
 
-def _holds_rare(table: Array, people: Array, size: int, most: int) -> Array:
-    """Which cells hold a value that 1 to ``most`` of these people hold; shape (n,), bool."""
-    held = np.bincount(people[people >= 0], minlength=size)
-    rare: Array = np.append((held > 0) & (held <= most), False)[table]
-    return rare
+def _held(people: Array, size: int) -> Array:
+    """How many of these people hold each value; shape (size,), int64."""
+    return np.bincount(people[people >= 0], minlength=size)
 
 
 METRICS = (
