@@ -41,6 +41,7 @@ def write_plan(adult: Path, out: Path, rows: int, take: int | None) -> Path:
         if "hierarchy" in column:
             column["hierarchy"] = str((HERE / "configs" / column["hierarchy"]).resolve())
     out.mkdir(parents=True, exist_ok=True)
+    config["protect"] = "off"  # the originals go in as they are
     (out / "base.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     plan = {"version": 1, "name": "benchmark", "base": "base.yaml", "factors": FACTORS, "seeds": [1, 2, 3]}
     plan |= {"runs": "none", "store": str(out / "store")} | ({"subset": {"n": take}} if take else {})

@@ -69,6 +69,8 @@ class EvaluateOptions(Options):
     """Two numbers match in GTCAP within this share of the column's range in the training data."""
     min_cell: int = Field(default=20, ge=5)
     """Subgroups with fewer records are never reported."""
+    min_holders: int = Field(default=5, ge=2)
+    """A value that fewer training people hold is rare (metric `rare_values`)."""
     retrain: RetrainOptions | None = None
     """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
     paper: bool = False

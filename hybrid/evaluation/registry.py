@@ -19,6 +19,7 @@ from hybrid.evaluation.attacks import (
     inference_model,
     linkability,
     membership,
+    rare_values,
     singling_out,
     twins,
 )
@@ -29,6 +30,7 @@ from hybrid.evaluation.utility import discriminator, prediction, queries
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
     copies,
+    rare_values,
     closeness,
     singling_out,
     linkability,

@@ -29,7 +29,7 @@ from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.count_draws import count_draw
-from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT, read_run
+from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
 from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
@@ -230,6 +230,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
                 private_dir, pipeline.data_fingerprint, pipeline.policy, sha256, pipeline.evaluation
             )
         _write_labels(pipeline, temporary)
+        _write_protection(pipeline, temporary)
         write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
         write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
@@ -248,6 +249,7 @@ def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
         _write_labels(pipeline, temporary)
+        _write_protection(pipeline, temporary)
         _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
     return pipeline.anonymized.result
 
@@ -299,6 +301,12 @@ def _results(pipeline: Pipeline) -> dict[str, Any]:
 
 def _number(pipeline: Pipeline) -> int | None:
     return None if pipeline.draw is None else pipeline.draw.number
+
+
+def _write_protection(pipeline: Pipeline, folder: Path) -> None:
+    """Write what the protection of values changed, in aggregates."""
+    if pipeline.protected is not None:
+        write_json(folder / PROTECTION, pipeline.protected.result.to_json())
 
 
 def _write_labels(pipeline: Pipeline, folder: Path) -> None:

@@ -196,6 +196,7 @@ def explain(
     labels_only: bool,
     values_read: bool,
     from_records: Sequence[str] = (),
+    protected: bool = False,
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
@@ -223,6 +224,8 @@ def explain(
     from_records : sequence of str
         Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
         hierarchy file.
+    protected : bool
+        Whether values were replaced before, by counting the records that hold them.
     most_likely : float, optional
         Greatest probability, in (0, 1], with which any record is sampled; ``beta``, if not given.
     deltas : sequence of float
@@ -239,6 +242,7 @@ def explain(
         f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
             not from_records
         ),
+        "no value is protected by counting the records that hold it": not protected,
     }
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
@@ -266,6 +270,7 @@ def explain_run(
     *,
     reads_originals: bool,
     from_records: Sequence[str] = (),
+    protected: bool = False,
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -280,6 +285,8 @@ def explain_run(
         What ``Transition.reads_originals`` says of the transition's options.
     from_records : sequence of str
         Quasi-identifiers whose domain is taken from the records; see :func:`explain`.
+    protected : bool
+        Whether values that few records hold were replaced.
     sampled_first : bool
         Whether sampling comes before anonymizing; the pipeline of this package anonymizes first.
     """
@@ -300,6 +307,7 @@ def explain_run(
         labels_only=set(schema.names) == set(schema.quasi_identifiers),
         values_read=reads_originals,
         from_records=from_records,
+        protected=protected,
         most_likely=most_likely,
     )
 
@@ -317,7 +325,8 @@ def explain_generator(
         What one training spends; neighbouring tables differ in the presence of one record.
     looked_at_before : bool
         Whether an earlier stage has chosen or changed anything by looking at the records: anonymization and
-        stratified sampling do, and with them one record more or less can change many others.
+        stratified sampling do, and so does the protection of values; with them one record more or less can change
+        many others.
     from_records : sequence of str
         Columns whose domain (values, or bounds of intervals) was taken from the records.
     """

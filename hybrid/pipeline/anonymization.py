@@ -5,7 +5,7 @@ The stages from training records over labels to specific values again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -17,8 +17,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.config import RunConfig, TransitionOptions
-from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.sample import Sampled
 from hybrid.table import Table
@@ -47,10 +47,12 @@ class Anonymization:
         Its section ``anonymize``.
     transition : TransitionOptions
         Its section ``transition``.
-    inputs : Inputs
-        Hierarchies and population.
+    hierarchies : mapping of str to Hierarchy
+        One per quasi-identifier.
+    population : Table or None
+        Of k-map.
     train : Table
-        The training records, without identifiers.
+        The training records, protected unless protection is off, without identifiers.
     seed : int
         The source of all randomness.
     compute : Compute
@@ -62,7 +64,8 @@ class Anonymization:
     config: RunConfig
     options: AnonymizeOptions
     transition: TransitionOptions
-    inputs: Inputs
+    hierarchies: Mapping[str, Hierarchy]
+    population: Table | None
     train: Table
     seed: int
     compute: Compute
@@ -71,10 +74,9 @@ class Anonymization:
     @cached_property
     def anonymized(self) -> AnonymizedTable:
         """The k-anonymous training records."""
-        inputs = self.inputs
         return self.compute(
             ANONYMIZE.name,
-            lambda: anonymize(self.train, inputs.hierarchies, self.options, self.progress, inputs.population),
+            lambda: anonymize(self.train, self.hierarchies, self.options, self.progress, self.population),
         )
 
     @cached_property
@@ -85,11 +87,11 @@ class Anonymization:
         """
         if not self.config.has_tradeoff:
             return []
-        inputs, options, limits = self.inputs, self.options, self.config.suppression_limits
+        options, limits = self.options, self.config.suppression_limits
         return self.compute(
             TRADEOFF.name,
             lambda: tradeoff(
-                self.train, inputs.hierarchies, options, [options.k], limits, self.progress, inputs.population
+                self.train, self.hierarchies, options, [options.k], limits, self.progress, self.population
             ),
         )
 

@@ -15,6 +15,7 @@ from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,
     EVALUATE,
+    PROTECT,
     READ,
     SAMPLE,
     STAGES,
@@ -43,20 +44,22 @@ def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, populat
     Returns
     -------
     dict of str to str
-        anonymize, tradeoff, sample, transition, synthesize, baseline, and evaluate-original, -anonymized,
+        protect, anonymize, tradeoff, sample, transition, synthesize, baseline, and evaluate-original, -anonymized,
         -synthetic, -baseline, as far as they exist. Equal keys are equal results: a key covers the options, the
         keys of the stages before, the source code behind the stage and the versions of the libraries it imports.
         An option that changes nothing, such as ``beta`` without sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed)}
-    parts = tables[READ]
-    learned = fingerprint(parts, sample)
+    parts = people = tables[READ]
     keys: dict[str, str] = {}
+    if config.protection is not None:
+        people = keys[PROTECT.name] = _key(PROTECT, config.protection, config.k, parts, seed)
+    learned = fingerprint(people, sample)
     if anonymize is not None:
-        keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, parts, population)
+        keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, people, population)
         if config.has_tradeoff:
-            keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, parts, population)
+            keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, people, population)
         learned = keys[SAMPLE.name] = _key(SAMPLE, sample, keys[ANONYMIZE.name], seed)
     if transition is not None:
         learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed)
@@ -64,7 +67,7 @@ def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, populat
     tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     if config.has_baseline:
-        keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), parts, seed)
+        keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed)
     judged: dict[Subject, str] = {stage.judged: tables[stage] for stage in STAGES if stage.judged and stage in tables}
     return keys | {
         evaluation_of(subject): _key(EVALUATE, config.evaluate, table, parts, seed) for subject, table in judged.items()

@@ -19,6 +19,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig, refuse_contradictions
 from hybrid.pipeline.roles import CHOICES, refuse_undecided, split_persons, split_problem
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
+from hybrid.protect import text_problems
 from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
@@ -144,6 +145,8 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
     parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split")))
+    if parts is not None:
+        findings += _protection(config, parts[0].without_identifiers())
     if parts is not None and not config.synthesize.is_off:
         people = parts[0].without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
@@ -158,6 +161,26 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)
     return findings
+
+
+def _protection(config: RunConfig, people: Table) -> list[Finding]:
+    """Text columns that need a decision, and columns whose rare values stay by decision."""
+    options = config.protection
+    if options is None:
+        return [
+            Finding(
+                "note",
+                "protect is off: values of single people enter everything that learns, and may come out",
+                "remove protect: off, unless the table is never released",
+            )
+        ]
+    kept = [name for name, choice in options.columns.items() if choice == "keep"]
+    generalized = people.schema.quasi_identifiers if config.anonymize is not None else []
+    note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
+    return [
+        *map(Finding.error, text_problems(people, options, config.k, generalized=generalized)),
+        *([note] if kept else []),
+    ]
 
 
 def _prepared(options: AnonymizeOptions, train: Table, hierarchies: Mapping[str, Hierarchy]) -> list[Finding]:

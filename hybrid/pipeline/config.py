@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import pandas as pd
 import yaml
-from pydantic import Discriminator, Field, PrivateAttr, Tag, create_model, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
@@ -28,6 +37,7 @@ from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
+from hybrid.protect import ProtectOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
@@ -90,6 +100,18 @@ else:
     ]
 
 
+def _is_off(value: Any) -> bool:
+    return value is False or value == "off"
+
+
+ProtectChoice = Annotated[
+    Annotated[ProtectOptions, Tag("options")]
+    | Annotated[Literal["off"], BeforeValidator(lambda value: "off" if _is_off(value) else value), Tag("off")],
+    Discriminator(lambda value: "off" if _is_off(value) else "options"),
+]
+"""Options, or off: YAML reads the word as false."""
+
+
 class OutputOptions(Options):
     """Options of writing the synthetic table."""
 
@@ -144,6 +166,8 @@ class RunConfig(Options):
     """Who decided the roles of the columns; null: nobody yet, and nothing can be released."""
     split: SplitOptions = SplitOptions()
     """Training and control records."""
+    protect: ProtectChoice = ProtectOptions()
+    """Protection of values that few training records hold, before anything learns. off: they go in as they are."""
     anonymize: AnonymizeOptions | None = None
     """k-anonymity and more; null: skip."""
     sample: SampleOptions = SampleOptions()
@@ -184,6 +208,16 @@ class RunConfig(Options):
     @classmethod
     def _off(cls, value: Any) -> Any:
         return None if value is False else value
+
+    @property
+    def protection(self) -> ProtectOptions | None:
+        """How values are protected; None: not at all."""
+        return self.protect if isinstance(self.protect, ProtectOptions) else None
+
+    @property
+    def k(self) -> int:
+        """Of the anonymization; 0 without one."""
+        return 0 if self.anonymize is None else self.anonymize.k
 
     @property
     def required_transition(self) -> TransitionOptions:

@@ -16,6 +16,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.protection import protected, same_rows
 from hybrid.store import Store
 from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
@@ -42,7 +43,7 @@ class Generation:
     config : RunConfig
         Generator, number of records to draw, and sampling where nothing is anonymized.
     train : Table
-        The training records, without identifiers.
+        The training records, protected unless protection is off, without identifiers.
     domains : mapping of str to array
         Values that hierarchy files list, for generators that must not take them from the records.
     seed : int
@@ -85,7 +86,7 @@ class Generation:
         return self._shuffled(restored.table, restored, losses)
 
     def baseline(self) -> Table:
-        """The same generator trained on the original records."""
+        """The same generator without anonymization, trained on the protected records (originals, if that is off)."""
         return self.synthesize(self.train, "baseline", self.domains)[0]
 
     def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
@@ -94,7 +95,7 @@ class Generation:
         As many as there are training records, or as the config says.
         """
         options = self.config.synthesize
-        n_rows = len(self.train) if options.rows == "same" else options.rows
+        n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
         learning, drawing = _two_seeds(self.seed, stage)
         fitted = fit_or_reuse(learned, options, learning, self.store, self.progress, domains)
         return fitted.sample(n_rows, drawing), fitted.losses
@@ -114,10 +115,12 @@ class Generation:
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     """Synthetic records of a generator trained on this table alone.
 
-    As many as the table has.
+    As many as the table has; values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
-    return fit(table, config.synthesize, learning).sample(len(table), drawing)
+    learned = protected(config, table, {}, seed)
+    people = table if learned is None else learned.table
+    return fit(people, config.synthesize, learning).sample(len(table), drawing)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:

@@ -42,7 +42,14 @@ def _of_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> E
     if config.anonymize is None or config.transition is None:
         return None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
-    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads, from_records=derived)
+    return explain_run(
+        config.anonymize,
+        config.sample,
+        schema,
+        reads_originals=reads,
+        from_records=derived,
+        protected=config.protection is not None,
+    )
 
 
 def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:
@@ -52,7 +59,8 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
     if epsilon is None or delta is None:
         return None
-    looked_at = config.anonymize is not None or config.sample.method == "stratified"
+    protected = config.protection is not None
+    looked_at = protected or config.anonymize is not None or config.sample.method == "stratified"
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
     return explain_generator(

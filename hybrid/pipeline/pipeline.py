@@ -33,8 +33,10 @@ from hybrid.pipeline.config import RunConfig, refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.protection import protected, protected_hierarchies
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import BASELINE, EVALUATE, SYNTHESIZE, evaluation_of, named, subject_of
+from hybrid.pipeline.stages import BASELINE, EVALUATE, PROTECT, SYNTHESIZE, evaluation_of, named, subject_of
+from hybrid.protect import Protected
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
@@ -150,15 +152,39 @@ class Pipeline:
         """Layout of the input file."""
         return self.inputs.layout
 
-    @property
+    @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchy of every quasi-identifier; none without anonymization."""
-        return self.inputs.hierarchies
+        inputs = self.inputs
+        if self.protected is None or self.config.anonymize is None:
+            return inputs.hierarchies
+        return protected_hierarchies(self.config, self.protected.table, inputs.population)
 
     @property
     def train(self) -> Table:
-        """The records that are anonymized and learned from, without identifiers."""
+        """The original training records, without identifiers: the people at risk."""
         return self._parts[0]
+
+    @cached_property
+    def protected(self) -> Protected | None:
+        """The training records without the values that few people hold; None where protection is off.
+
+        Raises
+        ------
+        DataError
+            Columns need a decision.
+        """
+        if PROTECT.name not in self.keys:
+            return None
+        found: Protected | None = self._stage(
+            PROTECT.name, lambda: protected(self.config, self.train, self.inputs.hierarchies, self.seed)
+        )
+        return found
+
+    @property
+    def learned(self) -> Table:
+        """The training records that are anonymized and learned from: protected, or as they are where that is off."""
+        return self.train if self.protected is None else self.protected.table
 
     @property
     def control(self) -> Table | None:
@@ -183,8 +209,9 @@ class Pipeline:
             config=self.config,
             options=self.config.anonymize,
             transition=self.config.required_transition,
-            inputs=self.inputs,
-            train=self.train,
+            hierarchies=self.hierarchies,
+            population=self.inputs.population,
+            train=self.learned,
             seed=self.seed,
             compute=self._stage,
             progress=self.progress,
@@ -238,9 +265,10 @@ class Pipeline:
 
     @cached_property
     def baseline(self) -> Table | None:
-        """The same generator trained on the original records, for comparison.
+        """The same generator without anonymization, for comparison.
 
-        None where it is not asked for.
+        None where it is not asked for. It learns the protected records like the release: what anonymizing changes is
+        compared, not protection.
         """
         return self._stage(BASELINE.name, self._generation.baseline) if self.config.has_baseline else None
 
@@ -299,7 +327,7 @@ class Pipeline:
         if self.anonymized is None:
             raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
         train, _ = self.inputs.split(self._split_seed)
-        return membership(train, self.anonymized, secret, self.config.split.key)
+        return membership(train, self.learned, self.anonymized, secret, self.config.split.key)
 
     @cached_property
     def policy(self) -> Policy:
@@ -336,7 +364,7 @@ class Pipeline:
 
     @cached_property
     def _generation(self) -> Generation:
-        return Generation(self.config, self.train, self.inputs.domains, self.seed, self.store, self.progress)
+        return Generation(self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress)
 
     def _evaluate(self, subject: Subject) -> Evaluation:
         table = self._judged(subject)

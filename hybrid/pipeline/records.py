@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.stages import ANONYMIZE, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+from hybrid.pipeline.stages import ANONYMIZE, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
 
 
 class StageRecords(NamedTuple):
@@ -41,6 +41,13 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
             yield StageRecords(stage.name, rows, seconds.get(stage.name), note)
 
 
+def _protected(pipeline: Pipeline) -> Count | None:
+    found = pipeline.protected
+    if found is None:
+        return None
+    return len(found.table), f"values of fewer than {found.result.min_count} records replaced"
+
+
 def _anonymized(pipeline: Pipeline) -> Count | None:
     table = pipeline.anonymized
     if table is None:
@@ -67,6 +74,7 @@ def _generated(pipeline: Pipeline) -> Count:
 
 
 _COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {
+    PROTECT.name: _protected,
     ANONYMIZE.name: _anonymized,
     SAMPLE.name: _sampled,
     TRANSITION.name: _restored,

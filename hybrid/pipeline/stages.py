@@ -20,6 +20,7 @@ WIRING = (
     "hybrid.pipeline.generation",
     "hybrid.pipeline.inputs",
     "hybrid.pipeline.pipeline",
+    "hybrid.pipeline.protection",
 )
 """Modules that pass results from stage to stage: they count for every stage, and their imports are not followed."""
 
@@ -71,24 +72,25 @@ READ = Stage(
     judged="original",
     kept=False,
 )
-ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.anonymize_table",), ("read",), "anonymize")
-TRADEOFF = Stage("tradeoff", "trade_off", ("hybrid.anonymize.search.tradeoff",), ("read",))
+PROTECT = Stage("protect", "protected", ("hybrid.protect", "hybrid.hierarchy.load"), ("read",))
+ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.anonymize_table",), ("protect", "read"), "anonymize")
+TRADEOFF = Stage("tradeoff", "trade_off", ("hybrid.anonymize.search.tradeoff",), ("protect", "read"))
 SAMPLE = Stage("sample", "sampled", ("hybrid.sample",), ("anonymize",), "sample")
 TRANSITION = Stage("transition", "restored", ("hybrid.transition",), ("sample",), "transition", "anonymized")
 SYNTHESIZE = Stage(
     "synthesize",
     "generated",
     ("hybrid.sample", "hybrid.transition"),
-    ("transition", "sample"),
+    ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",
 )
-BASELINE = Stage("baseline", "baseline", (), ("read",), judged="baseline")
+BASELINE = Stage("baseline", "baseline", (), ("protect", "read"), judged="baseline")
 EVALUATE = Stage(
     "evaluate", "evaluation", ("hybrid.evaluation",), ("read", "transition", "synthesize", "baseline"), kept=False
 )
 """One result is kept per judged table, as ``evaluate-original``, ``evaluate-synthetic``, ..."""
-STAGES = (READ, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE)
+STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE)
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
 
 

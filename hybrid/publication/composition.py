@@ -140,13 +140,15 @@ class JointClasses:
             return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()])
 
 
-def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: str | None) -> Membership:
+def membership(train: Table, learned: Table, anonymized: AnonymizedTable, secret: bytes, key: str | None) -> Membership:
     """Class of every training record in the intermediate table.
 
     Parameters
     ----------
     train : Table, n records
         The training records with their identifiers.
+    learned : Table, n records
+        The same records as they were anonymized: protected, and without identifiers.
     anonymized : AnonymizedTable
         Made from them. A suppressed record is in no class.
     secret, key
@@ -157,7 +159,7 @@ def membership(train: Table, anonymized: AnonymizedTable, secret: bytes, key: st
     Membership
         Indistinguishable records are numbered in order of appearance.
     """
-    content = record_hashes(train.without_identifiers(), secret)
+    content = record_hashes(learned, secret)
     kept = record_hashes(anonymized.originals, secret)
     distinct, first = np.unique(kept, return_index=True)
     at = np.searchsorted(distinct, content)

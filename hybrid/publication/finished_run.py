@@ -17,6 +17,7 @@ from hybrid.publication.policy import Policy
 
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
+PROTECTION = "protection.json"
 REPORT = "report.html"
 POLICY = "policy.json"
 MOST_DRAWS = 1_000_000

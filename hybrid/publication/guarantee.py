@@ -11,6 +11,7 @@ from typing import Any
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.protect import ProtectOptions
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 
@@ -46,6 +47,8 @@ def guarantee_sentence(
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
+    k = 0 if anonymization is None else anonymization.k
+    start.append(_protected(config.get("protect"), k))
     records = "training records" if anonymization is None else "records of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
     end = [_sampled(config, records), claim, *_measured(evaluation)]
@@ -61,8 +64,23 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"records were suppressed."
     )
     yield (
-        "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns went "
-        "on as they are in the source, and the published rows themselves are not k-anonymous."
+        "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "
+        "are not generalized, and the published rows themselves are not k-anonymous."
+    )
+
+
+def _protected(protect: Any, k: int) -> str:
+    """Which values were replaced before anything learned; nothing is known of an audited file."""
+    if not isinstance(protect, Mapping):
+        return "Values of single people were not protected."
+    options = ProtectOptions.model_validate(protect)
+    kept = sorted(name for name, choice in options.columns.items() if choice == "keep")
+    but = f" (but for {', '.join(kept)}, left as they are by decision)" if kept else ""
+    least = options.least_holders(k)
+    return (
+        f"Before anything was learned, categories that fewer than {least} training records hold were replaced, numbers "
+        f"and dates beyond the {least} smallest and largest were coded, and exact numbers and dates that fewer than "
+        f"{least} records hold were drawn anew{but}."
     )
 
 

@@ -18,7 +18,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
 
 WITHHELD = "withheld"
-METHOD = ("version", "name", "split", *get_args(StageName), "evaluate", "output")
+METHOD = ("version", "name", "split", "protect", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")

@@ -31,7 +31,8 @@ EVALUATED = {f"evaluate-{subject}" for subject in get_args(Subject)}
 BY_VALUES = {"transition", "synthesize", "evaluate-anonymized", "evaluate-synthetic"}
 BY_GENERATOR = {"synthesize", "baseline", "evaluate-synthetic", "evaluate-baseline"}
 BY_LABELS = {"anonymize", "tradeoff", "sample", *BY_VALUES}
-ALL = {*BY_LABELS, *BY_GENERATOR, *EVALUATED}
+BY_PROTECTION = {"protect", *BY_LABELS, *BY_GENERATOR}
+ALL = {*BY_PROTECTION, *EVALUATED}
 NOTHING = {
     "hybrid.pipeline.amplification": "explains the guarantee",
     "hybrid.pipeline.guarantees": "explains the guarantee",
@@ -78,6 +79,7 @@ def _change_version(monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
         ("hybrid.hierarchy.load", ALL),
         ("hybrid.pipeline.generation", ALL),
         ("hybrid.pipeline.pipeline", ALL),
+        ("hybrid.protect.numbers", BY_PROTECTION),
         ("hybrid.anonymize.search.kernels", BY_LABELS),
         ("hybrid.anonymize.verify_table", BY_LABELS),
         ("hybrid.sample", {"sample", *BY_VALUES}),
@@ -124,7 +126,7 @@ def test_every_module_that_a_pipeline_imports_is_in_a_key_or_on_a_list_with_the_
         ("numpy", ALL),
         ("pandas", ALL),
         ("numba", BY_LABELS | EVALUATED),
-        ("scikit-learn", BY_VALUES | BY_GENERATOR | EVALUATED),
+        ("scikit-learn", ALL),
         ("anjana", BY_LABELS),
     ],
 )
@@ -164,6 +166,8 @@ def test_a_kept_model_goes_with_its_own_code_and_libraries(monkeypatch: pytest.M
 def test_options_that_change_nothing_do_not_move_a_key() -> None:
     before = _keys()
     assert _moved(before, _keys(sample={"beta": 0.5})) == set()
+    assert _moved(before, _keys(protect={"min_count": 7})) == BY_PROTECTION
+    assert "protect" not in _keys(protect="off") and "protect" not in _keys(protect=False)
     assert _moved(before, _keys(synthesize={"rows": 7})) == BY_GENERATOR
     assert _moved(before, _keys(transition={"method": "uniform"})) == BY_VALUES
     assert _moved(before, _keys(transition={"method": "tree", "order": "post"})) == {
@@ -204,8 +208,8 @@ def test_the_one_list_agrees_with_what_is_derived_from_it() -> None:
     assert {stage.judged for stage in STAGES if stage.judged} == set(get_args(Subject))
     assert all(hasattr(Pipeline, stage.result) for stage in STAGES)
     assert set(get_args(StageName)) <= set(METHOD)
-    assert set(records._COUNTS) == set(get_args(StageName))
+    assert set(records._COUNTS) == {"protect", *get_args(StageName)}
     assert needed_by("evaluate-synthetic") == ("synthesize",) and needed_by("evaluate-original") == ()
-    assert needed_by("synthesize") == ("transition", "sample") and needed_by("anonymize") == ()
+    assert needed_by("synthesize") == ("transition", "sample", "protect") and needed_by("anonymize") == ("protect",)
     config = parse_config({**CONTENT, "transition": {"method": "tree", "order": "post"}})
     assert config.described_stages == ("anonymize", "synthesize", "transition")

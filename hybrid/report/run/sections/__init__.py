@@ -12,6 +12,7 @@ from hybrid.report.run.sections import (
     limits,
     pairs,
     privacy,
+    protection,
     stages,
     utility,
     verdict,
@@ -22,6 +23,7 @@ from hybrid.report.run.sections.section import FinishedRun, Section
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
     walk.SECTION,
+    protection.SECTION,
     anonymity.SECTION,
     columns.SECTION,
     pairs.SECTION,

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from hybrid.anonymize import AnonymizedTable
 from hybrid.evaluation.measure import Evaluation
+from hybrid.protect import Protected
 from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.table import Table
@@ -23,6 +24,10 @@ class FinishedRun(Protocol):
     @property
     def control(self) -> Table | None:
         """Records that no generator sees."""
+
+    @property
+    def protected(self) -> Protected | None:
+        """The training records without values of few people; None where protection is off."""
 
     @property
     def anonymized(self) -> AnonymizedTable | None:

@@ -1,0 +1,129 @@
+"""Rare values: cells of the table that hold a value of few training people."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.encoding import ranks_of
+from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+
+class Rare(NamedTuple):
+    """Cells of one column with a rare value, as shares of the table's rows.
+
+    Parameters
+    ----------
+    train, control : float
+        Cells whose value a training (control) person holds, and at most ``most`` people of both sides together, at
+        equal sizes of both, 0..1.
+    error : float
+        Standard error of their difference, clustered by value.
+    kept : float
+        Share of the training people in each comparison, 0..1.
+    """
+
+    column: str
+    most: int
+    train: float
+    control: float
+    error: float
+    kept: float
+
+    def excess(self, n: int, confidence: float) -> tuple[float, float, float]:
+        """Difference of both shares and its bounds, per whole training set.
+
+        The wider of the normal interval with clustered error and of Newcombe's interval from both Wilson intervals
+        (1998, method 10, without the correlation), which also holds for few cells.
+        """
+        value = self.train - self.control
+        (t_low, t_high), (c_low, c_high) = (
+            share_interval(share, n, confidence) for share in (self.train, self.control)
+        )
+        down = math.hypot(self.train - t_low, c_high - self.control)
+        up = math.hypot(t_high - self.train, self.control - c_low)
+        error = quantile(confidence) * self.error
+        low, high = value - max(error, down), value + max(error, up)
+        return value / self.kept, low / self.kept, high / self.kept
+
+
+def rare_values(context: Context) -> Outcome:
+    """Excess of cells with a value that few training people hold, in the column where it is largest.
+
+    A value (a category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of equally
+    many training people and people never seen together. From the share of the table's cells with a rare value of a
+    training person the share with one of a person never seen is subtracted, so it is about 0 without a leak. Every
+    column is also judged by the values that one person alone holds. The interval holds for all columns at once
+    (Sidak).
+    """
+    most = context.options.min_holders - 1
+    found = [row for name in context.schema.names for row in _column(context, name, (1, most))]
+    if not found or not len(context.table):
+        return NotComputable("no column has a value")
+    n, level = len(context.table), simultaneous(context.options.confidence, len(found))
+    rows = [(row, row.excess(n, level)) for row in found]
+    (top, (value, low, high)) = max(rows, key=lambda row: (row[1][1], row[1][0], row[0].column))
+    columns = {
+        row.column: {"train": row.train, "control": row.control, "excess": excess[0]}
+        for row, excess in rows
+        if row.most == most
+    }
+    details = {
+        "worst_column": top.column,
+        "holders": f"1 to {top.most}" if top.most > 1 else "1",
+        "columns": columns,
+        "interval": f"simultaneous over {len(found)}",
+    }
+    return Measure(value, low, high, top.control, n, details, (value, low, high))
+
+
+def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
+    """Cells of one column with a value of one person, and with one of at most so many."""
+    assert context.control is not None
+    if name in context.encoding.names:
+        at = context.encoding.names.index(name)
+        train, control, table = (part.ranks[:, at] for part in context.encoding.tables)
+    else:
+        train, control, table = (
+            part[:, 0] for part in ranks_of([context.train, context.control, context.table], [name])
+        )
+    roles: tuple[Role, ...] = ("train", "control")
+    parts, size = context.parts(roles), int(max(train.max(), control.max(), table.max())) + 1
+    kept = context.kept("train", roles)
+    found = []
+    for limit in dict.fromkeys(most):
+        hits = np.zeros((2, len(table)))
+        for mine, its in parts:
+            held = [_held(side, size) for side in (train[mine.rows], control[its.rows])]
+            for at, side in enumerate(held):
+                hits[at] += np.append((side > 0) & (sum(held) <= limit), False)[table] / len(parts)
+        error = clustered_error(hits[0] - hits[1], table)
+        found.append(Rare(name, limit, float(hits[0].mean()), float(hits[1].mean()), error, kept))
+    return found
+
+
+def _held(people: Array, size: int) -> Array:
+    """How many of these people hold each value; shape (size,), int64."""
+    return np.bincount(people[people >= 0], minlength=size)
+
+
+METRICS = (
+    Metric(
+        name="rare_values",
+        family="privacy",
+        direction="lower",
+        sentence="The share of cells, beyond chance, whose value only a few training people hold, in the worst column.",
+        low=None,
+        high=None,
+        no_leak=0.0,
+        copy=None,
+        compute=rare_values,
+        needs=("control",),
+    ),
+)

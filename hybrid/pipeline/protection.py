@@ -1,0 +1,63 @@
+"""Protection of a pipeline: what replaces the training records for everything that learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from hybrid.base.rng import rng_for
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.load import load_hierarchies
+from hybrid.pipeline.config import RunConfig
+from hybrid.protect import Protected, protect
+from hybrid.table import DTYPES, Kind, Table
+
+LEAST_ROUNDED = 100
+"""Smallest table whose number of rows is rounded."""
+
+
+def protected(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy], seed: int) -> Protected | None:
+    """Protect the training records; None where protection is off.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Its section ``protect``, and k.
+    train : Table
+        The training records, without identifiers.
+    hierarchies : mapping of str to Hierarchy
+        Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
+    seed : int
+        The source of all randomness.
+
+    Raises
+    ------
+    DataError
+        Columns need a decision.
+    """
+    if config.protection is None:
+        return None
+    return protect(train, config.protection, rng_for(seed, "protect"), config.k, hierarchies=hierarchies)
+
+
+def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:
+    """Hierarchies whose leaves are listed in a file or values of the protected training records (or the population)."""
+    return load_hierarchies(train if population is None else _together(train, population), config.hierarchy_paths)
+
+
+def same_rows(config: RunConfig, n: int) -> int:
+    """Number of rows under ``rows: same``: with protection tens, so that it does not count the people."""
+    return n if config.protection is None or n < LEAST_ROUNDED else 10 * round(n / 10)
+
+
+def _together(train: Table, population: Table) -> Table:
+    """The quasi-identifiers of both."""
+    names = [name for name in train.schema.quasi_identifiers if name in population.schema]
+    columns = {}
+    for column in train.schema:
+        parts = [train.frame[column.name]] + [population.frame[column.name]] * (column.name in names)
+        objects = column.kind is Kind.CATEGORICAL
+        both = pd.concat([part.astype(object) if objects else part for part in parts], ignore_index=True)
+        columns[column.name] = both.astype(DTYPES[column.kind])
+    return Table(pd.DataFrame(columns), train.schema)

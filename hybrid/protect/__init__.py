@@ -1,0 +1,17 @@
+"""Protection of values: no value that few people hold enters anything that learns."""
+
+from hybrid.protect.options import ColumnChoice, ProtectOptions
+from hybrid.protect.protect_table import Protected, protect
+from hybrid.protect.result import ColumnProtection, Protection
+from hybrid.protect.texts import refuse_texts, text_problems
+
+__all__ = [
+    "ColumnChoice",
+    "ColumnProtection",
+    "ProtectOptions",
+    "Protected",
+    "Protection",
+    "protect",
+    "refuse_texts",
+    "text_problems",
+]

@@ -1,0 +1,123 @@
+"""Protected categories: those that few people hold are replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array
+from hybrid.hierarchy import Hierarchy
+from hybrid.protect.alike import category_codes, draw_alike, draw_below
+from hybrid.protect.holders import holders
+from hybrid.protect.options import Replace
+from hybrid.table import DTYPES, Kind
+
+OTHER = "other"
+"""The category of all rare ones together, under ``replace: other``."""
+
+
+@dataclass(frozen=True)
+class Rarity:
+    """Rare categories of a column.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray, shape (n,), int64
+        Category of each record, by the alphabet; -1 where missing.
+    names : list of str
+        The m categories.
+    rare : numpy.ndarray, shape (m,), bool
+        Categories that too few people hold.
+    """
+
+    codes: Array
+    names: list[str]
+    rare: Array
+
+    @property
+    def affected(self) -> Array:
+        """Records with a rare category, shape (n,), bool."""
+        held: Array = (self.codes >= 0) & np.append(self.rare, False)[self.codes]
+        return held
+
+
+def rarity(values: pd.Series, least: int, persons: Array | None = None) -> Rarity:
+    """Count who holds each category of a column of categories or booleans."""
+    if values.dtype == DTYPES[Kind.BOOLEAN]:
+        codes, names = values.astype("Int8").fillna(-1).to_numpy(dtype=np.int64), ["False", "True"]
+        held = holders(codes, 2, persons)
+        return Rarity(codes, names, (held < least) & (held > 0))
+    codes, names = category_codes(values)
+    return Rarity(codes, names, holders(codes, len(names), persons) < least)
+
+
+def protect_categories(
+    values: pd.Series,
+    found: Rarity,
+    replace: Replace,
+    least: int,
+    matrix: Array,
+    rng: np.random.Generator,
+    persons: Array | None = None,
+    tree: Hierarchy | None = None,
+) -> pd.Series:
+    """Replace the rare categories of a column.
+
+    Parameters
+    ----------
+    values : pandas.Series, shape (n,)
+        The column.
+    found : Rarity
+        Of this column.
+    replace : {"sample", "other", "missing"}
+        By what. A boolean column has no ``other``, and fewer than ``least`` people together do not make one: then a
+        value is drawn. Where no category has enough holders, the values become missing.
+    least : int
+        People who must hold a category.
+    matrix : numpy.ndarray, shape (n, p)
+        The other columns, for ``sample``.
+    rng : numpy.random.Generator
+        Draws.
+    persons : numpy.ndarray, shape (n,), int, optional
+        Person of each record.
+    tree : Hierarchy, optional
+        Of the column: then ``sample`` and ``other`` draw from the categories under the lowest node that has any.
+    """
+    affected, boolean = found.affected, values.dtype == DTYPES[Kind.BOOLEAN]
+    if not affected.any():
+        return values
+    kept = (found.codes >= 0) & ~affected
+    people = int(affected.sum()) if persons is None else len(np.unique(persons[affected]))
+    codes, names = found.codes.copy(), [*found.names, OTHER]
+    if replace == "other" and not boolean and tree is None and (people >= least or OTHER in _kept_names(found)):
+        codes[affected] = names.index(OTHER) if OTHER in _kept_names(found) else len(found.names)
+    elif replace == "missing" or not kept.any():
+        codes[affected] = -1
+    else:
+        known = found.codes >= 0
+        if tree is None:
+            codes[affected] = draw_alike(codes[known], kept[known], matrix[known], rng)
+        else:
+            leaf = {str(value): at for at, value in enumerate(tree.leaves[: tree.missing_leaf])}
+            levels = tree.node_of[[leaf[name] for name in found.names], 1:]
+            codes[affected] = draw_below(codes[known], kept[known], levels, rng)
+    if boolean:
+        return pd.Series(pd.arrays.BooleanArray(codes == 1, codes < 0))
+    return _categorical(codes, names, values)
+
+
+def _kept_names(found: Rarity) -> list[str]:
+    return [name for name, rare in zip(found.names, found.rare, strict=True) if not rare]
+
+
+def _categorical(codes: Array, names: list[str], values: pd.Series) -> pd.Series:
+    """A column of these codes whose dtype holds no category that does not occur; the dtype's order is kept."""
+    occurring = {names[code] for code in np.unique(codes[codes >= 0])}
+    before = [name for name in map(str, values.cat.categories) if name in occurring]
+    categories = [*before, *sorted(occurring - set(before))]
+    place = {name: at for at, name in enumerate(categories)}
+    new = np.array([place.get(name, -1) for name in names] + [-1], dtype=np.int64)
+    dtype = pd.CategoricalDtype(pd.Index(categories, dtype=values.cat.categories.dtype), ordered=values.cat.ordered)
+    return pd.Series(pd.Categorical.from_codes(new[codes], dtype=dtype))

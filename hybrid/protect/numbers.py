@@ -1,0 +1,157 @@
+"""Protected numbers and dates: coded at both ends, and drawn anew where few people hold a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array
+from hybrid.protect.holders import bounds, holders
+from hybrid.protect.steps import Steps, steps_of
+from hybrid.table import Column
+
+LEAST_BLOCK = 10
+"""Fewest people whose values are drawn from one range."""
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """A protected column.
+
+    Parameters
+    ----------
+    values : pandas.Series, shape (n,)
+        The column, in its dtype.
+    distinct, rare : int
+        Distinct values before, and how many of them too few people held.
+    """
+
+    values: pd.Series
+    distinct: int
+    rare: int
+
+
+def protect_numbers(
+    values: pd.Series,
+    column: Column,
+    least: int,
+    rng: np.random.Generator,
+    persons: Array | None = None,
+    listed: Array | None = None,
+) -> Redrawn:
+    """Code both ends of a column, and draw the values anew that fewer than ``least`` people hold.
+
+    Nothing lies beyond the values of the ``least``-th smallest and largest person. Values that enough people hold
+    stay. The others are sorted and cut into blocks of at least ``max(2 * least, 10)`` people; each is drawn from the
+    values of the column's grid between its block's neighbours, all equally likely but those that enough people hold
+    (so the distribution function changes by at most a block, and a value that a person has is as likely as one that
+    nobody has). Where the values of fewer people are rare, they become the nearest value that enough people hold;
+    where there is none, missing.
+
+    Parameters
+    ----------
+    values : pandas.Series, shape (n,)
+        The column, in the dtype of its kind.
+    column : Column
+        Its kind and format.
+    least : int
+        People who must hold a value so that it stays.
+    rng : numpy.random.Generator
+        Draws.
+    persons : numpy.ndarray, shape (n,), int, optional
+        Person of each record; by default every record is a person.
+    listed : numpy.ndarray, optional
+        Values that the column can have, if a file lists them: nothing else is drawn.
+    """
+    codes, distinct = pd.factorize(values, sort=True)
+    if not len(distinct):
+        return Redrawn(values, 0, 0)
+    steps = steps_of(pd.Series(distinct), column, listed)
+    held = holders(codes, len(distinct), persons)
+    ends = bounds(codes, least, persons)
+    rare = int((held < least).sum())
+    if ends is None:
+        return Redrawn(steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare)
+    if not rare:
+        return Redrawn(values, len(held), 0)
+    coded = np.where(codes >= 0, np.clip(codes, *ends), -1)
+    drawn, missing = _drawn(steps, coded, held >= least, max(2 * least, LEAST_BLOCK), persons, rng)
+    return Redrawn(steps.series(drawn, missing), len(held), rare)
+
+
+def _drawn(
+    steps: Steps, codes: Array, stays: Array, block: int, persons: Array | None, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Positions of all records after the draw, and which have none; ``stays`` (m,) says it of every value."""
+    missing = codes < 0
+    positions = steps.values[codes]
+    rows = np.flatnonzero(~missing & ~stays[codes])
+    people = len(rows) if persons is None else len(np.unique(persons[rows]))
+    if people >= block:
+        positions[rows] = _from_blocks(steps, codes[rows], stays, people // block, rng)
+    elif stays.any():
+        positions[rows] = _nearest(steps.values[stays], positions[rows], rng)
+    else:
+        missing[rows] = True
+    return positions, missing
+
+
+def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: np.random.Generator) -> Array:
+    """A position for each rare value, from the range of its block."""
+    rare, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    before = np.cumsum(counts) - counts
+    _, block = np.unique(before * n_blocks // len(codes), return_inverse=True)
+    first = np.flatnonzero(np.diff(block, prepend=-1))
+    last = np.append(first[1:], len(rare)) - 1
+    known = np.flatnonzero(stays | np.isin(np.arange(len(stays)), rare))
+    inside = steps.values[known]
+    start, end = _ranges(inside, np.searchsorted(known, rare[first]), np.searchsorted(known, rare[last]), steps.whole)
+    of, sizes = block[at], np.bincount(block[at])
+    if not steps.whole:
+        anywhere: Array = start[of] + rng.random(len(codes)) * (end - start)[of]
+        return anywhere
+    free = _Free(steps.values[stays])
+    low, high = free.index(start), free.index(end + 1)
+    drawn = free.position(low[of] + (rng.random(len(codes)) * (high - low)[of]).astype(np.int64))
+    again = np.isin(drawn, steps.values[~stays]) & (rng.random(len(codes)) < 1 / sizes[of])
+    drawn[again] = free.position((low[of] + (rng.random(len(codes)) * (high - low)[of]).astype(np.int64))[again])
+    return drawn
+
+
+def _ranges(inside: Array, first: Array, last: Array, whole: bool) -> tuple[Array, Array]:
+    """First and last position of each block: half-way to the values beside it, or its own value at the ends."""
+    below = inside[np.maximum(first - 1, 0)]
+    above = inside[np.minimum(last + 1, len(inside) - 1)]
+    if not whole:
+        return (below + inside[first]) / 2, (inside[last] + above) / 2
+    start = below + (inside[first] - below) // 2 + 1
+    return np.where(first == 0, inside[first], start), inside[last] + (above - inside[last]) // 2
+
+
+@dataclass(frozen=True)
+class _Free:
+    """Positions that are not taken, numbered. ``taken`` (m,), int64, ascending."""
+
+    taken: Array
+
+    def index(self, position: Array) -> Array:
+        """How many free positions lie below, but for a constant."""
+        below: Array = position - np.searchsorted(self.taken, position)
+        return below
+
+    def position(self, index: Array) -> Array:
+        """The free position with this index."""
+        at: Array = index + np.searchsorted(self.taken - np.arange(len(self.taken)), index, side="right")
+        return at
+
+
+def _nearest(kept: Array, positions: Array, rng: np.random.Generator) -> Array:
+    """The nearest kept position; of two, either."""
+    at = np.searchsorted(kept, positions)
+    low, high = kept[np.maximum(at - 1, 0)], kept[np.minimum(at, len(kept) - 1)]
+    to_low, to_high = np.abs(positions - low), np.abs(high - positions)
+    upper = (to_high < to_low) | ((to_high == to_low) & (rng.random(len(positions)) < 0.5))
+    nearest: Array = np.where(upper, high, low)
+    return nearest

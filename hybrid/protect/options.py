@@ -1,0 +1,35 @@
+"""Options of the protection of values."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hybrid.base.options import Options
+
+Replace = Literal["sample", "other", "missing"]
+ColumnChoice = Literal["keep", "sample", "other", "missing"]
+LEAST_HOLDERS = 5
+"""Holders that a value needs where the configuration names no number."""
+
+
+class ProtectOptions(Options):
+    """Protection of rare categories, of the smallest and largest numbers, and of exact amounts."""
+
+    min_count: int | None = Field(default=None, ge=2)
+    """Records that a category must have to stay as it is; null: 5, or `anonymize.k` where that is larger."""
+    replace: Replace = "sample"
+    """What takes the place of a rare category. sample: another value of the column, drawn given the other columns;
+    other: the category `other`; missing: no value."""
+    columns: dict[str, ColumnChoice] = Field(default_factory=dict)
+    """Decisions about single columns: another `replace`, or keep: its values stay, rare ones too. A text column, of
+    which more than a fifth of the records would change, needs one."""
+
+    def least_holders(self, k: int = 0) -> int:
+        """Number of holders that a value needs in a table with this k (0: not anonymized)."""
+        return max(LEAST_HOLDERS, k) if self.min_count is None else self.min_count
+
+    def choice(self, column: str) -> ColumnChoice:
+        """How one column is protected."""
+        return self.columns.get(column, self.replace)

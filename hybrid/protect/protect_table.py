@@ -1,0 +1,135 @@
+"""Protection of all columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array
+from hybrid.hierarchy import Hierarchy
+from hybrid.protect.alike import ranks_of
+from hybrid.protect.categories import protect_categories, rarity
+from hybrid.protect.numbers import protect_numbers
+from hybrid.protect.options import ProtectOptions, Replace
+from hybrid.protect.result import ColumnProtection, Protection
+from hybrid.protect.texts import refuse_texts
+from hybrid.table import Column, Table
+
+
+@dataclass(frozen=True)
+class Protected:
+    """A protected table, and what was changed."""
+
+    table: Table
+    result: Protection
+
+
+def protect(
+    table: Table,
+    options: ProtectOptions,
+    rng: np.random.Generator,
+    k: int = 0,
+    persons: Array | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Protected:
+    """Replace all values that fewer people hold than the options ask for.
+
+    Parameters
+    ----------
+    table : Table, n records
+        The training records, without identifiers. Their order does not matter: the same records in another order
+        get the same values.
+    options : ProtectOptions
+        How many people must hold a value, and what takes its place.
+    rng : numpy.random.Generator
+        Draws.
+    k : int
+        Of the anonymization, which raises the default of ``min_count``; 0 without one.
+    persons : numpy.ndarray, shape (n,), int, optional
+        Person of each record; by default every record is a person.
+    hierarchies : mapping of str to Hierarchy, optional
+        Of columns that will be generalized. These need no decision; their rare categories become others under the
+        lowest node with any, and where a file lists the values, nothing else is drawn.
+
+    Returns
+    -------
+    Protected
+        As many records, in the same order, with the same schema. Missing values stay missing.
+
+    Raises
+    ------
+    DataError
+        Columns need a decision (:func:`hybrid.protect.texts.text_problems`).
+    """
+    trees = {} if hierarchies is None else hierarchies
+    refuse_texts(table, options, k, persons, generalized=trees)
+    ranks = ranks_of(table)
+    order = np.lexsort(ranks.T[::-1]) if ranks.shape[1] else np.arange(len(table))
+    ranks, back = ranks[order], np.argsort(order)
+    sorted_table = table.take(order)
+    people = None if persons is None else persons[order]
+    least = options.least_holders(k)
+    columns, results = {}, []
+    for at, (column, stream) in enumerate(zip(table.schema, rng.spawn(len(table.schema)), strict=True)):
+        values, choice = sorted_table.frame[column.name], options.choice(column.name)
+        tree = trees.get(column.name)
+        if choice == "keep":
+            new, result = values, ColumnProtection(column.name, choice, values.nunique(), 0, 0.0)
+        elif column.kind.is_continuous:
+            new, result = _numbers(values, column, least, stream, people, _listed(tree))
+        else:
+            others = np.delete(ranks, at, axis=1)
+            new, result = _categories(values, column, choice, least, others, stream, people, tree)
+        columns[column.name] = new.iloc[back].reset_index(drop=True)
+        results.append(result)
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
+    return Protected(Table(frame, table.schema), Protection(least, tuple(results)))
+
+
+def _listed(tree: Hierarchy | None) -> Array | None:
+    """Values of a column that a file lists; None where there is no such file."""
+    return None if tree is None or tree.rule is not None else tree.leaves[: tree.missing_leaf]
+
+
+def _numbers(
+    values: pd.Series,
+    column: Column,
+    least: int,
+    rng: np.random.Generator,
+    persons: Array | None,
+    listed: Array | None,
+) -> tuple[pd.Series, ColumnProtection]:
+    redrawn = protect_numbers(values, column, least, rng, persons, listed)
+    changed = int((values.notna() & (redrawn.values.isna() | (values != redrawn.values).fillna(True))).sum())
+    return redrawn.values, _result(column, "draw", redrawn.distinct, redrawn.rare, changed, len(values), least)
+
+
+def _categories(
+    values: pd.Series,
+    column: Column,
+    replace: Replace,
+    least: int,
+    others: Array,
+    rng: np.random.Generator,
+    persons: Array | None,
+    tree: Hierarchy | None,
+) -> tuple[pd.Series, ColumnProtection]:
+    found = rarity(values, least, persons)
+    new = protect_categories(values, found, replace, least, others, rng, persons, tree)
+    n_rare, changed = int(found.rare.sum()), int(found.affected.sum())
+    return new, _result(column, replace, values.nunique(), n_rare, changed, len(values), least)
+
+
+def _result(
+    column: Column, method: str, distinct: int, rare: int, changed: int, n: int, least: int
+) -> ColumnProtection:
+    return ColumnProtection(
+        column.name,
+        method,
+        distinct,
+        None if 0 < rare < least else rare,
+        None if 0 < changed < least else round(changed / max(n, 1), 3),
+    )

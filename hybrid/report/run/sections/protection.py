@@ -1,0 +1,40 @@
+"""Protected columns, and those left as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import FinishedRun, Section
+
+ANCHOR = "protection"
+TEMPLATE = """\
+{% if protection.columns %}
+<p>Values that fewer than {{ protection.min_count }} training records hold were replaced before anything learned. Numbers and dates beyond the {{ protection.min_count }} smallest and largest are coded to the limit, and those that few records hold are drawn anew between their neighbours.</p>
+<ul>
+{% for sentence in protection.columns %}<li>{{ sentence }}</li>
+{% endfor %}
+</ul>
+{% else %}<p class="missing">Protection is off: values of single people went into everything that learns.</p>{% endif %}
+"""
+
+
+def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001  (few records are not counted out)
+    if run.protected is None:
+        return {"min_count": 0, "columns": []}
+    found = run.protected.result
+    return {"min_count": found.min_count, "columns": [column.sentence for column in found.columns]}
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    found = inputs.collected.get(ANCHOR)
+    return None if found is None else {"protection": found}
+
+
+SECTION = Section(
+    anchor=ANCHOR,
+    title="Protection of values",
+    template=TEMPLATE,
+    values=_values,
+    collect=_collect,
+)
