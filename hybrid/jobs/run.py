@@ -27,7 +27,9 @@ from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
+from hybrid.publication.first_page import folded
 from hybrid.publication.ledger import Entry
+from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace
@@ -218,11 +220,11 @@ def write_audit(
 
 
 def summary(pipeline: Pipeline) -> str:
-    """Verdict and checks as Markdown, for orchestrators."""
+    """Verdict and open checks as Markdown, for orchestrators."""
     verdict = pipeline.verdict
-    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check |", "|---|---|"]
-    lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
-    return "\n".join(lines)
+    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check | |", "|---|---|---|"]
+    lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
+    return "\n".join([*lines, "", folded(verdict)])
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
@@ -267,8 +269,12 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
         created=created,
         kind=kind,
     )
-    said = {
+    said: dict[str, Any] = {
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
-        "differential_privacy": any(one.holds for one in pipeline.explanations),
+        "differential_privacy": pipeline.is_private,
     }
+    if kind == "run":
+        anonymized = pipeline.anonymized is not None
+        facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
+        said["table"] = facts.to_json()
     write_json(folder / MANIFEST, manifest | said)

@@ -57,7 +57,7 @@ def read_run(folder: Path) -> FinishedRun:
         content = (folder / MANIFEST).read_bytes()
         manifest = json.loads(content)
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
-        _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"]
+        _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"], manifest["table"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]

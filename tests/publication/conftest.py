@@ -14,12 +14,16 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
+from hybrid.publication.table_facts import TableFacts
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"
 CANARY_LABEL = "label-of-a-real-record"
 
 RunMaker = Callable[..., Path]
+
+
+TABLE = TableFacts(1000, 300, 700, 3, ("name",), ("age",), ("income",))
 
 
 def an_anonymization(**changes: Any) -> AnonymizationResult:
@@ -110,7 +114,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             libraries=("numpy",),
             stages=recorder.stages,
         )
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"table": TABLE.to_json()}))
         return folder
 
     return make
