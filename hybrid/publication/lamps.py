@@ -138,7 +138,9 @@ def _remarks(criterion: Criterion, asked: Sequence[Check]) -> Iterator[str]:
     """What the frequencies do not show."""
     failed = [check.excess for check in asked if check.status in ("review", "block") and check.excess is not None]
     if criterion == "copies" and any(high >= 0 for _, high in failed):
-        yield "Rows are closer to real records than they may be."
+        yield "Rows are closer to real records than the policy allows."
+    elif criterion == "copies" and not failed and any(check.metric != EXACT_COPIES for check in asked):
+        yield "Rows are no closer to real records than the policy allows."
     if any(high < 0 for _, high in failed):
         yield "The rows keep away from the people in the data. This, too, shows who they are."
     if any(check.excess is None for check in asked):

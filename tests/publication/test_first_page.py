@@ -102,7 +102,9 @@ def test_rows_that_keep_away_and_rows_too_close_are_said() -> None:
     away = lamp("membership", check("membership", "review", (-0.2, -0.1))).sentence
     assert "no more" not in away and "keep away" in away
     near = lamp("copies", check("identical_match"), check("dcr_share", "review", (0.04, 0.1))).sentence
-    assert "closer to real records" in near and "keep away" not in near
+    assert "Rows are closer to real records" in near and "keep away" not in near
+    far = lamp("copies", check("dcr_share")).sentence
+    assert far == "Rows are no closer to real records than the policy allows."
 
 
 def test_every_judged_privacy_metric_has_a_lamp() -> None:
