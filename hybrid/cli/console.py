@@ -78,7 +78,7 @@ def line(status: str, text: str, hint: str = "") -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print the verdict and every check that does not pass, the worst first; count the others."""
+    """Print the verdict and its open checks; count the others."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     for check in verdict.open_checks:
         out.print(f"  [{COLORS[check.status]}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")

@@ -278,7 +278,7 @@ class Pipeline:
 
     @property
     def is_private(self) -> bool:
-        """Whether differential privacy is claimed."""
+        """True if differential privacy is claimed."""
         return any(explanation.holds for explanation in self.explanations)
 
     @cached_property

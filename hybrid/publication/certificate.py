@@ -99,7 +99,7 @@ def build_certificate(
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
-    """The certificate for readers who know no statistics; ``created`` is its time (ISO 8601)."""
+    """Build the plain-language summary; ``created`` is in ISO 8601."""
     manifest = run.manifest
     facts = RunFacts(
         name=run.data_set,

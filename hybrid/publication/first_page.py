@@ -1,4 +1,4 @@
-"""First page of a report and of a certificate, for readers who know no statistics."""
+"""First page of a report and of a certificate, in plain words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANSWERS: dict[Decision, str] = {
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the first page states beside the verdict.
+    """Facts beside the verdict that the first page states.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
 
 
 def folded(verdict: Verdict) -> str:
-    """How many checks pass and how many do not apply, in one line."""
+    """Count the checks that pass and that do not apply."""
     passes = sum(check.status == "pass" for check in verdict.checks)
     others = sum(not check.applies for check in verdict.checks)
     passed = f"{passes} {'check passes' if passes == 1 else 'checks pass'}"
@@ -116,7 +116,7 @@ def folded(verdict: Verdict) -> str:
 
 
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:
-    """Attacks on the released table that nobody made, one sentence each."""
+    """Attacks on the released table that were not made."""
     measured = {
         metric.name
         for metric in evaluation.metrics

@@ -1,4 +1,4 @@
-"""Lamps of the first page: one per criterion, its status and one sentence in natural frequencies."""
+"""Lamps of the first page: status and sentence of each criterion."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EXACT_COPIES = "identical_match"
 
 @dataclass(frozen=True)
 class Lamp:
-    """The answer to one of the questions that a data protection officer asks.
+    """Answer to one question of a data protection officer.
 
     Parameters
     ----------
@@ -99,21 +99,21 @@ def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
 
 
 def criterion_of(metric: str | None) -> Criterion | None:
-    """The criterion that a metric measures; None for one that is not about privacy."""
+    """The criterion that a metric measures; None beyond privacy."""
     if metric not in REGISTRY or REGISTRY[metric].family != "privacy":
         return None
     return RISKS.get(metric, "copies")
 
 
 def _status(checks: Sequence[Check]) -> Status:
-    """The worst of the checks that apply; not judged where none does, or where none that does is worse than that."""
+    """The worst status of the checks that apply, else not judged."""
     found = {check.status for check in checks if check.applies}
     order: tuple[Status, ...] = ("block", "review", "not judged", "pass")
     return next((status for status in order if status in found), "not judged")
 
 
 def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
-    """The answer in natural frequencies, by the upper ends of the widened intervals."""
+    """The answer in natural frequencies, by the intervals' upper ends."""
     if not checks:
         return "Cannot tell: the policy has no rule about it."
     asked = [check for check in checks if check.applies]
@@ -135,7 +135,7 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
 
 
 def _remarks(criterion: Criterion, asked: Sequence[Check]) -> Iterator[str]:
-    """What the frequencies do not show."""
+    """Remarks beyond the frequencies."""
     failed = [check.excess for check in asked if check.status in ("review", "block") and check.excess is not None]
     if criterion == "copies" and any(high >= 0 for _, high in failed):
         yield "Rows are closer to real records than the policy allows."
@@ -148,7 +148,7 @@ def _remarks(criterion: Criterion, asked: Sequence[Check]) -> Iterator[str]:
 
 
 def _per_thousand(checks: Sequence[Check]) -> int:
-    """The highest upper end of the checks' intervals in 1,000, rounded up; 0 to 1,000.
+    """The highest upper end in 1,000, rounded up.
 
     An excess is (r_T - r_C)/(1 - r_C) of the success rates on training persons and on people never seen, so it is
     never below their difference: "at most so many more" holds.

@@ -19,7 +19,7 @@ def protection(
     private: bool,
     protected: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """State each step from the source to the released rows, in its order, and what no step protects.
+    """State each step from the source to the released rows.
 
     Parameters
     ----------

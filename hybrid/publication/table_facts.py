@@ -1,4 +1,4 @@
-"""Facts about the source and the released table that the first page states."""
+"""Facts about the source and the released table."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _excess(about: Compared) -> Found | str:
 
 
 def _per_thousand(share: float) -> str:
-    """A share of 1 as a number in 1,000, with three significant digits."""
+    """A share as a number in 1,000, with three significant digits."""
     return text_of(float(f"{1000 * share:.3g}"))
 
 

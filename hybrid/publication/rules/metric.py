@@ -99,7 +99,7 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
 
 
 def _about_release(check: Check, rule: MetricRule, column: str | None = None) -> Check:
-    """The check with its column in the message, and its metric where the rule is about the released table."""
+    """The check with its column and metric."""
     message = f"About {column}: {check.message}" if column else check.message
     return replace(check, message=message, metric=rule.metric if rule.stage == "synthetic" else None)
 

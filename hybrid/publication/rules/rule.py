@@ -177,6 +177,6 @@ def _said(rule: Rule, status: Status, message: str) -> Check:
 
 
 def text_of(number: float) -> str:
-    """A number with four significant digits, never in powers of ten; exact for whole numbers below 10,000."""
+    """A number with four significant digits, without powers of ten."""
     text = f"{float(f'{number:.4g}'):,.10f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

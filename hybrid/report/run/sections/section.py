@@ -57,7 +57,7 @@ class FinishedRun(Protocol):
 
     @property
     def is_private(self) -> bool:
-        """Whether differential privacy is claimed."""
+        """True if differential privacy is claimed."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""First page: the verdict, the lamps, what a person must decide, the table and its protection in plain words."""
+"""First page: verdict, lamps, open checks and protection."""
 
 from __future__ import annotations
 
