@@ -23,6 +23,7 @@ from rich.progress import Progress as Bars
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.progress import LogProgress, Progress
+from hybrid.publication.first_page import folded
 from hybrid.publication.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -77,15 +78,15 @@ def line(status: str, text: str, hint: str = "") -> None:
 
 
 def print_verdict(verdict: Verdict, draw: str = "") -> None:
-    """Print the verdict, the number of the draw it was reached at, and every check behind it."""
+    """Print the verdict, the draw's number and the open checks; count the others."""
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     if draw:
         out.print(f"  {draw}", markup=False)
-    for check in (*verdict.open_checks, *(check for check in verdict.checks if check.decision == "pass")):
-        color = COLORS[check.status] if check.applies else "white"
-        out.print(f"  [{color}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")
-        if check.hint and check.decision != "pass":
+    for check in verdict.open_checks:
+        out.print(f"  [{COLORS[check.status]}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")
+        if check.hint:
             out.print(f"             try: {escape(check.hint)}")
+    out.print(f"  {folded(verdict)}")
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
             result,
             method.model_dump(mode="json"),
             pipeline.evaluation,
-            private=any(one.holds for one in pipeline.explanations),
+            private=pipeline.is_private,
         ),
         verdict=pipeline.verdict,
         draw="" if pipeline.draw is None else pipeline.draw.words,

@@ -30,9 +30,11 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
+from hybrid.publication.first_page import folded
 from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace
@@ -271,11 +273,11 @@ def write_audit(
 
 
 def summary(pipeline: Pipeline) -> str:
-    """Verdict and checks as Markdown, for orchestrators."""
+    """Verdict and open checks as Markdown, for orchestrators."""
     verdict = pipeline.verdict
-    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check |", "|---|---|"]
-    lines += [f"| {check.status} | {check.message} |" for check in verdict.checks]
-    return "\n".join(lines)
+    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check | |", "|---|---|---|"]
+    lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
+    return "\n".join([*lines, "", folded(verdict)])
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
@@ -331,10 +333,14 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
         created=created,
         kind=kind,
     )
-    said = {
+    said: dict[str, Any] = {
         "draw": _number(pipeline),
         "roles": pipeline.roles.to_json(),
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
-        "differential_privacy": any(one.holds for one in pipeline.explanations),
+        "differential_privacy": pipeline.is_private,
     }
+    if kind == "run":
+        anonymized = pipeline.anonymized is not None
+        facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
+        said["table"] = facts.to_json()
     write_json(folder / MANIFEST, manifest | said)

@@ -309,6 +309,11 @@ class Pipeline:
         derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
         return promises(self.config, schema, self.inputs.domains, derived)
 
+    @property
+    def is_private(self) -> bool:
+        """True if differential privacy is claimed."""
+        return any(explanation.holds for explanation in self.explanations)
+
     @cached_property
     def give_away(self) -> GiveAway | None:
         """Disclosure of originals by the transition; None without one."""

@@ -11,8 +11,10 @@ from typing import Any
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.first_page import FirstPage, RunFacts, first_page
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.redact import WITHHELD, public_config
+from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 
 FORMAT = 1
@@ -70,6 +72,7 @@ def build_certificate(
         "release": release,
         "name": run.manifest.get("name"),
         "created": created,
+        "summary": summary_of(run, verdict, created).to_json(),
         "verdict": verdict.to_json(),
         "draw": asdict(draw) | {"words": draw.words},
         "policy": {
@@ -99,6 +102,22 @@ def build_certificate(
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
     return plain | {"checksum": checksum(plain)}
+
+
+def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
+    """Build the plain-language summary; ``created`` is in ISO 8601."""
+    manifest = run.manifest
+    facts = RunFacts(
+        name=run.data_set,
+        created=created[:10],
+        owner=run.policy.owner,
+        config=manifest["config"],
+        table=TableFacts.from_json(manifest["table"]),
+        anonymization=run.anonymization,
+        private=manifest.get("differential_privacy", False),
+        protected=manifest.get("protection"),
+    )
+    return first_page(verdict, run.evaluation, facts)
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:

@@ -19,7 +19,8 @@ SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
 class Check:
     """One rule of the policy, applied.
 
-    ``message`` states what was found beside what was demanded; ``hint`` what to try. Neither holds a record.
+    ``message`` states in plain words what was found beside what was demanded; ``hint`` what to try. Neither holds a
+    record.
     """
 
     rule: str
@@ -28,6 +29,12 @@ class Check:
     hint: str = ""
     applies: bool = True
     """Whether the rule is about this run; False only where the policy names the condition under which it is not."""
+    details: str = ""
+    """The finding by the program's own names: metric, column, stage, value, interval."""
+    metric: str | None = None
+    """Metric of the released table that the check is about."""
+    excess: tuple[float, float] | None = None
+    """Ends of the excess over people never seen, widened so that the intervals of all rules hold together."""
 
     @property
     def decision(self) -> Decision:

@@ -15,6 +15,7 @@ from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.roles import DecidedRoles
+from hybrid.publication.table_facts import TableFacts
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"
@@ -23,6 +24,9 @@ CANARY_LABEL = "label-of-a-real-record"
 ROLES = DecidedRoles("the tests", "2026-11-21", as_they_are=("income",)).to_json()
 
 RunMaker = Callable[..., Path]
+
+
+TABLE = TableFacts(1000, 300, 700, 3, ("name",), ("age",), ("income",))
 
 
 def an_anonymization(**changes: Any) -> AnonymizationResult:
@@ -113,7 +117,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             libraries=("numpy",),
             stages=recorder.stages,
         )
-        manifest["roles"] = ROLES
+        manifest |= {"roles": ROLES, "table": TABLE.to_json()}
         (folder / "manifest.json").write_text(json.dumps(manifest))
         return folder
 

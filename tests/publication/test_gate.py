@@ -103,7 +103,7 @@ def test_intervals_of_all_excesses_hold_together() -> None:
     rule = policy(compare="excess", review=0.02)
     assert interval_factor(rule, Evaluation((one,))) == pytest.approx(2.2414 / 1.95996, abs=1e-4)
     assert interval_factor(rule, Evaluation((one, two))) == pytest.approx(2.4954 / 1.95996, abs=1e-4)
-    assert "-0.02732 to 0.2273" in judge(rule, Evaluation((one, two)), None).checks[0].message
+    assert "-0.02732 to 0.2273" in judge(rule, Evaluation((one, two)), None).checks[0].details
 
 
 def test_every_further_draw_is_judged_more_strictly() -> None:
@@ -129,7 +129,7 @@ def test_no_further_draw_passes_where_the_first_did_not(value: float, half: floa
 def test_a_measure_without_an_excess_is_not_judged() -> None:
     check = check_of(policy(compare="excess", review=0.02), metric(Measure(0.4, 0.3, 0.5)))
     assert (check.status, check.decision) == ("not judged", "review")
-    assert "no excess over people never seen" in check.message
+    assert "nothing to compare with" in check.message
 
 
 def test_difference_to_reference_of_a_score() -> None:
@@ -149,7 +149,7 @@ def test_difference_to_another_stage_is_of_the_same_column() -> None:
     ]
     checks = judge(rule, Evaluation(tuple(metrics)), None).checks
     assert [check.status for check in checks] == ["block", "pass"]
-    assert "no counterpart at stage baseline" in check_of(rule, metric(Measure(0.3))).message
+    assert "not measured on the baseline table" in check_of(rule, metric(Measure(0.3))).message
 
 
 def test_without_a_column_every_column_is_judged_and_with_one_only_that() -> None:
@@ -163,7 +163,7 @@ def test_what_was_not_computed_is_never_a_pass(demand: str, status: str) -> None
     rule = policy(block=1, if_not_computable=demand)
     missing = metric(NotComputable("needs a control set", lacks="control"))
     assert check_of(rule, missing).status == status
-    assert "needs a control set; what is not known is not a pass" in check_of(rule, missing).message
+    assert "needs a control set. What is not known is not a pass." in check_of(rule, missing).message
     assert check_of(rule).status == status
     assert check_of(rule, metric(Measure(0.1), stage="anonymized")).status == status
     assert judge(rule, Evaluation(()), None).status == demand
@@ -179,7 +179,7 @@ def test_only_the_condition_that_the_policy_names_excuses_a_missing_number() -> 
     rule = policy(block=1, applies_if=["target"])
     excused = check_of(rule, metric(NotComputable("no target column is declared", lacks="target")))
     assert (excused.status, excused.applies, excused.decision) == ("not judged", False, "pass")
-    assert "the policy does not ask for it then" in excused.message
+    assert "The policy does not ask for it then" in excused.message
     assert check_of(rule, metric(NotComputable("no secret column", lacks="secret"))).decision == "review"
 
 
@@ -222,12 +222,17 @@ def test_messages_say_what_was_found_and_what_was_demanded() -> None:
     measure = Measure(0.099, 0.093, 0.105, 0.0015, 1000, excess=(0.0975, 0.0975, 0.0975))
     check = check_of(policy(compare="excess", review=0.02, block=0.05), metric(measure, column="job"))
     assert check.message == (
-        "copies of job at stage synthetic: 0.099, 0.0975 above people never seen (0.0975 to 0.0975 for all rules "
-        "together); judged by the low end (limit: at most 0.05). Copies are people."
+        "About job: The score is 97.5 in 1,000 above that of people who are not in the data (between 97.5 and 97.5); "
+        "allowed is at most 50 in 1,000. Copies are people."
     )
+    assert check.details == (
+        "copies of job at stage synthetic: 0.099, 0.0975 above people never seen (0.0975 to 0.0975 for all rules "
+        "together); judged by the low end"
+    )
+    assert (check.metric, check.excess) == ("copies", (0.0975, 0.0975))
     assert check.hint == "train less"
     passed = check_of(policy(review=1.5), metric(Measure(0.5)))
-    assert (passed.message, passed.hint) == ("copies at stage synthetic: 0.5 (limit: at most 1.5)", "")
+    assert (passed.message, passed.hint) == ("The score is 0.5; allowed is at most 1.5.", "")
 
 
 def test_the_verdict_names_policy_and_version(anonymization: Anonymization, evaluation: Measured) -> None:

@@ -10,12 +10,6 @@ from hybrid.evaluation.measure import Direction
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
 from hybrid.publication.verdict import Check
 
-_QUANTITIES = {
-    "k": "smallest equivalence class of the intermediate table",
-    "l": "l of the l-diversity in force on the intermediate table",
-    "suppressed_share": "share of suppressed records",
-}
-
 
 class AnonymityRule(Rule):
     """A limit on the anonymized (intermediate) table."""
@@ -43,20 +37,23 @@ class AnonymityRules(RuleKind[AnonymityRule]):
 
 
 def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Check:
-    subject = _QUANTITIES[rule.quantity]
     if anonymization is None:
-        return missing(rule, f"{subject}: nothing was anonymized", "anonymization")
+        return missing(rule, "nothing was anonymized", "anonymization")
     match rule.quantity:
         case "k":
-            return limited(rule, Found(anonymization.min_class_size, f"{subject}: {anonymization.min_class_size}"))
+            size = anonymization.min_class_size
+            words = f"The smallest group of records that look alike in the table learned from has {size}"
+            return limited(rule, Found(size, words, f"smallest equivalence class: {size}"))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]
             if not found:
-                return missing(rule, f"{subject}: no l-diversity was demanded", "l_diversity")
-            return limited(rule, Found(min(found), f"{subject}: {text_of(min(found))}"))
+                return missing(rule, "no variety of sensitive values was asked for in each group", "l_diversity")
+            words = f"Each group has a variety of sensitive values of {text_of(min(found))}"
+            return limited(rule, Found(min(found), words, f"l of the l-diversity in force: {text_of(min(found))}"))
         case "suppressed_share":
             if not anonymization.records:
-                return missing(rule, f"{subject}: there were no records")
+                return missing(rule, "there were no records")
             share = anonymization.suppressed / anonymization.records
-            words = f"{subject}: {text_of(share)} ({anonymization.suppressed} of {anonymization.records})"
-            return limited(rule, Found(share, words))
+            words = f"Of the records, {text_of(100 * share)} % were left out"
+            details = f"suppressed: {anonymization.suppressed} of {anonymization.records}"
+            return limited(rule, Found(share, words, details, 100, " %"))

@@ -15,7 +15,7 @@ class Compared:
 
     subject: str
     """The metric, its column and stage, for messages."""
-    words: str
+    details: str
     """The subject and its value, interval and reference."""
     outcome: Measure
     interval_factor: float
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def _value(about: Compared) -> Found:
-    return Found(about.outcome.value, about.words)
+    return Found(about.outcome.value, _measured(about.outcome), about.details)
 
 
 def _low(about: Compared) -> Found | str:
@@ -53,14 +53,21 @@ def _high(about: Compared) -> Found | str:
 
 
 def _end(about: Compared, end: float | None, name: str) -> Found | str:
-    return f"{about.subject} has no interval" if end is None else Found(end, f"{about.words}; judged by its {name} end")
+    if end is None:
+        return "the value has no interval"
+    words = f"{_measured(about.outcome)}. The {name} end counts: {text_of(end)}"
+    return Found(end, words, f"{about.details}; judged by its {name} end")
 
 
 def _difference(about: Compared) -> Found | str:
     if about.outcome.reference is None:
-        return f"{about.subject} has no reference"
+        return "there is no reference to compare with"
     difference = about.outcome.value - about.outcome.reference
-    return Found(difference, f"{about.words}; {text_of(difference)} from the reference")
+    words = (
+        f"{_measured(about.outcome)}; the reference is {text_of(about.outcome.reference)}, "
+        f"a difference of {text_of(difference)}"
+    )
+    return Found(difference, words, f"{about.details}; {text_of(difference)} from the reference")
 
 
 def _excess(about: Compared) -> Found | str:
@@ -69,28 +76,54 @@ def _excess(about: Compared) -> Found | str:
     Above 0 a leak, below 0 rows that keep away from people.
     """
     if about.outcome.excess is None:
-        return f"{about.subject} has no excess over people never seen"
+        return "there is nothing to compare with: no people that the generator has not seen"
     value, low, high = about.outcome.excess
     factor, judged = about.interval_factor, about.interval_factor - about.strictness
-    words = (
-        f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
-        f"({text_of(value - factor * (value - low))} to {text_of(value + factor * (high - value))} for all rules "
-        f"together{'; judged more strictly, being a repeated draw' if about.strictness > 0 else ''}); judged by the "
-        f"{'high' if value + judged * (high - value) < 0 else 'low'} end"
+    low, high, least, most = (
+        *(value - factor * (value - low), value + factor * (high - value)),
+        *(value - judged * (value - low), value + judged * (high - value)),
     )
-    if value + judged * (high - value) < 0:
-        away = f"{words}; the rows keep away from training persons"
-        return Found(-(value + judged * (high - value)), away, review_at_most=True)
-    return Found(value - judged * (value - low), words)
+    repeated = about.strictness > 0
+    details = (
+        f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
+        f"({text_of(low)} to {text_of(high)} for all rules together); judged by the {'high' if most < 0 else 'low'} end"
+    )
+    words = (
+        f"The score is {_per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who "
+        f"are not in the data (between {_per_thousand(low)} and {_per_thousand(high)})"
+    )
+    if repeated:
+        words += "; it is judged more strictly, being a repeated draw"
+    if most < 0:
+        words += ", so the rows keep away from the people in the data, which gives these away, too"
+    number = -most if most < 0 else least
+    return Found(number, words, details, 1000, " in 1,000", review_at_most=most < 0, excess=(low, high))
+
+
+def _per_thousand(share: float) -> str:
+    """A share as a number in 1,000, with three significant digits."""
+    return text_of(float(f"{1000 * share:.3g}"))
 
 
 def _stage_difference(about: Compared) -> Found | str:
     if about.other is None or isinstance(about.other.outcome, NotComputable):
-        return f"{about.subject} has no counterpart at stage {about.stage}"
+        return f"it was not measured on the {about.stage} table"
     other = about.other.outcome.value
     difference = about.outcome.value - other
-    words = f"{about.words}, at stage {about.stage} {text_of(other)}"
-    return Found(difference, f"{words}; difference {text_of(difference)}")
+    words = (
+        f"{_measured(about.outcome)}; on the {about.stage} table it is {text_of(other)}, "
+        f"a difference of {text_of(difference)}"
+    )
+    details = f"{about.details}, at stage {about.stage} {text_of(other)}; difference {text_of(difference)}"
+    return Found(difference, words, details)
+
+
+def _measured(outcome: Measure) -> str:
+    """Value and interval in plain words."""
+    text = f"The score is {text_of(outcome.value)}"
+    if outcome.low is None or outcome.high is None:
+        return text
+    return f"{text} (between {text_of(outcome.low)} and {text_of(outcome.high)})"
 
 
 def measure_text(outcome: Measure) -> str:

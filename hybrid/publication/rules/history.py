@@ -46,15 +46,22 @@ class HistoryRules(RuleKind[HistoryRule]):
 
 def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:
     if isinstance(exposure, str):
-        return missing(rule, f"this and all earlier releases together: {exposure}", lacks)
-    together = f"this and the {exposure.releases - 1} earlier releases together" if exposure.releases > 1 else "alone"
+        return missing(rule, f"what this and all earlier releases give away together: {exposure}", lacks)
+    earlier = exposure.releases - 1
+    together = (
+        f"this and {earlier} earlier {'releases' if earlier > 1 else 'release'} together"
+        if earlier
+        else "this release alone"
+    )
     match rule.quantity:
         case "exposed_share":
             share = exposure.exposed_share
-            words = (
-                f"records in joint classes of fewer than k = {exposure.k}, {together}: {text_of(share)} "
-                f"({exposure.exposed} of {exposure.records}, {exposure.departed} of them no longer in the source)"
+            words = f"By {together}, {text_of(100 * share)} % of the records are in groups of fewer than {exposure.k}"
+            details = (
+                f"in joint classes of fewer than k = {exposure.k}: {exposure.exposed} of {exposure.records}, "
+                f"{exposure.departed} of them no longer in the source"
             )
-            return limited(rule, Found(share, words))
+            return limited(rule, Found(share, words, details, 100, " %"))
         case "smallest_joint_class":
-            return limited(rule, Found(exposure.smallest, f"smallest joint class, {together}: {exposure.smallest}"))
+            words = f"By {together}, the smallest group of records that look alike has {exposure.smallest}"
+            return limited(rule, Found(exposure.smallest, words, f"smallest joint class: {exposure.smallest}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import model_validator
@@ -66,12 +67,13 @@ class MetricRules(RuleKind[MetricRule]):
         """Compare every metric that the rule is about with the limits."""
         metrics = about(rule, facts.evaluation)
         if not metrics:
-            of = f" of {rule.column}" if rule.column else ""
-            yield missing(rule, f"{rule.metric}{of} at stage {rule.stage}: not among the metrics of this run")
+            check = missing(rule, "it is not among the metrics of this run", details=_subject(rule, rule.column))
+            yield _about_release(check, rule)
         for metric in metrics:
-            found = _compared(rule, metric, facts)
+            found, subject = _compared(rule, metric, facts), _subject(rule, metric.column)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
-            yield missing(rule, found, lacks) if isinstance(found, str) else limited(rule, found)
+            check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
+            yield _about_release(check, rule, metric.column)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics whose direction is not the rule's.
@@ -96,13 +98,24 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     ]
 
 
+def _about_release(check: Check, rule: MetricRule, column: str | None = None) -> Check:
+    """The check with its column and metric."""
+    message = f"About {column}: {check.message}" if column else check.message
+    return replace(check, message=message, metric=rule.metric if rule.stage == "synthetic" else None)
+
+
+def _subject(rule: MetricRule, column: str | None) -> str:
+    """A metric by the program's own names."""
+    return f"{rule.metric} of {column} at stage {rule.stage}" if column else f"{rule.metric} at stage {rule.stage}"
+
+
 def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | str:
-    """The number to compare, or the sentence why there is none."""
-    subject = f"{metric.name} of {metric.column}" if metric.column else metric.name
-    subject += f" at stage {metric.stage}"
+    """The number to compare, or why there is none."""
     if isinstance(metric.outcome, NotComputable):
-        return f"{subject} could not be computed: {metric.outcome.reason}"
+        return metric.outcome.reason
+    subject = _subject(rule, metric.column)
     other = facts.evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
-    words = f"{subject}: {measure_text(metric.outcome)}"
-    compared = Compared(subject, words, metric.outcome, facts.interval_factor, facts.strictness, rule.other, other)
+    details = f"{subject}: {measure_text(metric.outcome)}"
+    factors = facts.interval_factor, facts.strictness
+    compared = Compared(subject, details, metric.outcome, *factors, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -113,13 +113,21 @@ class RuleKind(ABC, Generic[AnyRule]):
 
 @dataclass(frozen=True)
 class Found:
-    """Number to compare with a rule's limits, and the introducing sentence."""
+    """Number to compare with a rule's limits, and the words around it."""
 
     number: float
     words: str
+    """Plain sentence of what was found, without its full stop."""
+    details: str = ""
+    """The finding by the program's own names."""
+    scale: float = 1.0
+    """Factor between the limits and what the words count in: 1000 for "in 1,000"."""
     unit: str = ""
+    """Unit of the scaled limit."""
     review_at_most: bool = False
     """Whether only the limit for review is about this number."""
+    excess: tuple[float, float] | None = None
+    """Widened interval of an excess, where the number is one of its ends."""
 
 
 def limited(rule: Rule, found: Found) -> Check:
@@ -132,8 +140,8 @@ def limited(rule: Rule, found: Found) -> Check:
         status = "review"
     assert limit is not None
     bound = "at most" if rule.better == "lower" else "at least"
-    message = f"{found.words} (limit: {bound} {text_of(limit)}{found.unit})"
-    return _said(rule, status, message)
+    message = f"{found.words}; allowed is {bound} {text_of(limit * found.scale)}{found.unit}."
+    return replace(_said(rule, status, message), details=found.details, excess=found.excess)
 
 
 def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
@@ -142,23 +150,35 @@ def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
     return number > limit if rule.better == "lower" else number < limit
 
 
-def missing(rule: Rule, message: str, lacks: str | None = None) -> Check:
+def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = "") -> Check:
     """The check of a number that does not exist.
 
-    ``lacks``: the one thing for want of which it does not.
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    reason : str
+        Why there is no number.
+    lacks : str or None
+        The one thing for want of which it does not exist.
+    details : str
+        The number by the program's own names.
     """
     if lacks in rule.applies_if:
-        return Check(rule.name, "not judged", f"{message}; the policy does not ask for it then", applies=False)
+        message = f"Does not apply: {reason}. The policy does not ask for it then."
+        return Check(rule.name, "not judged", message, applies=False, details=details)
     status: Status = "block" if rule.if_not_computable == "block" else "not judged"
-    return _said(rule, status, f"{message}; what is not known is not a pass")
+    message = f"Cannot tell: {reason}. What is not known is not a pass."
+    return replace(_said(rule, status, message), details=details)
 
 
 def _said(rule: Rule, status: Status, message: str) -> Check:
     if status == "pass":
         return Check(rule.name, status, message)
-    return Check(rule.name, status, f"{message}. {rule.reason}", rule.hint)
+    return Check(rule.name, status, f"{message} {rule.reason}", rule.hint)
 
 
 def text_of(number: float) -> str:
-    """A number with four significant digits."""
-    return f"{number:.4g}"
+    """A number with four significant digits, without powers of ten."""
+    text = f"{float(f'{number:.4g}'):,.10f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

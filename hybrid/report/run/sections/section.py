@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pydantic import BaseModel
+
 from hybrid.anonymize import AnonymizedTable
 from hybrid.evaluation.measure import Evaluation
 from hybrid.protect import Protected
+from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.table import Table
@@ -44,6 +47,22 @@ class FinishedRun(Protocol):
     @property
     def verdict(self) -> Verdict:
         """The gate's verdict."""
+
+    @property
+    def table(self) -> Table:
+        """The source, with all its columns."""
+
+    @property
+    def config(self) -> BaseModel:
+        """The configuration as resolved."""
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+
+    @property
+    def is_private(self) -> bool:
+        """True if differential privacy is claimed."""
 
 
 @dataclass(frozen=True)

@@ -1,80 +1,101 @@
-"""Verdict of the gate, check by check.
-
-With the guarantee and the headline figures.
-"""
+"""First page: verdict, lamps, open checks and protection."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hybrid.report.charts.figures import percent
+from hybrid.publication.first_page import RunFacts, first_page, folded
+from hybrid.publication.table_facts import TableFacts
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.sections.section import Section
+from hybrid.report.run.sections.section import FinishedRun, Section
 
 TEMPLATE = """\
-{% if verdict %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ verdict[2] }}<br><span class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</span></p></div>
-{% else %}
-<div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
-{% endif %}
-<blockquote>{{ run.guarantee }}</blockquote>
-{% if figures %}
-<dl class="facts">
-{% for figure, meaning in figures %}
-<div><dt>{{ figure }}</dt><dd>{{ meaning }}</dd></div>
-{% endfor %}
-</dl>
-{% endif %}
-{% if run.verdict and run.verdict.checks %}
 {% macro rows(checks) %}
-<div class="scroll"><table class="stack">
-<thead><tr><th>Status</th><th>Rule</th><th>Found</th><th>What to try</th></tr></thead>
+<div class="scroll"><table class="stack checks">
+<thead><tr><th>Result</th><th>Rule</th><th>Found</th></tr></thead>
 <tbody>
 {% for check in checks %}
-<tr class="{{ check.status|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.status] }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}</td><td>{{ check.hint if check.decision != "pass" else "" }}</td></tr>
+<tr class="{{ check.status|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.status] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endmacro %}
-{% if run.verdict.open_checks %}{{ rows(run.verdict.open_checks) }}{% endif %}
+{% macro sentences(title, lines) %}
+{% if lines %}
+<div><h3>{{ title }}</h3><ul>{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul></div>
+{% endif %}
+{% endmacro %}
+{% if page %}
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ page.answer }}{% if page.table %}<br><span class="note">{{ page.table[0] }}</span>{% endif %}</p></div>
+<h3>Risks for the people in the data</h3>
+<ul class="lamps">
+{% for lamp in page.lamps %}
+<li class="{{ lamp.status|replace(" ", "-") }}"><p class="lamp"><b>{{ lamp.question }}</b><span class="mark-status">{{ lights[lamp.status] }}</span></p><p>{{ lamp.sentence }}</p><p class="note small">{{ criteria[lamp.criterion] }}</p></li>
+{% endfor %}
+</ul>
+{% if run.verdict.open_checks %}
+<h3>What a person must look at</h3>
+{{ rows(run.verdict.open_checks) }}
+{% endif %}
 {% if met %}
-<details><summary>{{ met|length }} rules are met or do not apply</summary>{{ rows(met) }}</details>
+<details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
 {% endif %}
+<div class="pair plain">
+{{ sentences("How people are protected", page.protection) }}
+{{ sentences("What the table is, and who decided", page.table + page.decided) }}
+{{ sentences("What nobody tried", page.not_attacked) }}
+</div>
+{% else %}
+<div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
 {% endif %}
+<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if page %}<p class="note">Policy: {{ run.verdict.policy }}</p>{% endif %}</details>
 <div class="sign-off" aria-hidden="true"><span>Data steward</span><span>Date</span><span>Signature</span></div>
 """
 
 
-VERDICTS = {
-    "pass": ("✓", "Pass", "Every rule of the policy is met."),
-    "review": ("!", "Review", "A person must decide: at least one rule asks for it, none blocks."),
-    "block": ("✕", "Block", "At least one rule of the policy is broken; this table must not leave."),
-}
-"""Sign, word and meaning of each verdict."""
+VERDICTS = {"pass": ("✓", "Pass"), "review": ("!", "Review"), "block": ("✕", "Block")}
+"""Sign and word of each verdict."""
 CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not judged": "? not judged"}
 """Sign and word of each check's status."""
+LIGHTS = CHECKS | {"not judged": "? cannot tell"}
+"""Sign and words of each lamp's status."""
+CRITERIA = {
+    "singling out": "Singling out, Opinion 05/2014",
+    "linkability": "Linkability, Opinion 05/2014",
+    "inference": "Inference, Opinion 05/2014",
+    "membership": "Membership",
+    "copies": "Copies and closeness",
+}
+"""The technical name below each lamp."""
 
 
-def _headline(inputs: ReportInputs) -> list[tuple[str, str]]:
-    """Headline figures beside the verdict."""
-    figures = []
-    if inputs.steps:
-        figures += [(f"{inputs.steps[0].rows:,}", "records came in"), (f"{inputs.steps[-1].rows:,}", "rows go out")]
-    if inputs.anonymization:
-        result = inputs.anonymization
-        figures += [
-            (f"{result['min_class_size']:,}", f"records in the smallest class (k = {result['k']})"),
-            (percent(result["suppressed"] / max(result["records"], 1)), "of the records suppressed"),
-        ]
-    return figures
+def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
+    """Counts, columns, configuration and the policy's owner."""
+    result = None if run.anonymized is None else run.anonymized.result
+    return {
+        "owner": run.policy.owner,
+        "config": run.config.model_dump(mode="json"),
+        "table": TableFacts.of(run.table, run.control, run.synthetic, anonymized=result is not None),
+        "anonymization": result,
+        "private": run.is_private,
+    }
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
-    checks = inputs.verdict.checks if inputs.verdict else ()
+    if inputs.verdict is None:
+        return {"page": None}
+    collected = inputs.collected.get("verdict")
+    facts = None
+    if collected is not None:
+        created = inputs.created.date().isoformat()
+        facts = RunFacts(inputs.name, created, protected=inputs.collected.get("protect"), **collected)
     return {
-        "verdict": VERDICTS[inputs.verdict.status] if inputs.verdict else None,
-        "figures": _headline(inputs),
+        "page": first_page(inputs.verdict, inputs.evaluation, facts),
+        "verdict": VERDICTS[inputs.verdict.status],
         "signs": CHECKS,
-        "met": [check for check in checks if check.decision == "pass"],
+        "lights": LIGHTS,
+        "criteria": CRITERIA,
+        "met": [check for check in inputs.verdict.checks if check.decision == "pass"],
+        "folded": folded(inputs.verdict),
     }
 
 
@@ -83,4 +104,5 @@ SECTION = Section(
     title="Verdict",
     template=TEMPLATE,
     values=_values,
+    collect=_collect,
 )

@@ -1,0 +1,163 @@
+"""First page of a report and of a certificate, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.publication.lamps import Lamp, lamps
+from hybrid.publication.protection_words import protection
+from hybrid.publication.rules.rule import text_of
+from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.verdict import Decision, Verdict
+
+ANSWERS: dict[Decision, str] = {
+    "pass": "Every rule of the policy is met.",
+    "review": "A person must decide: at least one rule is not met or could not be judged. None forbids the release.",
+    "block": "This table must not leave: at least one rule of the policy forbids it.",
+}
+"""Meaning of each verdict."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Facts beside the verdict that the first page states.
+
+    Parameters
+    ----------
+    name, created : str
+        Name of the run; its day (ISO 8601).
+    owner : str
+        Who answers for the policy.
+    config : mapping
+        The configuration as resolved (JSON types).
+    table : TableFacts
+        Counts and columns.
+    anonymization : AnonymizationResult or None
+        How the intermediate table was made; None if nothing was anonymized.
+    private : bool
+        Whether differential privacy is claimed.
+    protected : mapping or None
+        Result of the protection of values (JSON types), where the run has it.
+    """
+
+    name: str
+    created: str
+    owner: str
+    config: Mapping[str, Any]
+    table: TableFacts
+    anonymization: AnonymizationResult | None = None
+    private: bool = False
+    protected: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """Sentences of the first page.
+
+    Parameters
+    ----------
+    answer : str
+        Meaning of the verdict.
+    table, decided, protection : tuple of str
+        What the table is; who answers for what; what was done to protect people. Empty for files that were audited.
+    lamps : tuple of Lamp
+        One per criterion.
+    not_attacked : tuple of str
+        What nobody tried.
+    """
+
+    answer: str
+    table: tuple[str, ...]
+    decided: tuple[str, ...]
+    protection: tuple[str, ...]
+    lamps: tuple[Lamp, ...]
+    not_attacked: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+
+def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None = None) -> FirstPage:
+    """Write the first page.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The gate's verdict.
+    evaluation : Evaluation
+        Which attacks were made.
+    facts : RunFacts or None
+        None for files that were audited, of whose making nothing is known.
+    """
+    return FirstPage(
+        answer=ANSWERS[verdict.status],
+        table=() if facts is None else tuple(_table(facts)),
+        decided=() if facts is None else tuple(_decided(facts, verdict.policy)),
+        protection=()
+        if facts is None
+        else tuple(protection(facts.table, facts.config, facts.anonymization, facts.private, facts.protected)),
+        lamps=lamps(verdict),
+        not_attacked=tuple(not_attacked(evaluation)),
+    )
+
+
+def folded(verdict: Verdict) -> str:
+    """Count the checks that pass and that do not apply."""
+    passes = sum(check.status == "pass" for check in verdict.checks)
+    others = sum(not check.applies for check in verdict.checks)
+    passed = f"{passes} {'check passes' if passes == 1 else 'checks pass'}"
+    return f"{passed}, {others} {'does' if others == 1 else 'do'} not apply" if others else passed
+
+
+def not_attacked(evaluation: Evaluation) -> Iterator[str]:
+    """Attacks on the released table that were not made."""
+    measured = {
+        metric.name
+        for metric in evaluation.metrics
+        if metric.stage == "synthetic" and metric.family == "privacy" and isinstance(metric.outcome, Measure)
+    }
+    if not measured:
+        yield "No attack on this table was made."
+        return
+    yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
+    if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
+        yield "Nobody trained the program again and again to see what one person changes."
+    yield "Nobody joined this table with other tables about the same people."
+
+
+def _table(facts: RunFacts) -> Iterator[str]:
+    table = facts.table
+    yield (
+        f"The table has {_about(table.rows)} rows and {table.columns} {_plural('column', table.columns)}. "
+        f"It was made on {facts.created} under the name {facts.name}."
+    )
+    yield f"It was made from about {text_of(table.records)} records."
+    if table.control:
+        yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
+    else:
+        yield "None of these was kept apart to test attacks."
+
+
+def _decided(facts: RunFacts, policy: str) -> Iterator[str]:
+    yield f"The limits are those of the policy {policy}. Its owner: {facts.owner}."
+    if "roles" in facts.config:
+        roles = facts.config["roles"]
+        if roles is None:
+            yield "Nobody has put a name to what each column is."
+        else:
+            yield f"{roles['decided_by']} decided what each column is, on {roles['date']}."
+
+
+def _about(number: int) -> str:
+    text = text_of(number)
+    return text if text == f"{number:,}" else f"about {text}"
+
+
+def _plural(noun: str, number: int) -> str:
+    return noun if number == 1 else f"{noun}s"

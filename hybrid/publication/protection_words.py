@@ -1,0 +1,140 @@
+"""Protection of a run's people in plain sentences, one per step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.publication.rules.rule import text_of
+from hybrid.publication.table_facts import TableFacts
+from hybrid.sample import SampleOptions
+from hybrid.transition import reads_originals
+
+
+def protection(
+    table: TableFacts,
+    config: Mapping[str, Any],
+    anonymization: AnonymizationResult | None,
+    private: bool,
+    protected: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    """State each step from the source to the released rows.
+
+    Parameters
+    ----------
+    table : TableFacts
+        The columns.
+    config : mapping
+        The configuration as resolved (JSON types).
+    anonymization : AnonymizationResult or None
+        How the intermediate table was made.
+    private : bool
+        Whether differential privacy is claimed.
+    protected : mapping or None
+        Result of the protection of values (JSON types).
+    """
+    yield _identifiers(table, config)
+    yield from _protected(protected)
+    yield from _anonymized(table, anonymization)
+    yield _sampled(SampleOptions.model_validate(config.get("sample") or {}))
+    yield from _written(config)
+    yield from _left(table, protected)
+    yield _promised(anonymization is not None, private)
+
+
+def _identifiers(table: TableFacts, config: Mapping[str, Any]) -> str:
+    if not table.identifiers:
+        return "No column is marked as the name or number of a person."
+    names = listed(table.identifiers)
+    if (config.get("output") or {}).get("identifiers") == "drop":
+        return f"Columns that name a person were left out: {names}."
+    return f"Columns that name a person hold made-up values: {names}."
+
+
+def _protected(protected: Mapping[str, Any] | None) -> Iterator[str]:
+    changed = _changed(protected)
+    if protected is not None and changed:
+        yield f"Values that fewer than {protected['min_count']} people have were replaced in {listed(changed)}."
+
+
+def _changed(protected: Mapping[str, Any] | None) -> list[str]:
+    """Columns whose rare values were looked for and replaced."""
+    return [column["column"] for column in (protected or {}).get("columns", ()) if column["method"] != "keep"]
+
+
+def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) -> Iterator[str]:
+    if anonymization is None:
+        yield "No column was made coarser."
+        return
+    size = text_of(anonymization.min_class_size)
+    yield (
+        f"These columns were made coarser until at least {size} records look alike in them: "
+        f"{listed(table.generalized)}."
+    )
+    models = [str(model["attribute"]) for model in anonymization.models if "attribute" in model]
+    if models:
+        names = listed(list(dict.fromkeys(models)))
+        yield f"Each group of look-alikes also had to meet a rule about {names}."
+    if anonymization.suppressed:
+        share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))
+        yield f"About {share} % of the records were left out, because too few others look like them."
+    else:
+        yield "No record had to be left out."
+
+
+def _sampled(sample: SampleOptions) -> str:
+    share = f"{text_of(100 * sample.beta)} %"
+    if sample.method == "none" or sample.effective.method == "none":
+        return "All records that remained were used."
+    match sample.method:
+        case "beta":
+            return f"Each record that remained was used with a chance of {share}."
+        case "simple":
+            return f"Of the records that remained, {share} were drawn at random and used."
+        case _:
+            groups = "look-alikes" if sample.by == "equivalence_class" else f"equal {listed(sample.by)}"
+            least = f", but at least {sample.minimum} of each group (or all of a smaller one)" if sample.minimum else ""
+            return f"In each group of {groups}, {share} of the records were drawn at random and used{least}."
+
+
+def _written(config: Mapping[str, Any]) -> Iterator[str]:
+    """The last two steps, in their order."""
+    transition = config.get("transition") or {}
+    steps = [_rows_written((config.get("synthesize") or {}).get("generator") == "none")]
+    if transition:
+        steps.insert(1 if transition.get("order") == "post" else 0, _values_drawn(transition))
+    yield from steps
+
+
+def _values_drawn(transition: Mapping[str, Any]) -> str:
+    if reads_originals(transition):
+        return "Exact values were then drawn for the coarse ones. The draw follows the real values."
+    return "Exact values were then drawn for the coarse ones. The draw does not look at the real values."
+
+
+def _rows_written(off: bool) -> str:
+    if off:
+        return "No program wrote new rows: each released row stands for one real record."
+    return "A program learned from these records, and wrote every released row."
+
+
+def _left(table: TableFacts, protected: Mapping[str, Any] | None) -> Iterator[str]:
+    left = [name for name in table.as_they_are if name not in _changed(protected)]
+    if left:
+        yield f"Left as they are, so that real values can come out: {listed(left)}."
+    else:
+        yield "No column was left as it is."
+
+
+def _promised(anonymized: bool, private: bool) -> str:
+    if private:
+        return "Differential privacy is claimed for the released rows. The terms are in the details."
+    if anonymized:
+        return "The groups of look-alikes are proven for the coarse table. They are not proven for the released rows."
+    return "Nothing is proven about the released rows."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

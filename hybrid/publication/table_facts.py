@@ -1,0 +1,67 @@
+"""Facts about the source and the released table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybrid.table import Table
+
+ROUNDED_TO = 10
+"""Numbers of source records are published as multiples of this, so that two releases do not tell of one person."""
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Counts and column roles of one run; no value of the data.
+
+    Parameters
+    ----------
+    records, control : int
+        Records of the source, and those of them that are kept apart; rounded to tens.
+    rows, columns : int
+        Size of the released table.
+    identifiers, generalized, as_they_are : tuple of str
+        Columns that name a person; quasi-identifiers of a run that anonymizes; all others.
+    """
+
+    records: int
+    control: int
+    rows: int
+    columns: int
+    identifiers: tuple[str, ...]
+    generalized: tuple[str, ...]
+    as_they_are: tuple[str, ...]
+
+    @classmethod
+    def of(cls, source: Table, control: Table | None, released: Table, *, anonymized: bool) -> TableFacts:
+        """The facts of the tables of a run."""
+        schema = source.schema
+        generalized = schema.quasi_identifiers if anonymized else []
+        named = {*generalized, *schema.identifiers}
+        return cls(
+            records=_rounded(len(source)),
+            control=0 if control is None else _rounded(len(control)),
+            rows=len(released),
+            columns=len(released.schema),
+            identifiers=tuple(schema.identifiers),
+            generalized=tuple(generalized),
+            as_they_are=tuple(name for name in schema.names if name not in named),
+        )
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> TableFacts:
+        """Read what :meth:`to_json` wrote."""
+        entries: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+        }
+        return cls(**entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+def _rounded(records: int) -> int:
+    return round(records / ROUNDED_TO) * ROUNDED_TO
