@@ -51,7 +51,7 @@ def test_the_tenth_draw_is_judged_more_strictly(
         run = stated(make_run(name, measured=measured, judged_by=loose, rows=f"age\n{number}\n"), number)
         release = publish(run, tmp_path / name, tmp_path / f"work-{name}")
         half = 0.002 * NormalDist().inv_cdf((1 + 1 - 0.025) / 2) / NormalDist().inv_cdf(0.975)
-        assert f"({0.006 - half:.4g} to {0.006 + half:.4g} for all rules together" in message_of(release)
+        assert f"(between {1000 * (0.006 - half):.3g} and {1000 * (0.006 + half):.3g})" in message_of(release)
         assert ("judged more strictly, being a repeated draw" in message_of(release)) == (number > 1)
         assert json.loads((release / "certificate.json").read_text())["draw"]["words"].startswith(f"{name} draw")
 

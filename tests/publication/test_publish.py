@@ -144,7 +144,7 @@ def test_blocked_runs_stay(
 ) -> None:
     run = make_run(measured=bad(evaluation, 3))
     for options in ({}, {"accept_review": True, "by": "me", "reason": "want it"}):
-        with pytest.raises(GateRefused, match=r"block: copies: .* 0.002 above people") as caught:
+        with pytest.raises(GateRefused, match=r"block: copies: .* 2 in 1,000 above") as caught:
             out(run, **options)
         assert caught.value.exit_code == 3
         assert len(caught.value.problems) == 1

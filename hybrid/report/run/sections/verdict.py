@@ -47,7 +47,7 @@ TEMPLATE = """\
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
 {% endif %}
-<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if page %}<p class="note">Policy: {{ run.verdict.policy }}</p>{% endif %}</details>
+<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if page %}<p class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</p>{% endif %}</details>
 <div class="sign-off" aria-hidden="true"><span>Data steward</span><span>Date</span><span>Signature</span></div>
 """
 
