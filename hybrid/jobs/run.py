@@ -28,6 +28,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, REPORT
 from hybrid.publication.ledger import Entry
+from hybrid.publication.power import Power
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
 from hybrid.store import Store, StorePlace
@@ -204,6 +205,7 @@ def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
 def write_audit(
     tables: tuple[Table, Table | None, Table],
     evaluation: Evaluation,
+    power: Power | None,
     verdict: Verdict,
     name: str,
     folder: Path,
@@ -212,7 +214,8 @@ def write_audit(
     """Write an audit's evaluation and report; ``notes`` are about the files."""
     inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes)
     with staged(folder) as temporary:
-        write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json(), "notes": notes})
+        judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
+        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes})
         write_text(temporary / REPORT, render_report(inputs))
         seal(temporary, name, "audit")
 
@@ -240,9 +243,11 @@ def keep_private_details(error: HybridError, private: Path) -> None:
 
 
 def _results(pipeline: Pipeline) -> dict[str, Any]:
-    """Metrics, disclosure by the transition, and verdict as JSON."""
+    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
-    return pipeline.evaluation.to_json() | {"give_away": give_away, "verdict": pipeline.verdict.to_json()}
+    power = None if pipeline.power is None else pipeline.power.to_json()
+    judged = {"give_away": give_away, "power": power, "verdict": pipeline.verdict.to_json()}
+    return pipeline.evaluation.to_json() | judged
 
 
 def _write_labels(pipeline: Pipeline, folder: Path) -> None:

@@ -97,12 +97,12 @@ def publish(
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)
-    _refuse_blocked(run, judge(run.policy, run.evaluation, run.anonymization), ledger, private_dir)
+    _refuse_blocked(run, judge(run.policy, run.evaluation, run.anonymization, power=run.power), ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         existing = _published(releases_dir, tags["release_tag"])
         history = joined_history(run, ledger, releases_dir, private_dir)
-        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure)
+        verdict = judge(run.policy, run.evaluation, run.anonymization, history.exposure, power=run.power)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
             logger.info("already published as %s", existing.path.name)

@@ -46,6 +46,11 @@ class MetricRule(Rule):
         """
         return "lower" if self.compare == "excess" else self.direction
 
+    @property
+    def detects(self) -> bool:
+        """Whether it compares an excess of the table that is released."""
+        return self.compare == "excess" and self.stage == "synthetic"
+
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         comparison = COMPARISONS[self.compare]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybrid.publication.power import POWER
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -36,6 +37,14 @@ TEMPLATE = """\
 </tbody></table></div>
 {% endmacro %}
 {% if run.verdict.open_checks %}{{ rows(run.verdict.open_checks) }}{% endif %}
+{% if power %}
+<h3>What this verdict would have noticed</h3>
+<p class="note">Leaks of known size were planted into copies of the released table, and the rules applied again.</p>
+<ul>
+{% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
+{% endfor %}
+</ul>
+{% endif %}
 {% if met %}
 <details><summary>{{ met|length }} rules are met or do not apply</summary>{{ rows(met) }}</details>
 {% endif %}
@@ -74,6 +83,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "verdict": VERDICTS[inputs.verdict.status] if inputs.verdict else None,
         "figures": _headline(inputs),
         "signs": CHECKS,
+        "power": [check for check in checks if check.rule.startswith(POWER)],
         "met": [check for check in checks if check.decision == "pass"],
     }
 
