@@ -27,7 +27,7 @@ LEAST_TRIALS = 5
 
 
 def trials_for(asked: int, rows: int) -> int:
-    """Trials per kind of leak on a table of so many rows: fewer on larger tables, at least 5 (or ``asked``)."""
+    """Trials per kind of leak; fewer on larger tables, at least 5 (or ``asked``)."""
     return max(min(asked, LEAST_TRIALS), min(asked, round(asked * SMALL / max(rows, 1))))
 
 

@@ -67,7 +67,7 @@ class _PolicyHead(Options):
 
     @property
     def plants_leaks(self) -> bool:
-        """Whether leaks are planted, to see whether the verdict notices them."""
+        """True where leaks are demanded and trials not skipped."""
         return bool(self.must_detect) and self.power.skip is None
 
     @property

@@ -1,4 +1,4 @@
-"""Power of a verdict: leaks that it must notice, trials with planted leaks, and checks of them."""
+"""Power of a verdict: demanded leaks, trials, and their checks."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class LeakTrials:
 
     @property
     def hopeless(self) -> bool:
-        """Whether too many leaks passed unnoticed, whatever further trials would give."""
+        """More misses than allowed, whatever further trials would give."""
         return self.made - self.noticed > self.misses_allowed
 
     @property
     def reached(self) -> bool:
-        """Whether the leak was noticed in enough of all planned trials."""
+        """All planned trials made, and the leak noticed in enough of them."""
         return self.made == self.planned and not self.hopeless
 
     @property
@@ -93,7 +93,7 @@ class LeakTrials:
 
 @dataclass(frozen=True)
 class Power:
-    """Trials of every kind of leak that the policy names, and the control records that they were judged against."""
+    """Trials of all kinds of leak, and the number of control records."""
 
     leaks: tuple[LeakTrials, ...]
     control: int

@@ -48,7 +48,7 @@ class MetricRule(Rule):
 
     @property
     def detects(self) -> bool:
-        """Whether it compares an excess of the table that is released."""
+        """True for an excess of the released table."""
         return self.compare == "excess" and self.stage == "synthetic"
 
     @model_validator(mode="after")

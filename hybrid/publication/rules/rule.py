@@ -46,7 +46,7 @@ class Rule(Options):
 
     @property
     def detects(self) -> bool:
-        """Whether the rule counts where planted leaks must be noticed."""
+        """True for rules that may notice planted leaks."""
         return False
 
     @model_validator(mode="after")
