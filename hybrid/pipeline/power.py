@@ -27,7 +27,7 @@ LEAST_TRIALS = 5
 
 
 def trials_for(asked: int, rows: int) -> int:
-    """Trials per kind of leak; fewer on larger tables, at least 5 (or ``asked``)."""
+    """Trials per kind of leak; fewer on larger tables."""
     return max(min(asked, LEAST_TRIALS), min(asked, round(asked * SMALL / max(rows, 1))))
 
 
@@ -42,7 +42,7 @@ def measure_power(
     progress: Progress = silent,
     share: Share | None = None,
 ) -> Power:
-    """Plant every leak that the policy must detect into the judged table, and judge again.
+    """Plant every demanded leak into the judged table, and judge again.
 
     A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
     leak. Only metrics that the leak is seen by are computed, one after the other until a rule notices; trials of a kind
@@ -110,7 +110,7 @@ class _Gate:
             self.reason = "no rule about people never seen passes on the table as it is, so that none could fail"
 
     def notices(self, context: Context, metrics: Sequence[str]) -> bool:
-        """Whether a rule about one of the metrics that passed does not pass on the context's table."""
+        """True if a rule that passed fails on the context's table."""
         return any(self._noticed_by(name, context) for name in metrics)
 
     def _noticed_by(self, name: str, context: Context) -> bool:
