@@ -78,7 +78,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         return Ended(failed(trial, trial.problem))
     store = place.store.open()
     try:
-        pipeline = Pipeline(trial.config, seed=trial.seed, store=store)
+        pipeline = Pipeline(trial.config, seed=trial.seed, store=store, judge_power=False)
         pipeline.check()
         metrics = metric_columns(pipeline.evaluation)
         verdict = pipeline.verdict.status

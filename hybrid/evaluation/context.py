@@ -92,6 +92,12 @@ class Context:
         self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
         """How many records of a part were asked about since this was last cleared, and of how many."""
 
+    def with_table(self, table: Table) -> Context:
+        """The same for another table that may be released; only what depends on the people alone is shared."""
+        return Context(
+            self.train, self.control, table, self.options, self.seed, self.stage, self._share, progress=self.progress
+        )
+
     @property
     def schema(self) -> Schema:
         """The columns of all tables."""

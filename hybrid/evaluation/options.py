@@ -46,6 +46,9 @@ class EvaluateOptions(Options):
     """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
     seconds: dict[Family, float] = Field(default_factory=dict)
     """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
+    power: bool = True
+    """Whether leaks are planted into the synthetic table, to see whether the policy's verdict would notice them
+    (``must_detect``). Without them, what must be noticed is not judged, which is a review."""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     """Level of all intervals."""
     max_records: int | None = Field(default=30_000, ge=100)

@@ -68,7 +68,7 @@ def evaluate(
     check_options(options, train.schema)
     seed = int(rng.integers(2**63))
     chosen = metrics_of(options)
-    share = share or _remember({})
+    share = share or remembering({})
     results: list[MetricResult] = []
     total = len(stages) * len(chosen)
     for s, (stage, table) in enumerate(stages.items()):
@@ -88,7 +88,9 @@ def evaluate(
     return with_printed(found) if options.paper else found
 
 
-def _remember(results: dict[str, Any]) -> Share:
+def remembering(results: dict[str, Any]) -> Share:
+    """Share of results that are kept in a dictionary."""
+
     def share(key: str, compute: Callable[[], Any]) -> Any:
         if key not in results:
             results[key] = compute()

@@ -15,8 +15,10 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Evaluation, Measure, Subject
+from hybrid.evaluation.run_metrics import remembering
 from hybrid.jobs.run import write_audit
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
@@ -257,11 +259,15 @@ def audit_tables(
     """As :func:`audit_files`, for files that were read."""
     policy = rules_for_tables(load_policy(config.policy_path))
     stages: dict[Subject, Table] = {"original": audited.train, "synthetic": audited.synthetic}
-    rng = rng_for(fresh_seed() if seed is None else seed, "evaluate")
-    evaluation = evaluate(audited.train, audited.control, stages, config.evaluate, rng, progress)
-    verdict = _with_population(judge(policy, evaluation, None), evaluation)
+    seed, share = fresh_seed() if seed is None else seed, remembering({})
+    rng, options = rng_for(seed, "evaluate"), config.evaluate
+    evaluation = evaluate(audited.train, audited.control, stages, options, rng, progress, share)
     tables = (audited.train, audited.control, audited.synthetic)
-    write_audit(tables, evaluation, verdict, config.name, out, audited.notes)
+    power = None
+    if options.power and policy.plants_leaks:
+        power = measure_power(*tables, evaluation, policy, options, seed, progress, share)
+    verdict = _with_population(judge(policy, evaluation, None, power=power), evaluation)
+    write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes)
     return verdict
 
 

@@ -34,6 +34,7 @@ from hybrid.publication.first_page import folded
 from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.power import Power
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
@@ -259,6 +260,7 @@ def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
 def write_audit(
     tables: tuple[Table, Table | None, Table],
     evaluation: Evaluation,
+    power: Power | None,
     verdict: Verdict,
     name: str,
     folder: Path,
@@ -267,7 +269,8 @@ def write_audit(
     """Write an audit's evaluation and report; ``notes`` are about the files."""
     inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes)
     with staged(folder) as temporary:
-        write_json(temporary / EVALUATION, evaluation.to_json() | {"verdict": verdict.to_json(), "notes": notes})
+        judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
+        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes})
         write_text(temporary / REPORT, render_report(inputs))
         seal(temporary, name, "audit")
 
@@ -295,9 +298,10 @@ def keep_private_details(error: HybridError, private: Path) -> None:
 
 
 def _results(pipeline: Pipeline) -> dict[str, Any]:
-    """Metrics, disclosure by the transition, and verdict as JSON."""
+    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
-    judged = {"verdict": pipeline.verdict.to_json(), "draw": _number(pipeline)}
+    power = None if pipeline.power is None else pipeline.power.to_json()
+    judged = {"power": power, "verdict": pipeline.verdict.to_json(), "draw": _number(pipeline)}
     return pipeline.evaluation.to_json() | {"give_away": give_away} | judged
 
 

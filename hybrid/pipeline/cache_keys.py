@@ -15,6 +15,7 @@ from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,
     EVALUATE,
+    POWER,
     PROTECT,
     READ,
     SAMPLE,
@@ -29,7 +30,9 @@ from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import model_version
 
 
-def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, population: str = "") -> dict[str, str]:
+def stage_keys(
+    config: RunConfig, seed: int, split_seed: int, data: str, population: str = "", must_detect: Any = None
+) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
     Parameters
@@ -40,14 +43,16 @@ def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, populat
         The source of all randomness, and of that of the split.
     data, population : str
         Fingerprints of the table with its hierarchies, and of the population table.
+    must_detect : any, optional
+        Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
 
     Returns
     -------
     dict of str to str
-        protect, anonymize, tradeoff, sample, transition, synthesize, baseline, and evaluate-original, -anonymized,
-        -synthetic, -baseline, as far as they exist. Equal keys are equal results: a key covers the options, the
-        keys of the stages before, the source code behind the stage and the versions of the libraries it imports.
-        An option that changes nothing, such as ``beta`` without sampling, does not count.
+        protect, anonymize, tradeoff, sample, transition, synthesize, baseline, and evaluate-original,
+        -anonymized, -synthetic, -baseline, and power, as far as they exist. Equal keys are equal results: a key
+        covers the options, the keys of the stages before, the source code behind the stage and the versions of the
+        libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed)}
@@ -69,9 +74,11 @@ def stage_keys(config: RunConfig, seed: int, split_seed: int, data: str, populat
     if config.has_baseline:
         keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed)
     judged: dict[Subject, str] = {stage.judged: tables[stage] for stage in STAGES if stage.judged and stage in tables}
-    return keys | {
-        evaluation_of(subject): _key(EVALUATE, config.evaluate, table, parts, seed) for subject, table in judged.items()
-    }
+    options = config.evaluate.model_dump(exclude={"power"})
+    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, parts, seed) for subject, table in judged.items()}
+    if must_detect is not None:
+        keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
+    return keys
 
 
 def _key(stage: Stage, *depends_on: Any) -> str:

@@ -33,14 +33,16 @@ from hybrid.pipeline.config import RunConfig, refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.protection import protected, protected_hierarchies
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import BASELINE, EVALUATE, PROTECT, SYNTHESIZE, evaluation_of, named, subject_of
+from hybrid.pipeline.stages import BASELINE, EVALUATE, POWER, PROTECT, SYNTHESIZE, evaluation_of, named, subject_of
 from hybrid.protect import Protected
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.sample import Sampled
@@ -72,6 +74,10 @@ class Pipeline:
     inputs : Inputs, optional
         Tables that were read already; by default those that the configuration names.
 
+    judge_power : bool
+        Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
+        do without: a policy's ``must_detect`` then does not count.
+
     Raises
     ------
     ConfigError
@@ -85,9 +91,12 @@ class Pipeline:
         store: Store | None = None,
         progress: Progress = silent,
         inputs: Inputs | None = None,
+        *,
+        judge_power: bool = True,
     ) -> None:
         refuse_contradictions(config)
         self.config = config
+        self.judge_power = judge_power
         self.store = store or Store(None)
         self.progress = progress
         self.recorder = Recorder()
@@ -195,7 +204,8 @@ class Pipeline:
     def keys(self) -> dict[str, str]:
         """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
-        return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population)
+        must_detect = self.policy.detection if self._has_power else None
+        return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population, must_detect)
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
@@ -343,13 +353,28 @@ class Pipeline:
     def verdict(self) -> Verdict:
         """The gate's verdict on the synthetic table; as a first draw, until the draw is counted."""
         result = None if self.anonymized is None else self.anonymized.result
+        policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
-        return with_roles(judge(self.policy, self.evaluation, result, draws=draws), self.roles)
+        return with_roles(judge(policy, self.evaluation, result, draws=draws, power=self.power), self.roles)
 
     @cached_property
     def roles(self) -> DecidedRoles:
         """Who decided the roles of the columns, and which columns that leaves as they are."""
         return decided_roles(self.config, self.table)
+
+    @cached_property
+    def power(self) -> Power | None:
+        """Planted leaks that the verdict noticed; None where none are planted."""
+        return self._stage(POWER.name, self._measure_power) if self._has_power else None
+
+    @property
+    def _has_power(self) -> bool:
+        return self.judge_power and self.config.evaluate.power and self.policy.plants_leaks
+
+    def _measure_power(self) -> Power:
+        tables = self.train, self.control, self.generated.table
+        found, options = self.evaluated("synthetic"), self.config.evaluate
+        return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share)
 
     @cached_property
     def _parts(self) -> tuple[Table, Table | None]:

@@ -90,7 +90,8 @@ EVALUATE = Stage(
     "evaluate", "evaluation", ("hybrid.evaluation",), ("read", "transition", "synthesize", "baseline"), kept=False
 )
 """One result is kept per judged table, as ``evaluate-original``, ``evaluate-synthetic``, ..."""
-STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE)
+POWER = Stage("power", "power", ("hybrid.evaluation", "hybrid.pipeline.power"), ("synthesize",))
+STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE, POWER)
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
 
 

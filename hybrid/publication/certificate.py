@@ -92,6 +92,7 @@ def build_certificate(
         ),
         "explanation": run.manifest.get("explanation"),
         "anonymization": None if run.anonymization is None else run.anonymization.to_json(),
+        "power": None if run.power is None else run.power.to_json(),
         "metrics": metrics_of(run.evaluation),
         "config": public_config(run.manifest["config"]),
         "seed": SEED_NOTE,

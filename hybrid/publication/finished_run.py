@@ -14,6 +14,7 @@ from hybrid.base.errors import DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
+from hybrid.publication.power import Power
 
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
@@ -39,6 +40,8 @@ class FinishedRun:
     payload: dict[str, str]
     policy: Policy
     id: str
+    power: Power | None = None
+    """Planted leaks that the run's verdict noticed; None where none were planted."""
 
     @property
     def data_set(self) -> str:
@@ -116,14 +119,17 @@ def read_run(folder: Path) -> FinishedRun:
         found = _checked_json(folder, ANONYMIZATION, files)
         known = {field.name for field in fields(AnonymizationResult)}
         anonymization = AnonymizationResult(**{name: found[name] for name in found if name in known})
+    evaluated = _checked_json(folder, EVALUATION, files)
+    power = evaluated.get("power")
     return FinishedRun(
         folder,
         manifest,
-        evaluation_from_json(_checked_json(folder, EVALUATION, files)),
+        evaluation_from_json(evaluated),
         anonymization,
         {name: files[name] for name in (*synthetic, REPORT)},
         Policy.model_validate(_checked_json(folder, POLICY, files)),
         hashlib.sha256(content).hexdigest(),
+        None if power is None else Power.from_json(power),
     )
 
 

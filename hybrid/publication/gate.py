@@ -11,6 +11,7 @@ from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.composition import Exposure
 from hybrid.publication.policy import Policy
+from hybrid.publication.power import Power, power_checks
 from hybrid.publication.rules.metric import about
 from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Verdict
@@ -25,6 +26,7 @@ def judge(
     anonymization: AnonymizationResult | None,
     exposure: Exposure | str | None = None,
     draws: int = 1,
+    power: Power | None = None,
 ) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
@@ -41,11 +43,13 @@ def judge(
         when the rules about it are not applied.
     draws : int
         How often this data was drawn under this policy, this run included; 1 or more.
+    power : Power or None
+        Which planted leaks the verdict noticed; None: none were planted.
 
     Returns
     -------
     Verdict
-        One check per rule and metric it applies to, in the policy's order.
+        One check per rule and metric it applies to, in the policy's order, and one per leak that it must detect.
 
     Raises
     ------
@@ -60,8 +64,8 @@ def judge(
     ]
     if problems:
         raise ConfigError(problems)
-    checks = tuple(check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts))
-    return Verdict.of(f"{policy.name} {policy.version}", checks)
+    checks = [check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts)]
+    return Verdict.of(f"{policy.name} {policy.version}", (*checks, *power_checks(policy, power)))
 
 
 def interval_factor(policy: Policy, evaluation: Evaluation) -> float:

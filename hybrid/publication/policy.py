@@ -18,6 +18,7 @@ from pydantic import Field, create_model, model_validator
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
+from hybrid.publication.power import MustDetect, PowerOptions
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
 
@@ -41,6 +42,12 @@ class _PolicyHead(Options):
     """What the policy is for."""
     approvals: int = Field(default=1, ge=1, le=10)
     """How many people, by different names, must accept a review."""
+    must_detect: MustDetect = Field(default_factory=dict)
+    """Leaks that the verdict must notice to be a pass, each with its size: copy, near (numbers within 5 %, one category
+    redrawn) and secrets (quasi-identifiers, secrets and targets) as shares of the released rows, exposed as a share of
+    the most exposed 1 % of the people; group: true, everybody with one value of a quasi-identifier."""
+    power: PowerOptions = PowerOptions()
+    """How it is tried whether the verdict would notice them."""
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:
@@ -57,6 +64,20 @@ class _PolicyHead(Options):
         """The policy with the rules of some kinds only."""
         others = {kind.section: () for kind in KINDS.values() if kind not in kinds}
         return self.model_copy(update=others)
+
+    @property
+    def plants_leaks(self) -> bool:
+        """True where leaks are demanded and trials not skipped."""
+        return bool(self.must_detect) and self.power.skip is None
+
+    @property
+    def detection(self) -> tuple[Any, ...]:
+        """All that decides which planted leaks are noticed."""
+        return self.must_detect, self.power, tuple(rule for rule in self.all_rules if rule.detects)
+
+    def without_detection(self) -> Self:
+        """The policy without its demand that leaks be noticed."""
+        return self.model_copy(update={"must_detect": {}})
 
     @property
     def sha256(self) -> str:

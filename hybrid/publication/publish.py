@@ -108,13 +108,14 @@ def publish(
     ledger = Ledger(private_dir)
     roles = _decided(run)
     draw = count_run(private_dir, run)
-    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
+    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power)
     _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         existing = _published(releases_dir, tags["release_tag"])
         history = joined_history(run, ledger, releases_dir, private_dir)
-        verdict = with_roles(judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number), roles)
+        found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
+        verdict = with_roles(found, roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
             if this_run:

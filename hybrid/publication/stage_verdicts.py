@@ -18,9 +18,10 @@ def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, V
     As if it were released.
 
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
-    Rules that name another stage than the released one keep it.
+    So are leaks that must be detected: they are planted into the released table alone. Rules that name another stage
+    than the released one keep it.
     """
-    rules = policy.restricted([kind for kind in KINDS.values() if kind.judges_stage])
+    rules = policy.restricted([kind for kind in KINDS.values() if kind.judges_stage]).without_detection()
     stages = [stage for stage in get_args(Subject) if any(metric.stage == stage for metric in evaluation.metrics)]
     return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.all_rules}
 

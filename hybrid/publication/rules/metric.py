@@ -47,6 +47,11 @@ class MetricRule(Rule):
         """
         return "lower" if self.compare == "excess" else self.direction
 
+    @property
+    def detects(self) -> bool:
+        """True for an excess of the released table."""
+        return self.compare == "excess" and self.stage == "synthetic"
+
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         comparison = COMPARISONS[self.compare]

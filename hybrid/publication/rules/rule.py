@@ -44,6 +44,11 @@ class Rule(Options):
         """Direction in which numbers are better, lower or higher."""
         raise NotImplementedError
 
+    @property
+    def detects(self) -> bool:
+        """True for rules that may notice planted leaks."""
+        return False
+
     @model_validator(mode="after")
     def _limits_in_order(self) -> Self:
         if self.review is None and self.block is None:

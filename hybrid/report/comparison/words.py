@@ -52,7 +52,8 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         return ["None: no run has both a privacy and a utility metric for every seed."]
     total = len(answers.results.configurations)
     gate = f"{found.ended:,} of {total:,} configurations ended well with every seed; {found.admitted:,} of them "
-    gate += f"{GATE[found.verdict]}."
+    gate += f"{GATE[found.verdict]}. No leaks were planted in a comparison: what a verdict would have noticed is "
+    gate += "measured when a configuration is run."
     if found.chosen is None:
         return [
             "None: the gate blocks every configuration.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid.publication.first_page import RunFacts, first_page, folded
+from hybrid.publication.power import POWER
 from hybrid.publication.table_facts import TableFacts
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import FinishedRun, Section
@@ -35,6 +36,14 @@ TEMPLATE = """\
 {% if run.verdict.open_checks %}
 <h3>What a person must look at</h3>
 {{ rows(run.verdict.open_checks) }}
+{% endif %}
+{% if power %}
+<h3>What this verdict would have noticed</h3>
+<p class="note">Leaks of known size were planted into copies of the released table, and the rules applied again.</p>
+<ul>
+{% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
+{% endfor %}
+</ul>
 {% endif %}
 {% if met %}
 <details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
@@ -96,6 +105,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "criteria": CRITERIA,
         "met": [check for check in inputs.verdict.checks if check.decision == "pass"],
         "folded": folded(inputs.verdict),
+        "power": [check for check in inputs.verdict.checks if check.rule.startswith(POWER)],
     }
 
 

@@ -1,0 +1,198 @@
+"""Leaks of known size, planted into a synthetic table to test whether a verdict would notice them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import NotComputable
+from hybrid.table import Column, Kind, Table
+
+LeakName = Literal["copy", "near", "exposed", "group", "secrets"]
+NOISE = 0.05
+"""Largest relative change of a number in a near copy; of a date, in standard deviations of its column."""
+MOST_EXPOSED = 0.01
+"""Share of the training records that count as most exposed."""
+LEAST_EXPOSED = 20
+"""Fewest people among the most exposed."""
+LEAST_GROUP = 50
+"""Fewest people in a leaked group."""
+
+
+SECRETS_SEEN_BY = ("inference_quasi", "identical_match_quasi", "gtcap", "inference", "linkability")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A kind of leak: whose records enter the table, and with which values.
+
+    Parameters
+    ----------
+    name : str
+        As in ``must_detect`` of a policy.
+    people : callable
+        ``people(context, share, rng)`` gives the leaked training rows, shape (n,), or why there are none.
+    values : callable
+        ``values(context, rows, rng)`` gives their columns as they enter the table; columns that it leaves out keep
+        the values of the row that is replaced.
+    seen_by : tuple of str
+        Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is
+        the least.
+    """
+
+    name: LeakName
+    people: Callable[[Context, float, np.random.Generator], Array | NotComputable]
+    values: Callable[[Context, Array, np.random.Generator], pd.DataFrame]
+    seen_by: tuple[str, ...]
+
+    def plant(self, context: Context, share: float, rng: np.random.Generator) -> Table | NotComputable:
+        """Replace random rows of the stage's table by leaked ones.
+
+        Parameters
+        ----------
+        context : Context
+            The tables.
+        share : float
+            Size of the leak in (0, 1]: of the table's rows; of the most exposed people for ``exposed``; without
+            meaning for ``group``.
+        rng : numpy.random.Generator
+            Chooses people, noise and replaced rows.
+
+        Returns
+        -------
+        Table or NotComputable
+            A table of as many rows; why this leak cannot be planted.
+        """
+        people = self.people(context, share, rng)
+        if isinstance(people, NotComputable):
+            return people
+        people = people[: len(context.table)]
+        replaced = rng.choice(len(context.table), len(people), replace=False)
+        return _replaced(context.table, replaced, self.values(context, people, rng))
+
+
+def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    """As many random training rows as ``share`` of the table has rows, at least one."""
+    count = min(max(round(share * len(context.table)), 1), len(context.train))
+    return np.asarray(rng.choice(len(context.train), count, replace=False))
+
+
+def _exposed_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    """``share`` of the 1 % of training records with the largest vulnerability, ties in random order."""
+    part = context.whole("train")
+    values = vulnerability(context, part)
+    pool = round(MOST_EXPOSED * len(values))
+    if pool < LEAST_EXPOSED:
+        reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
+        return NotComputable(reason, "too_few")
+    most = np.lexsort((rng.random(len(values)), -values))[:pool]
+    chosen: Array = context.asked(part).rows[rng.choice(most, max(round(share * pool), 1), replace=False)]
+    return chosen
+
+
+def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
+    """Everybody with the rarest category of a quasi-identifier that at least 50 training records have."""
+    known = context.schema.quasi_identifiers
+    names = [name for name in known if not context.schema[name].kind.is_continuous]
+    if not names:
+        return NotComputable("no quasi-identifier is a category", lacks="quasi_identifiers")
+    frame = context.train.frame
+    counts = [frame[name].value_counts().rename(name) for name in sorted(names)]
+    found = [
+        (int(count), at, str(value), value)
+        for at, column in enumerate(counts)
+        for value, count in column[column >= LEAST_GROUP].items()
+    ]
+    if not found:
+        return NotComputable(f"no category of a quasi-identifier has {LEAST_GROUP} people", "too_few")
+    _, at, _, value = min(found, key=lambda one: one[:3])
+    return np.flatnonzero((frame[counts[at].name] == value).fillna(False).to_numpy(bool))
+
+
+def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    if not context.schema.quasi_identifiers:
+        return NotComputable("no column has the role quasi_identifier", lacks="quasi_identifiers")
+    if not _declared_secrets(context):
+        return NotComputable("no column is declared as a secret", lacks="secret")
+    return _random_people(context, share, rng)
+
+
+def _declared_secrets(context: Context) -> Sequence[str]:
+    chosen = context.options.secrets
+    return context.schema.sensitive if chosen is None else chosen
+
+
+def _exact(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
+    return context.train.take(rows).frame
+
+
+def _near(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with numbers times U(0.95, 1.05) on their column's grid and one category redrawn from its column."""
+    frame = context.train.take(rows).frame.copy()
+    categories = []
+    for column in context.schema:
+        if not column.kind.is_continuous:
+            categories.append(column.name)
+        else:
+            noise = rng.uniform(-NOISE, NOISE, len(rows))
+            frame[column.name] = _moved(column, frame[column.name], context.train.frame[column.name], noise)
+    redrawn = rng.integers(max(len(categories), 1), size=len(rows))
+    donors = rng.integers(len(context.train), size=len(rows))
+    for at, name in enumerate(categories):
+        values = context.train.frame[name].take(donors).set_axis(frame.index)
+        frame[name] = frame[name].where(redrawn != at, values)
+    return frame
+
+
+def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -> pd.Series:
+    """Values moved by a relative noise, as the column can write them."""
+    if column.kind.is_temporal:
+        spread = source.std()
+        moved = values + pd.to_timedelta(noise * (0.0 if pd.isna(spread) else spread.total_seconds()), unit="s")
+        return moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype)
+    moved = values.astype("float64") * (1 + noise)
+    decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    return (moved if decimals is None else moved.round(decimals)).astype(values.dtype)
+
+
+def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
+    """Quasi-identifiers, secrets and targets of people; the other columns stay those of the replaced rows."""
+    leaked = {*context.schema.quasi_identifiers, *_declared_secrets(context), *context.schema.targets}
+    return context.train.take(rows).frame[[name for name in context.schema.names if name in leaked]]
+
+
+def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
+    """The table with other values in some rows, for the columns of ``values``."""
+    order = np.arange(len(table))
+    order[rows] = len(table) + np.arange(len(rows))
+    columns = {}
+    for name, old in table.frame.items():
+        if name not in values:
+            columns[name] = old.reset_index(drop=True)
+        elif isinstance(old.dtype, pd.CategoricalDtype):
+            both = union_categoricals([old, values[name]], sort_categories=True)
+            columns[name] = pd.Series(both.take(order))
+        else:
+            columns[name] = pd.concat([old, values[name]], ignore_index=True).take(order).reset_index(drop=True)
+    return Table(pd.DataFrame(columns), table.schema)
+
+
+LEAKS: dict[LeakName, Leak] = {
+    leak.name: leak
+    for leak in (
+        Leak("copy", _random_people, _exact, ("identical_match", "hitting_rate", "linkability", "dcr_share")),
+        Leak("near", _random_people, _near, ("hitting_rate", "linkability", "dcr_share", "nndr")),
+        Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
+        Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
+        Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),
+    )
+}
+"""Every kind of leak by its name in ``must_detect``, in the order in which verdicts list them."""

@@ -1,0 +1,137 @@
+"""Trials of the gate with planted leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.evaluation.context import Context, Share
+from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.planted_leaks import LEAKS, Leak
+from hybrid.evaluation.registry import REGISTRY
+from hybrid.evaluation.run_metrics import remembering
+from hybrid.publication.gate import interval_factor
+from hybrid.publication.policy import Policy
+from hybrid.publication.power import LeakTrials, Power
+from hybrid.publication.rules.metric import MetricRule, MetricRules
+from hybrid.publication.rules.rule import Facts
+from hybrid.publication.verdict import Check
+from hybrid.table import Table
+
+SMALL = 5_000
+"""Rows of the judged table up to which all trials that the policy asks for are made."""
+LEAST_TRIALS = 5
+
+
+def trials_for(asked: int, rows: int) -> int:
+    """Trials per kind of leak; fewer on larger tables."""
+    return max(min(asked, LEAST_TRIALS), min(asked, round(asked * SMALL / max(rows, 1))))
+
+
+def measure_power(
+    train: Table,
+    control: Table | None,
+    table: Table,
+    evaluation: Evaluation,
+    policy: Policy,
+    options: EvaluateOptions,
+    seed: int,
+    progress: Progress = silent,
+    share: Share | None = None,
+) -> Power:
+    """Plant every demanded leak into the judged table, and judge again.
+
+    A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
+    leak. Only metrics that the leak is seen by are computed, one after the other until a rule notices; trials of a kind
+    end once too many passed unnoticed.
+
+    Parameters
+    ----------
+    train, control, table : Table
+        As for :func:`hybrid.evaluation.evaluate`; ``table`` is the stage synthetic.
+    evaluation : Evaluation
+        Of ``table``, with the same options and seed.
+    policy : Policy
+        Its ``must_detect`` and ``power``.
+    options : EvaluateOptions
+        How hard the attacks try.
+    seed : int
+        The run's; of the metrics' random streams as of the draws of leaks.
+    progress : Progress
+        Told after every trial.
+    share : callable, optional
+        As for :func:`hybrid.evaluation.evaluate`.
+
+    Returns
+    -------
+    Power
+        Trials of every kind of leak in the policy's ``must_detect``.
+    """
+    metric_seed = int(rng_for(seed, "evaluate").integers(2**63))
+    gate = _Gate(policy, evaluation)
+    context = Context(train, control, table, options, metric_seed, share=share or remembering({}))
+    planned = trials_for(policy.power.trials, len(table))
+    done = []
+    for leak in (leak for name, leak in LEAKS.items() if name in policy.must_detect):
+        trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned)
+        done.append(_tried(leak, trials, gate, context, seed, progress))
+    return Power(tuple(done), 0 if control is None else len(control))
+
+
+def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, context: Context, seed: int, progress: Progress) -> LeakTrials:
+    if gate.reason:
+        return replace(trials, reason=gate.reason)
+    while trials.made < trials.planned and not trials.hopeless:
+        planted = leak.plant(context, trials.size, rng_for(seed, "power", leak.name, trials.made))
+        if isinstance(planted, NotComputable):
+            return replace(trials, reason=planted.reason, lacks=planted.lacks)
+        noticed = gate.notices(context.with_table(planted), leak.seen_by)
+        trials = replace(trials, made=trials.made + 1, noticed=trials.noticed + noticed)
+        progress(f"power {leak.name}", trials.made, trials.planned)
+    return trials
+
+
+class _Gate:
+    """The rules about excesses that pass on the judged table."""
+
+    def __init__(self, policy: Policy, evaluation: Evaluation) -> None:
+        self._factor = interval_factor(policy, evaluation)
+        self._kind = MetricRules()
+        rules = [rule for rule in policy.rules if rule.detects and rule.metric in REGISTRY]
+        before = {rule: self._checks(rule, evaluation) for rule in rules}
+        self._passed = {rule: checks for rule, checks in before.items() if any(_passes(check) for check in checks)}
+        self.reason = ""
+        if any(check.decision == "block" for checks in before.values() for check in checks):
+            self.reason = "the table is blocked as it is"
+        elif not self._passed:
+            self.reason = "no rule about people never seen passes on the table as it is, so that none could fail"
+
+    def notices(self, context: Context, metrics: Sequence[str]) -> bool:
+        """True if a rule that passed fails on the context's table."""
+        return any(self._noticed_by(name, context) for name in metrics)
+
+    def _noticed_by(self, name: str, context: Context) -> bool:
+        rules = [rule for rule in self._passed if rule.metric == name]
+        if not rules:
+            return False
+        measured = Evaluation(tuple(self._measured(name, context)))
+        return any(self._fails(rule, measured) for rule in rules)
+
+    def _fails(self, rule: MetricRule, measured: Evaluation) -> bool:
+        pairs = zip(self._passed[rule], self._checks(rule, measured), strict=True)
+        return any(_passes(before) and after.status in ("review", "block") for before, after in pairs)
+
+    def _checks(self, rule: MetricRule, evaluation: Evaluation) -> Sequence[Check]:
+        return tuple(self._kind.judge(rule, Facts(evaluation, interval_factor=self._factor)))
+
+    def _measured(self, name: str, context: Context) -> Iterator[MetricResult]:
+        metric = REGISTRY[name]
+        for column in metric.columns(context):
+            yield metric.measure(context, column)
+
+
+def _passes(check: Check) -> bool:
+    return check.status == "pass"

@@ -1,0 +1,146 @@
+"""Power of a verdict: demanded leaks, trials, and their checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import AfterValidator, Field
+
+from hybrid.base.options import Options
+from hybrid.evaluation.engine.intervals import share_interval
+from hybrid.evaluation.planted_leaks import LeakName
+from hybrid.publication.verdict import Check
+
+if TYPE_CHECKING:
+    from hybrid.publication.policy import Policy
+
+RELIABLE = 0.95
+"""Share of the planned trials in which a leak must be noticed."""
+CONFIDENCE = 0.95
+POWER = "power"
+"""Start of the names of checks about planted leaks."""
+NOT_MEASURED = "no leaks were planted into this table"
+_HINT = "give more control records (split.control) or a larger table, or accept by name"
+_WORDS: dict[LeakName, str] = {
+    "copy": "{size} copied rows",
+    "near": "{size} copied rows with {noise} noise",
+    "exposed": "noisy copies of {size} of the most exposed 1 % of the people",
+    "group": "noisy copies of everybody in one group",
+    "secrets": "{size} rows with the quasi-identifiers and secrets of a person",
+}
+
+
+def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
+    if sizes.get("group", 1.0) != 1.0:
+        raise ValueError("group leaks everybody with one value: write group: true")
+    return sizes
+
+
+MustDetect = Annotated[dict[LeakName, Annotated[float, Field(gt=0, le=1)]], AfterValidator(_whole_group)]
+"""Size of every leak that a verdict must notice; 1 for ``group``, and shares of rows or people for the others."""
+
+
+class PowerOptions(Options):
+    """Trials with planted leaks."""
+
+    trials: int = Field(default=20, ge=3, le=1000)
+    """Draws of every kind of leak, on tables of up to 5,000 rows; fewer on larger ones, at least 5."""
+    skip: str | None = Field(default=None, min_length=10)
+    """Why no leaks are planted. Not given: they are."""
+
+
+@dataclass(frozen=True)
+class LeakTrials:
+    """Trials of one kind of leak.
+
+    Trials end early once too many leaks passed unnoticed for the kind to count as noticed.
+    """
+
+    kind: LeakName
+    size: float
+    """As in ``must_detect``."""
+    planned: int
+    made: int = 0
+    noticed: int = 0
+    reason: str = ""
+    """Why no trial was made."""
+    lacks: str | None = None
+    """What the configuration does not have, where that alone is the reason."""
+
+    @property
+    def misses_allowed(self) -> int:
+        """Trials in which the leak may pass unnoticed."""
+        return self.planned - math.ceil(RELIABLE * self.planned)
+
+    @property
+    def hopeless(self) -> bool:
+        """More misses than allowed, whatever further trials would give."""
+        return self.made - self.noticed > self.misses_allowed
+
+    @property
+    def reached(self) -> bool:
+        """All planned trials made, and the leak noticed in enough of them."""
+        return self.made == self.planned and not self.hopeless
+
+    @property
+    def words(self) -> str:
+        """The leak in plain words."""
+        return _WORDS[self.kind].format(size=f"{100 * self.size:.3g} %", noise="5 %")
+
+
+@dataclass(frozen=True)
+class Power:
+    """Trials of all kinds of leak, and the number of control records."""
+
+    leaks: tuple[LeakTrials, ...]
+    control: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Parse what :meth:`to_json` wrote."""
+        return cls(tuple(LeakTrials(**leak) for leak in content["leaks"]), content["control"])
+
+
+def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
+    """One check per kind of leak that the policy must detect.
+
+    A kind that was not noticed in 95 % of its trials, or not tried, is not judged, which is a review; a kind that
+    the table has no columns for does not apply.
+    """
+    if not policy.must_detect:
+        return
+    if policy.power.skip is not None:
+        message = f"{NOT_MEASURED}; the policy says why: {policy.power.skip}"
+        yield Check(POWER, "not judged", message, applies=False)
+        return
+    found = {} if power is None else {leak.kind: leak for leak in power.leaks}
+    for kind, size in policy.must_detect.items():
+        leak = found.get(kind)
+        if leak is None or leak.size != size or power is None:
+            words = LeakTrials(kind, size, 0).words
+            yield Check(
+                f"{POWER}: {kind}", "not judged", f"cannot tell whether {words} would pass: {NOT_MEASURED}", _HINT
+            )
+        else:
+            yield _check(leak, power.control)
+
+
+def _check(leak: LeakTrials, control: int) -> Check:
+    name, against = f"{POWER}: {leak.kind}", f"with {control:,} control records"
+    if leak.reached:
+        low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
+        often = f"{leak.noticed} of {leak.made} trials, so in at least {100 * low:.0f} % of cases"
+        return Check(name, "pass", f"would have noticed {leak.words} ({often})")
+    if not leak.made:
+        message = f"cannot tell whether {leak.words} would pass: {leak.reason}"
+        return Check(name, "not judged", message, _HINT, applies=leak.lacks is None)
+    trials = f"{leak.noticed} of {leak.made} trials"
+    message = f"cannot tell: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
+    return Check(name, "not judged", message, _HINT)

@@ -1,0 +1,154 @@
+"""Planted leaks have the stated size, the people's values, and nothing else of the table is touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import NotComputable
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.planted_leaks import LEAKS, LeakName
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
+
+SCHEMA = Schema(
+    (
+        Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),
+        Column("town", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL),
+        Column("born", Role.INSENSITIVE, Kind.DATE),
+        Column("pay", Role.INSENSITIVE, Kind.DECIMAL, format=ColumnFormat(decimals=1)),
+        Column("illness", Role.SENSITIVE, Kind.CATEGORICAL),
+        Column("sick", Role.INSENSITIVE, Kind.BOOLEAN, target=True),
+    )
+)
+
+
+def table(n: int, ages: tuple[int, int], towns: tuple[str, ...], illnesses: tuple[str, ...], seed: int) -> Table:
+    """People whose ages, towns and illnesses tell which table they are from."""
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 20_000, n), unit="D")
+    frame = pd.DataFrame(
+        {
+            "age": pd.array(rng.integers(*ages, n), dtype="Int64"),
+            "town": pd.Categorical(np.resize(towns, n)),
+            "born": pd.Series(days).astype("datetime64[us]"),
+            "pay": rng.integers(100, 900, n) / 10,
+            "illness": pd.Categorical(rng.choice(illnesses, n)),
+            "sick": pd.array(rng.random(n) < 0.5, dtype="boolean"),
+        }
+    )
+    return Table(frame, SCHEMA)
+
+
+def context(people: int = 2000, secrets: tuple[str, ...] | None = None) -> Context:
+    train = table(people, (1000, 9000), ("A", "B"), ("flu", "cold"), 1)
+    synthetic = table(1000, (10, 90), ("C", "D"), ("none",), 2)
+    control = table(200, (1000, 9000), ("A", "B"), ("flu", "cold"), 3)
+    return Context(train, control, synthetic, EvaluateOptions(secrets=secrets))
+
+
+def planted(name: LeakName, share: float, tables: Context, seed: int = 5) -> tuple[Table, np.ndarray]:
+    """The table with a leak, and which of its rows differ from the table without."""
+    made = LEAKS[name].plant(tables, share, np.random.default_rng(seed))
+    assert isinstance(made, Table)
+    assert made.schema == tables.table.schema and len(made) == len(tables.table)
+    assert made.frame.dtypes.drop(["town", "illness"]).equals(tables.table.frame.dtypes.drop(["town", "illness"]))
+    before, after = (part.frame.astype(object) for part in (tables.table, made))
+    return made, (before != after).any(axis=1).to_numpy(bool)
+
+
+def rows_of(frame: pd.DataFrame) -> set[tuple[object, ...]]:
+    return set(frame.astype(object).itertuples(index=False, name=None))
+
+
+def test_copies_are_training_rows_and_as_many_as_stated() -> None:
+    tables = context()
+    made, changed = planted("copy", 0.03, tables)
+    assert changed.sum() == 30
+    people, copies = rows_of(tables.train.frame), rows_of(made.frame[changed])
+    assert len(copies) == 30 and copies <= people
+
+
+def test_near_copies_move_numbers_by_at_most_five_percent_and_redraw_one_category() -> None:
+    tables = context()
+    made, changed = planted("near", 0.2, tables)
+    assert changed.sum() == 200
+    near = made.frame[changed]
+    assert near["age"].min() >= 950 and near["pay"].round(1).equals(near["pay"])
+    assert not rows_of(near) <= rows_of(tables.train.frame)
+    exact = np.random.default_rng(5).choice(len(tables.train), 200, replace=False)
+    source = tables.train.frame.iloc[exact].reset_index(drop=True)
+    rows = np.random.default_rng(5)
+    rows.choice(len(tables.train), 200, replace=False)
+    replaced = rows.choice(len(tables.table), 200, replace=False)
+    leaked = made.frame.iloc[replaced].reset_index(drop=True)
+    for name, grid in (("age", 0.5), ("pay", 0.05)):
+        before, after = (frame[name].astype(float) for frame in (source, leaked))
+        assert ((after - before).abs() <= 0.05 * before + grid + 1e-9).all()
+        assert (after != before).mean() > 0.5
+    days = (leaked["born"] - source["born"]).abs() / pd.Timedelta(days=1)
+    spread = tables.train.frame["born"].std() / pd.Timedelta(days=1)
+    assert (days <= 0.05 * spread + 0.5).all() and days.max() > 0.02 * spread
+    differing = sum((source[name].astype(str) != leaked[name].astype(str)) for name in ("town", "illness", "sick"))
+    assert differing.max() == 1 and 0.2 < differing.mean() < 0.8
+
+
+def test_the_most_exposed_people_are_leaked() -> None:
+    tables = context(2000)
+    odd = tables.train.frame.copy()
+    odd.loc[:19, "age"] = 10**6
+    odd["age"] = odd["age"].astype("Int64")
+    tables = Context(Table(odd, SCHEMA), tables.control, tables.table, tables.options)
+    made, changed = planted("exposed", 0.5, tables)
+    assert changed.sum() == 10
+    assert (made.frame["age"][changed] > 900_000).all()
+
+
+def test_too_few_exposed_people_are_not_planted() -> None:
+    found = LEAKS["exposed"].plant(context(1500), 0.5, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and found.lacks is None and "fewer than 20" in found.reason
+
+
+def test_everybody_of_the_smallest_large_enough_group_is_leaked() -> None:
+    tables = context(300)
+    towns = pd.Categorical(["A"] * 200 + ["B"] * 51 + ["E"] * 49)
+    train = Table(tables.train.frame.assign(town=towns), SCHEMA)
+    made, changed = planted("group", 1.0, Context(train, tables.control, tables.table, tables.options))
+    assert changed.sum() == 51
+    leaked = set(made.frame["illness"][changed].astype(str))
+    assert leaked <= {"flu", "cold"}
+
+
+def test_secrets_enter_beside_other_columns_of_the_table() -> None:
+    tables = context()
+    made, changed = planted("secrets", 0.1, tables)
+    assert changed.sum() == 100
+    known = ["age", "town", "illness", "sick"]
+    assert rows_of(made.frame[changed][known]) <= rows_of(tables.train.frame[known])
+    others = ["born", "pay"]
+    assert made.frame[others].equals(tables.table.frame[others])
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("group", "quasi_identifiers"), ("secrets", "quasi_identifiers")])
+def test_leaks_without_the_columns_they_need(name: LeakName, lacks: str) -> None:
+    tables = context(200)
+    parts = [part.only(["born", "pay", "illness", "sick"]) for part in (tables.train, tables.table)]
+    found = LEAKS[name].plant(Context(parts[0], None, parts[1], tables.options), 1.0, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and found.lacks == lacks
+
+
+def test_secrets_that_nobody_named_are_not_leaked() -> None:
+    tables = context(200, secrets=())
+    found = LEAKS["secrets"].plant(tables, 0.5, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and found.lacks == "secret"
+
+
+@pytest.mark.parametrize("name", list(LEAKS))
+def test_the_same_generator_plants_the_same_leak(name: LeakName) -> None:
+    tables = context()
+    first, _ = planted(name, 0.5, tables)
+    again, _ = planted(name, 0.5, tables)
+    assert first.frame.equals(again.frame)
+    if name != "group":
+        assert not planted(name, 0.5, tables, seed=6)[0].frame.equals(first.frame)

@@ -1,0 +1,46 @@
+"""A run says what its verdict would have noticed, in its files and in its report."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import hybrid
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.finished_run import read_run
+from tests.jobs.small_job import POLICY, write_small_job
+
+
+def demanding_job(folder: Path) -> Path:
+    job = write_small_job(folder)
+    policy: dict[str, Any] = copy.deepcopy(POLICY)
+    policy["rules"][0] |= {"compare": "excess", "review": 0.05}
+    policy |= {"must_detect": {"copy": 0.5}, "power": {"trials": 3}}
+    (folder / "policy.yaml").write_text(yaml.safe_dump(policy))
+    return job
+
+
+def test_a_run_says_what_its_verdict_would_have_noticed(tmp_path: Path) -> None:
+    job, out = demanding_job(tmp_path / "job"), tmp_path / "run"
+    pipeline = hybrid.run(job, out=out)
+    assert pipeline.verdict.status == "pass"
+    (leak,) = json.loads((out / "evaluation.json").read_text())["power"]["leaks"]
+    assert (leak["kind"], leak["made"], leak["noticed"]) == ("copy", 3, 3)
+    assert read_run(out).power == pipeline.power
+    assert "would have noticed 50 % copied rows (3 of 3 trials" in (out / "report.html").read_text()
+    assert "power" in pipeline.keys
+
+
+def test_without_trials_what_must_be_noticed_is_a_review(tmp_path: Path) -> None:
+    job = demanding_job(tmp_path / "job")
+    assert hybrid.run(job, overrides={"evaluate.power": False}).verdict.status == "review"
+
+
+def test_compared_runs_are_judged_without_planted_leaks(tmp_path: Path) -> None:
+    pipeline = Pipeline(load_config(demanding_job(tmp_path / "job")), judge_power=False)
+    assert pipeline.verdict.status == "pass" and pipeline.power is None

@@ -1,0 +1,127 @@
+"""What a verdict must notice and did not is a review, never a pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation.measure import Evaluation
+from hybrid.publication.finished_run import read_run
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.power import LeakTrials, Power, power_checks
+from hybrid.publication.stage_verdicts import verdicts_by_stage
+from hybrid.publication.verdict import Check
+
+
+def demanding(policy: Policy, **sections: Any) -> Policy:
+    content = {"must_detect": {"copy": 0.01}} | sections
+    return Policy.model_validate(policy.model_dump(mode="json") | content)
+
+
+def trials(made: int, noticed: int, planned: int = 20, **others: Any) -> Power:
+    return Power((LeakTrials("copy", 0.01, planned, made, noticed, **others),), control=300)
+
+
+def check_of(policy: Policy, power: Power | None) -> Check:
+    (check,) = power_checks(policy, power)
+    return check
+
+
+@pytest.mark.parametrize(("noticed", "reached"), [(20, True), (19, True), (18, False)])
+def test_19_of_20_trials_are_enough(policy: Policy, noticed: int, reached: bool) -> None:
+    check = check_of(demanding(policy), trials(20, noticed))
+    assert (check.status == "pass") is reached
+    assert check.decision == ("pass" if reached else "review")
+
+
+def test_with_few_trials_every_leak_must_be_noticed(policy: Policy) -> None:
+    assert check_of(demanding(policy), trials(5, 5, planned=5)).status == "pass"
+    assert check_of(demanding(policy), trials(5, 4, planned=5)).status == "not judged"
+
+
+def test_a_pass_states_what_would_have_been_noticed(policy: Policy) -> None:
+    message = check_of(demanding(policy), trials(20, 20)).message
+    # Wilson's lower bound of 20 of 20: 20 / (20 + 1.96^2) = 0.839.
+    assert message == "would have noticed 1 % copied rows (20 of 20 trials, so in at least 84 % of cases)"
+
+
+def test_a_leak_that_passed_unnoticed_names_the_control_records(policy: Policy) -> None:
+    check = check_of(demanding(policy), trials(3, 1))
+    assert check.message.startswith("cannot tell: with 300 control records, 1 % copied rows were noticed in 1 of 3")
+    assert "control" in check.hint
+
+
+def test_unfinished_trials_are_no_pass(policy: Policy) -> None:
+    assert check_of(demanding(policy), trials(12, 12)).status == "not judged"
+
+
+def test_leaks_that_were_not_planted_are_a_review(
+    policy: Policy, evaluation: Callable[..., Evaluation], anonymization: Callable[..., Any]
+) -> None:
+    assert judge(policy, evaluation(), anonymization()).status == "pass"
+    demanded = demanding(policy)
+    assert judge(demanded, evaluation(), anonymization()).status == "review"
+    assert judge(demanded, evaluation(), anonymization(), power=trials(20, 20)).status == "pass"
+    other = Power((LeakTrials("copy", 0.1, 20, 20, 20),), control=300)
+    assert judge(demanded, evaluation(), anonymization(), power=other).status == "review"
+
+
+def test_a_policy_without_trials_says_why(policy: Policy, evaluation: Callable[..., Evaluation]) -> None:
+    off = demanding(policy, power={"skip": "a table of ten columns of noise"})
+    (check,) = power_checks(off, None)
+    assert (check.status, check.decision) == ("not judged", "pass")
+    assert "ten columns of noise" in check.message
+    assert not off.plants_leaks and demanding(policy).plants_leaks and not policy.plants_leaks
+
+
+def test_a_leak_without_its_columns_does_not_apply(policy: Policy) -> None:
+    lacking = check_of(demanding(policy), trials(0, 0, reason="no column is a secret", lacks="secret"))
+    assert (lacking.status, lacking.decision) == ("not judged", "pass")
+    small = check_of(demanding(policy), trials(0, 0, reason="the most exposed 1 % are 3 people, fewer than 20"))
+    assert (small.status, small.decision) == ("not judged", "review")
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"must_detect": {"copy": 0}},
+        {"must_detect": {"near": 1.5}},
+        {"must_detect": {"group": 0.5}},
+        {"must_detect": {"other": 0.5}},
+        {"power": {"skip": ""}},
+        {"power": {"trials": 1}},
+    ],
+)
+def test_contradictory_demands_are_refused(policy: Policy, sections: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(json.dumps(policy.model_dump(mode="json") | sections))
+    with pytest.raises(ConfigError):
+        load_policy(path)
+
+
+def test_the_sections_of_a_policy_file(policy: Policy, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    head = json.dumps(policy.model_dump(mode="json", exclude={"power", "must_detect"}))
+    extra = "must_detect: {copy: 0.01, group: true}\npower: {skip: nobody may see this table}\n"
+    path.write_text(yaml.safe_dump(json.loads(head), allow_unicode=True) + extra)
+    loaded = load_policy(path)
+    assert loaded.power.skip == "nobody may see this table" and loaded.must_detect == {"copy": 0.01, "group": 1.0}
+
+
+def test_a_finished_run_keeps_its_trials(make_run: Callable[..., Path], policy: Policy) -> None:
+    folder = make_run(judged_by=demanding(policy))
+    assert read_run(folder).power is None
+    power = trials(20, 20)
+    assert Power.from_json(json.loads(json.dumps(power.to_json()))) == power
+
+
+def test_other_stages_need_not_notice_leaks(policy: Policy, evaluation: Callable[..., Evaluation]) -> None:
+    demanded = demanding(policy)
+    assert verdicts_by_stage(demanded, evaluation()) == verdicts_by_stage(policy, evaluation())
