@@ -68,7 +68,7 @@ class FirstPage:
     lamps : tuple of Lamp
         One per criterion.
     not_attacked : tuple of str
-        What nobody tried.
+        What was not tried.
     """
 
     answer: str

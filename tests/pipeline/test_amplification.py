@@ -165,7 +165,7 @@ def test_the_words_of_what_is_left_are_true_of_every_sampling(sample, sampled_fi
     small_strata_kept_whole = sample.method == "stratified" and sample.minimum > 0
     # 5 of 5 records of a class of five are kept: presence is no secret, whatever beta says.
     unsure = not everybody_used and not small_strata_kept_whole and sample.beta <= 0.5
-    assert ("can tell whether a given person is among the records in use" in text) == unsure
+    assert ("it cannot be determined whether a given person is among the records" in text) == unsure
     assert (f"with a probability of about {sample.beta:g}" in text) == unsure
     assert "most likely not" not in text
     # k counts the records before sampling, so that it holds afterwards only if nothing is left out after it.

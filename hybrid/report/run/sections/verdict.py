@@ -51,7 +51,7 @@ TEMPLATE = """\
 <div class="pair plain">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table + page.decided) }}
-{{ sentences("What nobody tried", page.not_attacked) }}
+{{ sentences("What was not tried", page.not_attacked) }}
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
