@@ -118,7 +118,10 @@ def recommend(results: Results) -> Recommendation | None:
 
 
 def _deciding(results: Results) -> tuple[list[str], list[str]]:
-    """Metrics of privacy and of the other families that may decide, the preferred first."""
+    """Names of the deciding metrics: of privacy, and of the other families.
+
+    Both in order of preference.
+    """
     ranked = [(metric.decides, name) for name, metric in results.metrics.items() if metric.decides is not None]
     names = [name for _, name in sorted(ranked)]
     privacy = [name for name in names if results.metrics[name].family == "privacy"]

@@ -78,7 +78,10 @@ def line(status: str, text: str, hint: str = "") -> None:
 
 
 def print_verdict(verdict: Verdict, draw: str = "") -> None:
-    """Print the verdict, the draw's number and the open checks; count the others."""
+    """Print the verdict, the draw's number and the open checks.
+
+    The other checks are counted.
+    """
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     if draw:
         out.print(f"  {draw}", markup=False)

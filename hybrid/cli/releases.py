@@ -33,7 +33,10 @@ def release(
     by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
 ) -> None:
-    """Run, pass the gate, publish; of a finished run, publish that very run. Exit code 3: refused."""
+    """Run, pass the gate and publish; or publish a finished run.
+
+    Of a finished run, that very run is published. Exit code 3: refused.
+    """
     from hybrid.base.ownership import check_growing
     from hybrid.jobs.release import Places, read_candidate, refuse_changes, write_candidate
     from hybrid.pipeline.config import load_config

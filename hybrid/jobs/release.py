@@ -1,8 +1,9 @@
-"""Release: run a configuration or read a finished run, judge it, publish it.
+"""Release of a configuration or of a finished run.
 
-The command line, the flows and the nights all take these steps: :func:`write_candidate` computes every stage and
-writes the run's folder, or :func:`read_candidate` reads it; :meth:`Candidate.publish` passes the gate. Delivery
-follows in :mod:`hybrid.jobs.nightly`.
+A release runs the configuration or reads the finished run, judges it and publishes it. The command line, the flows and
+the nights all take these steps: :func:`write_candidate` computes every stage and writes the run's folder, or
+:func:`read_candidate` reads it; :meth:`Candidate.publish` passes the gate. Delivery follows in
+:mod:`hybrid.jobs.nightly`.
 """
 
 from __future__ import annotations
@@ -165,7 +166,9 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
-    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again.
+    """Read a finished run to be published as it is.
+
+    Every file is checked, and nothing is drawn again.
 
     Raises
     ------
@@ -179,7 +182,9 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
-    """Check before the work that a person has decided all roles, and that no person is on both sides of the split.
+    """Refuse undecided roles, and persons on both sides of the split.
+
+    Both are checked before the work: a person must have decided all roles.
 
     Raises
     ------
@@ -254,7 +259,9 @@ def release(
 
 
 def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
-    """Refuse a table, a seed or overrides beside the folder of a run, which is published as it is.
+    """Refuse a table, a seed or overrides beside a run's folder.
+
+    A finished run is published as it is.
 
     Raises
     ------

@@ -165,7 +165,9 @@ def staged(folder: Path) -> Iterator[Path]:
 
 
 def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
-    """Write a run's folder, count its draw, and keep what the gate and later nights need.
+    """Write a run's folder and count its draw.
+
+    Keeps in the private zone the data that the gate and later nights need.
 
     Parameters
     ----------
@@ -190,7 +192,10 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
 
 
 def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:
-    """Keep the statistics of the source that later nights compare with, and the seconds of every stage."""
+    """Keep the statistics of the source and the seconds of every stage.
+
+    Later nights compare with them.
+    """
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": pipeline.data_fingerprint})
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}

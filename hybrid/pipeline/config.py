@@ -211,7 +211,7 @@ class RunConfig(Options):
 
     @property
     def protection(self) -> ProtectOptions | None:
-        """How values are protected; None: not at all."""
+        """Options of the protection of values; None where it is off."""
         return self.protect if isinstance(self.protect, ProtectOptions) else None
 
     @property
@@ -293,11 +293,16 @@ class RunConfig(Options):
         return copied
 
     def load_table(self) -> Table:
-        """Read the input table, without the columns whose role is undecided; errors as :meth:`load_all_columns`."""
+        """Read the input table without the columns whose role is undecided.
+
+        Errors as :meth:`load_all_columns`.
+        """
         return self.load_all_columns().without_undecided()
 
     def load_all_columns(self) -> Table:
-        """Read the input table for checks; what it holds beyond :meth:`load_table` enters no run.
+        """Read all columns of the input table, for checks.
+
+        Columns beyond those of :meth:`load_table` enter no run.
 
         Raises
         ------

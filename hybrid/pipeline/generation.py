@@ -86,7 +86,10 @@ class Generation:
         return self._shuffled(restored.table, restored, losses)
 
     def baseline(self) -> Table:
-        """The same generator without anonymization, trained on the protected records (originals, if that is off)."""
+        """Table of the same generator without anonymization.
+
+        It is trained on the protected records, or on the originals where protection is off.
+        """
         return self.synthesize(self.train, "baseline", self.domains)[0]
 
     def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:

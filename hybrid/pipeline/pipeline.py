@@ -176,7 +176,9 @@ class Pipeline:
 
     @cached_property
     def protected(self) -> Protected | None:
-        """The training records without the values that few people hold; None where protection is off.
+        """Training records without rare values; None where protection is off.
+
+        Rare values are those that few people hold.
 
         Raises
         ------
@@ -192,7 +194,10 @@ class Pipeline:
 
     @property
     def learned(self) -> Table:
-        """The training records that are anonymized and learned from: protected, or as they are where that is off."""
+        """Training records that are anonymized and learned from.
+
+        The protected records, or the training records as they are where protection is off.
+        """
         return self.train if self.protected is None else self.protected.table
 
     @property
@@ -351,7 +356,10 @@ class Pipeline:
 
     @property
     def verdict(self) -> Verdict:
-        """The gate's verdict on the synthetic table; as a first draw, until the draw is counted."""
+        """The gate's verdict on the synthetic table.
+
+        It is judged as a first draw until the draw is counted.
+        """
         result = None if self.anonymized is None else self.anonymized.result
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
@@ -359,7 +367,10 @@ class Pipeline:
 
     @cached_property
     def roles(self) -> DecidedRoles:
-        """Who decided the roles of the columns, and which columns that leaves as they are."""
+        """Decision about the roles of the columns.
+
+        It names the person who decided, and the columns that the decision leaves as they are.
+        """
         return decided_roles(self.config, self.table)
 
     @cached_property

@@ -1,4 +1,7 @@
-"""Protection of a pipeline: what replaces the training records for everything that learns."""
+"""Protection of a pipeline's training records.
+
+The protected records replace the training records for everything that learns.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +45,18 @@ def protected(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarc
 
 
 def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:
-    """Hierarchies whose leaves are listed in a file or values of the protected training records (or the population)."""
+    """Hierarchies over protected training records and listed values.
+
+    Their leaves are listed in a file, or are values of the protected training records (or of the population).
+    """
     return load_hierarchies(train if population is None else _together(train, population), config.hierarchy_paths)
 
 
 def same_rows(config: RunConfig, n: int) -> int:
-    """Number of rows under ``rows: same``: with protection tens, so that it does not count the people."""
+    """Number of rows under ``rows: same``.
+
+    With protection it is rounded to tens, so that it does not count the people.
+    """
     return n if config.protection is None or n < LEAST_ROUNDED else 10 * round(n / 10)
 
 

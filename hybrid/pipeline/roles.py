@@ -1,4 +1,7 @@
-"""Section ``roles``: who decided what the columns are; and the checks of that decision against the table."""
+"""Section ``roles`` of a configuration, and its checks against the table.
+
+The section names the person who decided the roles of the columns.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ CHOICES = "identifier, quasi_identifier, sensitive or insensitive; or remove the
 
 
 class RolesOptions(Options):
-    """Who decided the roles of the columns; a release needs it."""
+    """Person and date of the decision about the columns' roles.
+
+    A release needs it.
+    """
 
     decided_by: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     """Name of the person who has read every line under data.columns. The certificate shows it."""
@@ -29,7 +35,9 @@ class RolesOptions(Options):
 
 
 def refuse_undecided(config: RunConfig) -> None:
-    """Check before a release that a person has decided the role of every column.
+    """Refuse a release while the role of a column is undecided.
+
+    A person must have decided the role of every column.
 
     Raises
     ------
@@ -50,7 +58,9 @@ def refuse_undecided(config: RunConfig) -> None:
 
 
 def refuse_split_persons(config: RunConfig, table: Table) -> None:
-    """Check before a release that rows of one person are not on both sides of the split.
+    """Refuse a release with a person on both sides of the split.
+
+    All rows of one person must be on the same side.
 
     Raises
     ------
@@ -73,9 +83,10 @@ def split_problem(names: tuple[str, ...]) -> Problem:
 
 
 def split_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
-    """Identifiers whose values repeat although no ``split.key`` keeps their rows together; numbers first.
+    """Repeating identifiers whose rows no ``split.key`` keeps together.
 
-    Names and addresses count only where no other identifier repeats: different people share them.
+    If numbers repeat, only these are named. Names and addresses count only where no other identifier repeats: different
+    people share them.
     """
     if config.split.key is not None or config.split.control == 0:
         return ()
@@ -87,7 +98,7 @@ def split_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
 
 
 def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
-    """What the verdict and the certificate say of the roles.
+    """Decision about the roles, for the verdict and the certificate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Draws of the same data under the same policy, counted in the ledger.
+"""Ledger counts of draws of the same data and policy.
 
 Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
 judged at the confidence of :func:`hybrid.publication.gate.interval_factor`. A draw is a synthetic table with the
@@ -30,7 +30,7 @@ def count_draw(
     evaluation: Evaluation,
     at_least: int = 1,
 ) -> Draw:
-    """Count a draw in the ledger, or find its number if it was counted before.
+    """Count a draw in the ledger, or find its earlier number.
 
     Parameters
     ----------
@@ -59,10 +59,11 @@ def count_draw(
 
 
 def count_run(private_dir: Path, run: FinishedRun) -> Draw:
-    """Count a finished run, after the runs beside it that are draws of the same data under the same policy.
+    """Count a finished run, after the other draws beside it.
 
-    Runs that another private zone counted, or none, are thus counted where one of them is published: the one that was
-    chosen among them gets the highest number.
+    These are the runs in the same folder that are draws of the same data under the same policy. Runs that another
+    private zone counted, or none, are thus counted where one of them is published: the one that was chosen among them
+    gets the highest number.
     """
     for beside in _runs_beside(run):
         _count(private_dir, beside)
@@ -75,7 +76,10 @@ def _count(private_dir: Path, run: FinishedRun) -> Draw:
 
 
 def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
-    """Other runs in the same folder, oldest first; what cannot be read cannot be published either."""
+    """Other runs of the same data and policy, oldest first.
+
+    They are those in the same folder. A run that cannot be read is left out: it cannot be published either.
+    """
     found = []
     for folder in run.folder.resolve().parent.iterdir():
         if folder == run.folder.resolve() or not _is_of(folder, run.manifest["data_fingerprint"]):
@@ -98,7 +102,10 @@ def _is_of(folder: Path, data_fingerprint: str) -> bool:
 
 
 def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
-    """What was measured, to six digits and 1e-9: the order of floating-point sums makes no other draw."""
+    """Measured numbers, rounded to six digits and 1e-9.
+
+    The order of floating-point sums thus makes no other draw.
+    """
     return [
         (metric.name, metric.stage, metric.column, *(f"{round(number, 9):.6g}" for number in _values(metric.outcome)))
         for metric in evaluation.metrics

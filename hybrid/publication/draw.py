@@ -1,4 +1,4 @@
-"""Number of a draw among those of the same data and policy, and its words."""
+"""Number of a draw of the same data and policy, with its wording."""
 
 from __future__ import annotations
 

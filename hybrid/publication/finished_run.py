@@ -50,7 +50,7 @@ class FinishedRun:
 
     @property
     def draw(self) -> int | None:
-        """Number of the draw as the run was judged; None if it was not counted."""
+        """Number of the draw when judged; None if it was not counted."""
         stated: int | None = self.manifest.get("draw")
         return stated
 
@@ -61,7 +61,9 @@ class FinishedRun:
 
 
 def read_whole_run(folder: Path) -> FinishedRun:
-    """Read a finished run, and compare every file of its folder with its manifest.
+    """Read a finished run, and compare its files with its manifest.
+
+    Every file of its folder is compared.
 
     Raises
     ------

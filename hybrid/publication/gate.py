@@ -84,10 +84,11 @@ def interval_factor(policy: Policy, evaluation: Evaluation) -> float:
 
 
 def strictness(draws: int) -> float:
-    """Half widths by which the n-th draw of the same data and policy is judged more strictly; 0 for the first.
+    """Half widths by which the n-th draw is judged more strictly.
 
-    A leak that one draw hides with probability p, n draws hide at least once with up to n p. The n-th draw is judged
-    as if at confidence 1 - .05/(n (n + 1)): the quantile that this adds to the first draw's is taken off the interval,
-    so that all draws together hide a leak no more often than the first alone may, and trying again gains nothing.
+    The draws are of the same data and policy; the first has 0. A leak that one draw hides with probability p, n draws
+    hide at least once with up to n p. The n-th draw is judged as if at confidence 1 - .05/(n (n + 1)): the quantile
+    that this adds to the first draw's is taken off the interval, so that all draws together hide a leak no more often
+    than the first alone may, and trying again gains nothing.
     """
     return (quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)) / quantile(0.95)

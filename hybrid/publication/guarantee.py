@@ -70,7 +70,10 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _protected(protect: Any, k: int) -> str:
-    """Which values were replaced before anything learned; nothing is known of an audited file."""
+    """Statement of the values that were replaced before anything learned.
+
+    Nothing is known of an audited file.
+    """
     if not isinstance(protect, Mapping):
         return "Values of single people were not protected."
     options = ProtectOptions.model_validate(protect)

@@ -69,7 +69,10 @@ def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
 
 
 def draw_tag(key: bytes, table_sha256: str, numbers: Any) -> str:
-    """Tag of a draw: its synthetic table and the numbers measured on it."""
+    """Tag of a draw: its table and the numbers measured.
+
+    The table is the synthetic one; the numbers are those measured on it.
+    """
     return _tag(key, "draw", table_sha256, fingerprint(numbers))
 
 

@@ -217,7 +217,10 @@ def _published(releases_dir: Path, release_tag: str) -> Release | None:
 
 
 def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
-    """Refuse a run whose table is not that of the release of the same source and method."""
+    """Refuse a second draw of a source and method already released.
+
+    The run's table must be that of the release.
+    """
     published = {about["sha256"] for about in existing.certificate["files"].values()}
     if run.table_sha256 not in published:
         message = f"another draw of the same data and method is out as {existing.path.name}"

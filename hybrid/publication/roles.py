@@ -1,4 +1,7 @@
-"""Decision about the roles of a table's columns: by whom, and what it leaves as it is."""
+"""Decision about the roles of a table's columns.
+
+It states the person who decided, and the columns that are left as they are.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ RULE = "roles decided"
 
 @dataclass(frozen=True)
 class DecidedRoles:
-    """What a run knows about the decision.
+    """Decision about the columns' roles, as a run records it.
 
     Parameters
     ----------
@@ -38,7 +41,10 @@ class DecidedRoles:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
-        """Read what :meth:`to_json` wrote; of a run without it: nobody has decided."""
+        """Read the content that :meth:`to_json` wrote.
+
+        For a run without it, no person has decided the roles.
+        """
         entries: dict[str, Any] = dict(content or {})
         entries |= {key: tuple(value) for key, value in entries.items() if isinstance(value, list)}
         return cls(**entries)
@@ -48,7 +54,10 @@ class DecidedRoles:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     def check(self) -> Check:
-        """Pass where a person has decided every role and nothing contradicts the decision; review otherwise."""
+        """Check of the decision: pass, or review.
+
+        Passes where a person has decided every role and nothing contradicts the decision; asks for a review otherwise.
+        """
         left = f"left as they are: {', '.join(self.as_they_are)}" if self.as_they_are else "no column is left as it is"
         open_points = []
         if self.decided_by is None:

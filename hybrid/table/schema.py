@@ -155,7 +155,10 @@ class Schema:
         return Schema(tuple(column for column in self.columns if column.name in wanted))
 
     def without_identifiers(self) -> Schema:
-        """The schema of everything that may be learned from: no identifiers, nothing undecided."""
+        """Schema of the columns that may be learned from.
+
+        No identifiers, and no undecided columns.
+        """
         return self.only(set(self.names) - set(self.identifiers) - set(self.undecided))
 
     def without_undecided(self) -> Schema:

@@ -1,4 +1,7 @@
-"""CSV cells that are likely several records or half a record: swallowed lines, very long texts, a cut last line."""
+"""CSV cells that are likely several records or half a record.
+
+These are swallowed lines, very long texts, and a cut last line.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: 
 
 
 def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: int) -> Problem:
-    """Problem of a last line with too few fields, after the records of ``raw``."""
+    """Problem of a last line with too few fields.
+
+    The line comes after the records of ``raw``.
+    """
     return Problem(
         f"{file}: line {_line(raw, header, raw.num_rows)}: the last line has {fields} of {len(header)} fields, so the "
         "file seems to be cut off",
@@ -62,7 +68,10 @@ def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: in
 
 
 def is_last_line(file: File, line: str, encoding: str) -> bool:
-    """Whether the file ends in this line, with or without a line break after it."""
+    """True if the file ends in this line.
+
+    A line break may or may not follow it.
+    """
     wanted = line.rstrip("\r\n").encode(encoding, errors="replace")
     with file.filesystem.open_input_file(file.path) as data:
         data.seek(max(data.size() - len(wanted) - 8, 0))
@@ -88,7 +97,11 @@ def _multiline(
 
 
 def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray) -> Iterator[Problem]:
-    """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
+    """Problem of a column with cells of extreme length.
+
+    Extreme are more than 200 characters and at least 50 times the median length of the column's cells that are not
+    empty.
+    """
     lengths = pc.utf8_length(cells)
     longest = pc.max(lengths).as_py() or 0
     if longest <= _LONG:
@@ -105,7 +118,10 @@ def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa
 
 
 def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
-    """Whether the file lacks its last line break, and its last cell is shorter than those of all other rows."""
+    """True if the file seems to end within its last cell.
+
+    The last line break is missing, and the last cell is shorter than those of all other rows.
+    """
     if raw.num_rows <= _FEWEST:
         return False
     with file.filesystem.open_input_file(file.path) as data:
@@ -117,7 +133,10 @@ def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
 
 
 def _line(raw: pa.Table, header: Sequence[str], row: int) -> int:
-    """Line of the file in which a row begins, counted from 1; empty lines are not counted."""
+    """Line of the file in which a row begins, from 1.
+
+    Empty lines are not counted.
+    """
     before = raw.slice(0, row)
     inside = sum(pc.sum(pc.count_substring(column, "\n")).as_py() or 0 for column in before.columns)
     return 2 + row + int(inside) + sum(name.count("\n") for name in header)

@@ -85,7 +85,7 @@ class Described(Protocol):
 
     @property
     def predictor(self) -> bool:
-        """Whether it is about a model."""
+        """True for a metric about a model."""
 
 
 _SHORT = {

@@ -30,7 +30,10 @@ class FinishedRun(Protocol):
 
     @property
     def protected(self) -> Protected | None:
-        """The training records without values of few people; None where protection is off."""
+        """Training records without rare values; None where protection is off.
+
+        Rare values are those that few people hold.
+        """
 
     @property
     def anonymized(self) -> AnonymizedTable | None:
