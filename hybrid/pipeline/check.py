@@ -39,7 +39,9 @@ MANY_TEXTS = 1000
 
 
 def diagnose(config: RunConfig) -> list[Finding]:
-    """Check everything that can be checked without running; all problems, not the first.
+    """Check everything that can be checked without running.
+
+    Gives all problems, not only the first.
 
     Parameters
     ----------
@@ -69,7 +71,10 @@ def diagnose(config: RunConfig) -> list[Finding]:
 
 
 def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
-    """How often attacks with training train the generator, which is most of what such a run costs."""
+    """Number of trainings of the generator by attacks that retrain it.
+
+    They are most of the cost of such a run.
+    """
     options = config.evaluate.retrain
     if options is None:
         return
@@ -86,7 +91,7 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
 
 
 def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:
-    """What the work gives; or None, and its problems among the findings."""
+    """Result of the work; None, and its problems as findings, on failure."""
     try:
         return work()
     except HybridError as error:
@@ -106,7 +111,10 @@ def _size(table: Table) -> Finding:
 
 
 def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
-    """What a person has to decide about the columns; a release is refused until then."""
+    """Open decisions about the columns.
+
+    A release is refused until a person has taken them.
+    """
     for name in whole.schema.undecided:
         yield Finding(
             "note",
@@ -140,7 +148,7 @@ def _examples(table: Table, name: str) -> str:
 
 
 def _stages(config: RunConfig, table: Table) -> list[Finding]:
-    """Whether each stage can do what it is asked on this table."""
+    """Findings about the ability of each stage to run on this table."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
@@ -164,7 +172,10 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
 
 
 def _protection(config: RunConfig, people: Table) -> list[Finding]:
-    """Text columns that need a decision, and columns whose rare values stay by decision."""
+    """Text columns without a decision, and columns exempt from protection.
+
+    The exempt ones keep their rare values by decision.
+    """
     options = config.protection
     if options is None:
         return [
@@ -197,7 +208,10 @@ def _prepared(options: AnonymizeOptions, train: Table, hierarchies: Mapping[str,
 
 
 def _price(options: AnonymizeOptions, people: Table, hierarchies: Mapping[str, Hierarchy]) -> Finding:
-    """What privacy costs at the configured suppression limit and at others, from the real search."""
+    """Cost of privacy at the configured suppression limit and at others.
+
+    It comes from the real search.
+    """
     limits = sorted({0.0, 0.02, 0.1, options.suppression_limit})
     points = tradeoff(people, hierarchies, options, (options.k,), limits)
     here = next(point for point in points if point.suppression_limit == options.suppression_limit)

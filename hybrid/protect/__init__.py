@@ -1,4 +1,7 @@
-"""Protection of values: no value that few people hold enters anything that learns."""
+"""Protection of values that few people hold.
+
+No such value enters anything that learns.
+"""
 
 from hybrid.protect.options import ColumnChoice, ProtectOptions
 from hybrid.protect.protect_table import Protected, protect

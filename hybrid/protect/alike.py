@@ -1,4 +1,7 @@
-"""Draws from a column's other values, given what a small tree of the other columns predicts."""
+"""Draws from a column's other values, by a small tree.
+
+The tree predicts them from the other columns.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,15 @@ PROJECTED = 8
 
 
 def ranks_of(table: Table) -> Array:
-    """Ranks of the values of all columns, missing first; shape (n, p), float32."""
+    """Ranks of all columns' values, missing first; shape (n, p), float32."""
     columns = [_ranks(table.frame[name]) for name in table.schema.names]
     return np.column_stack(columns).astype(np.float32) if columns else np.zeros((len(table), 0), dtype=np.float32)
 
 
 def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Generator) -> Array:
-    """A donor's code for every record that is none, from donors with similar other columns.
+    """Donor's code for every record that is none, by similar records.
+
+    The donors have similar other columns.
 
     Parameters
     ----------
@@ -58,7 +63,9 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
 
 
 def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Generator) -> Array:
-    """A donor's code for every record that is none, from donors under its lowest node that has any.
+    """Donor's code for every record that is none, by the hierarchy.
+
+    The donors are under the record's lowest node that has any.
 
     Parameters
     ----------
@@ -85,7 +92,10 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
 
 
 def _from_group(mine: Array, asked: Array, rng: np.random.Generator) -> Array:
-    """Position of a random donor of each asked group; -1 where a group has none. ``mine``: groups of the donors."""
+    """Position of a random donor of each requested group.
+
+    It is -1 where a group has none. ``mine``: groups of the donors.
+    """
     order = np.argsort(mine, kind="stable")
     starts = np.searchsorted(mine[order], asked)
     sizes = np.searchsorted(mine[order], asked, side="right") - starts
@@ -113,7 +123,10 @@ def _sorted_codes(values: pd.Series) -> Array:
 
 
 def category_codes(values: pd.Series) -> tuple[Array, list[str]]:
-    """Codes by the alphabet, -1 where missing, and the categories that occur; independent of the dtype's order."""
+    """Codes in alphabetical order, and the categories that occur.
+
+    A code is -1 where the value is missing. Neither depends on the dtype's order.
+    """
     used = values.cat.remove_unused_categories()
     names: Iterable[object] = used.cat.categories
     ordered = sorted(names, key=str)

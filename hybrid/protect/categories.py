@@ -113,7 +113,10 @@ def _kept_names(found: Rarity) -> list[str]:
 
 
 def _categorical(codes: Array, names: list[str], values: pd.Series) -> pd.Series:
-    """A column of these codes whose dtype holds no category that does not occur; the dtype's order is kept."""
+    """Categorical column of these codes with only the occurring categories.
+
+    The dtype's order is kept.
+    """
     occurring = {names[code] for code in np.unique(codes[codes >= 0])}
     before = [name for name in map(str, values.cat.categories) if name in occurring]
     categories = [*before, *sorted(occurring - set(before))]

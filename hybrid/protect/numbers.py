@@ -1,4 +1,7 @@
-"""Protected numbers and dates: coded at both ends, and drawn anew where few people hold a value."""
+"""Protected numbers and dates.
+
+They are coded at both ends, and drawn anew where few people hold a value.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,14 @@ def protect_numbers(
     persons: Array | None = None,
     listed: Array | None = None,
 ) -> Redrawn:
-    """Code both ends of a column, and draw the values anew that fewer than ``least`` people hold.
+    """Code both ends of a column and redraw its rare values.
 
-    Nothing lies beyond the values of the ``least``-th smallest and largest person. Values that enough people hold
-    stay. The others are sorted and cut into blocks of at least ``max(2 * least, 10)`` people; each is drawn from the
-    values of the column's grid between its block's neighbours, all equally likely but those that enough people hold
-    (so the distribution function changes by at most a block, and a value that a person has is as likely as one that
-    nobody has). Where the values of fewer people are rare, they become the nearest value that enough people hold;
-    where there is none, missing.
+    Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
+    and largest person. Values that enough people hold stay. The others are sorted and cut into blocks of at least
+    ``max(2 * least, 10)`` people; each is drawn from the values of the column's grid between its block's neighbours,
+    all equally likely but those that enough people hold (so the distribution function changes by at most a block, and a
+    value that a person has is as likely as one that nobody has). Where the values of fewer people are rare, they become
+    the nearest value that enough people hold; where there is none, missing.
 
     Parameters
     ----------
@@ -84,7 +87,10 @@ def protect_numbers(
 def _drawn(
     steps: Steps, codes: Array, stays: Array, block: int, persons: Array | None, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Positions of all records after the draw, and which have none; ``stays`` (m,) says it of every value."""
+    """Positions of all records after the draw, and a missing mask.
+
+    ``stays`` (m,) marks the values that are kept.
+    """
     missing = codes < 0
     positions = steps.values[codes]
     rows = np.flatnonzero(~missing & ~stays[codes])
@@ -121,7 +127,10 @@ def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: n
 
 
 def _ranges(inside: Array, first: Array, last: Array, whole: bool) -> tuple[Array, Array]:
-    """First and last position of each block: half-way to the values beside it, or its own value at the ends."""
+    """First and last position of each block.
+
+    They are half-way to the values beside it, or its own value at the ends.
+    """
     below = inside[np.maximum(first - 1, 0)]
     above = inside[np.minimum(last + 1, len(inside) - 1)]
     if not whole:
@@ -137,7 +146,7 @@ class _Free:
     taken: Array
 
     def index(self, position: Array) -> Array:
-        """How many free positions lie below, but for a constant."""
+        """Number of free positions below a position, but for a constant."""
         below: Array = position - np.searchsorted(self.taken, position)
         return below
 

@@ -15,7 +15,10 @@ LEAST_HOLDERS = 5
 
 
 class ProtectOptions(Options):
-    """Protection of rare categories, of the smallest and largest numbers, and of exact amounts."""
+    """Protection of rare categories, extreme numbers and exact amounts.
+
+    Extreme are the smallest and the largest numbers.
+    """
 
     min_count: int | None = Field(default=None, ge=2)
     """Records that a category must have to stay as it is; null: 5, or `anonymize.k` where that is larger."""
@@ -27,9 +30,12 @@ class ProtectOptions(Options):
     which more than a fifth of the records would change, needs one."""
 
     def least_holders(self, k: int = 0) -> int:
-        """Number of holders that a value needs in a table with this k (0: not anonymized)."""
+        """Number of holders that a value needs.
+
+        It depends on the table's k (0: not anonymized).
+        """
         return max(LEAST_HOLDERS, k) if self.min_count is None else self.min_count
 
     def choice(self, column: str) -> ColumnChoice:
-        """How one column is protected."""
+        """Choice of protection for one column."""
         return self.columns.get(column, self.replace)

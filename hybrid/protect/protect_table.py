@@ -90,7 +90,7 @@ def protect(
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
-    """Values of a column that a file lists; None where there is no such file."""
+    """Values of a column that a file lists; None without one."""
     return None if tree is None or tree.rule is not None else tree.leaves[: tree.missing_leaf]
 
 

@@ -1,4 +1,7 @@
-"""Steps of a column of numbers or dates: its values as whole numbers."""
+"""Steps of a column of numbers or dates.
+
+Its values are written as whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ _LIMIT = 2**63 - 1024
 
 @dataclass(frozen=True)
 class Steps:
-    """Distinct values of a column as whole numbers ``base + step * i``, divided by ``scale``.
+    """Distinct values of a column as whole numbers of steps.
+
+    A value is ``base + step * i``, divided by ``scale``.
 
     Parameters
     ----------
@@ -42,11 +47,14 @@ class Steps:
 
     @property
     def whole(self) -> bool:
-        """Whether the column has steps."""
+        """True if the column has steps."""
         return self.values.dtype == np.int64
 
     def series(self, positions: Array, missing: Array) -> pd.Series:
-        """The column with these positions, shape (n,), in the dtype of its kind; ``missing``, bool, has none."""
+        """Column with these positions, shape (n,), in its kind's dtype.
+
+        Records marked in ``missing``, bool, have no value.
+        """
         kind = self.column.kind
         there = np.where(missing, self.values[0], positions)
         values = there * self.step + self.base if self.listed is None else self.listed[there]
@@ -100,7 +108,10 @@ def _plain(values: pd.Series, kind: Kind) -> Array:
 
 
 def _scale(values: Array, decimals: int | None) -> int | None:
-    """The power of ten that makes all values whole; None where they need more digits than a float keeps."""
+    """Power of ten that makes all values whole; None without one.
+
+    There is none where the values need more digits than a float keeps.
+    """
     if not np.isfinite(values).all():
         return None
     for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:

@@ -1,4 +1,7 @@
-"""Text columns: those of which too many records would change need a decision."""
+"""Text columns that need a decision.
+
+In these, protection would change too many records.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ def text_problems(
     persons: Array | None = None,
     generalized: Container[str] = (),
 ) -> list[Problem]:
-    """Columns that need a decision, and decisions about columns that do not exist.
+    """Columns without a decision, and decisions about missing columns.
+
+    Missing are columns that the table does not have.
 
     Parameters
     ----------
@@ -46,7 +51,9 @@ def refuse_texts(
     persons: Array | None = None,
     generalized: Container[str] = (),
 ) -> None:
-    """Refuse a table with columns that need a decision; arguments as for :func:`text_problems`.
+    """Refuse a table with columns that need a decision.
+
+    Arguments as for :func:`text_problems`.
 
     Raises
     ------

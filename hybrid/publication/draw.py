@@ -1,4 +1,4 @@
-"""Number of a draw of the same data and policy, with its wording."""
+"""Number of a draw of the same data and policy, and wording."""
 
 from __future__ import annotations
 

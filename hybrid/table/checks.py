@@ -16,7 +16,7 @@ _FEW = 20
 
 
 def never_repeats(column: Column, values: pd.Series) -> bool:
-    """Whether every value of a column belongs to one row.
+    """True if every value of a column belongs to one row.
 
     Parameters
     ----------

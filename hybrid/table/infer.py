@@ -105,14 +105,14 @@ def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
 
 
 def _written(texts: list[str], pattern: str) -> Array:
-    """Which texts match a pattern (of RE2); shape (n_texts,), bool."""
+    """True for texts that match an RE2 pattern; shape (n_texts,), bool."""
     matches = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
     result: Array = matches.to_numpy(zero_copy_only=False)
     return result
 
 
 def _fit(texts: list[str]) -> Array:
-    """Which whole numbers fit into 64 bits; shape (n_texts,), bool."""
+    """True for whole numbers within 64 bits; shape (n_texts,), bool."""
     fits = np.ones(len(texts), dtype=bool)
     long = np.flatnonzero(pc.binary_length(pa.array(texts, pa.large_string())).to_numpy() >= len(str(_INT64.max)))
     fits[long] = [_INT64.min <= int(texts[at]) <= _INT64.max for at in long]
@@ -149,7 +149,10 @@ def _decimals(texts: list[str], mark: str) -> Parsed:
 
 
 def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
-    """Number of decimals: fixed, a range, or as many as each number needs."""
+    """Number of decimals: fixed, a range, or as needed.
+
+    As needed: each number has as many as it needs.
+    """
     digits = {len(text.partition(".")[2]) for text, _ in known}
     if not known or max(digits) > _MOST_DECIMALS or any("e" in text.lower() for text, _ in known):
         return ColumnFormat()
@@ -188,7 +191,10 @@ def _booleans(texts: list[str]) -> Parsed:
 
 
 def _declared_spelling(texts: list[str]) -> tuple[str, str]:
-    """The spelling of a column declared boolean: 1/0, on/off and single values count too."""
+    """Spelling of a column declared boolean.
+
+    1/0, on/off and single values count too.
+    """
     lowered = {text.lower() for text in texts}
     spellings = (*BOOLEAN_SPELLINGS, ("1", "0"), ("on", "off"))
     return max(spellings, key=lambda pair: len(lowered & set(pair)))
@@ -226,7 +232,10 @@ def _moment(text: str, date_format: str) -> datetime | None:
 
 
 def _date_format(texts: list[str], formats: tuple[str, ...]) -> str | None:
-    """The first format that reads every text; None if none does. Day before month where both would do."""
+    """First format that reads every text; None if none does.
+
+    Day comes before month where both would do.
+    """
     if not texts or not texts[0][:1].isdigit():
         return None
     for candidate in formats:
@@ -241,7 +250,10 @@ def _best_format(texts: list[str], formats: tuple[str, ...]) -> str:
 
 
 def ambiguous_dates(texts: Sequence[str], date_format: str) -> bool:
-    """Whether day and month could be swapped in every text (then the config should say the format)."""
+    """True if day and month could be swapped in every text.
+
+    Then the config should state the format.
+    """
     swapped = date_format.replace("%d", "%_").replace("%m", "%d").replace("%_", "%m")
     if swapped == date_format or date_format.startswith("%Y") or "." in date_format:
         return False

@@ -239,7 +239,10 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
 
 
 def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
-    """Whether the file ends inside of quotes, given its last value as it was read."""
+    """True if the file ends inside of quotes.
+
+    It is judged from the last value as it was read.
+    """
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
     with file.filesystem.open_input_file(file.path) as data:
@@ -281,7 +284,10 @@ def _refuse_binary(file: File, encoding: str) -> None:
 
 
 def _csv_header(file: File, options: ReadOptions) -> list[str]:
-    """The names in the first line that is not empty; reads no further."""
+    """Names in the first line that is not empty.
+
+    Nothing beyond that line is read.
+    """
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
         encoding = "utf-8-sig" if is_utf8 else options.encoding

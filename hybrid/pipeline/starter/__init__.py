@@ -1,4 +1,7 @@
-"""Guess a starter config and starter hierarchies from a table; every guess is marked for review."""
+"""Guess a starter config and starter hierarchies from a table.
+
+Every guess is marked for review.
+"""
 
 from hybrid.pipeline.starter.guess_config import guess_config
 from hybrid.pipeline.starter.write import GuessedConfig

@@ -1,4 +1,7 @@
-"""Column names in seven languages that denote a number, name, address or contact of a person."""
+"""Column names that denote a person's number, name, address or contact.
+
+The vocabulary is in seven languages.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +57,10 @@ class Vocabulary:
     first_names: frozenset[str]
 
     def split(self, name: str) -> list[str]:
-        """Split a column name into words: lower case, without accents, digits and gaps.
+        """Split a column name into words.
 
-        Words written without a gap ("patientid", "Kundennr") are split where all parts are in the vocabulary.
+        The words are in lower case, without accents, digits and gaps. Words written without a gap ("patientid",
+        "Kundennr") are split where all parts are in the vocabulary.
         """
         name = _NUMERO.sub("numero ", name)
         plain = unicodedata.normalize("NFKD", name.translate(_SPELLED)).encode("ascii", "ignore").decode()
@@ -84,7 +88,10 @@ class Vocabulary:
 
 
 def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> Phrase | None:
-    """Split a word without gaps into two or three known ones, the last of which is a number or a name."""
+    """Split a word without gaps into two or three known ones.
+
+    The last of them is a number or a name.
+    """
     for end in sorted(last, key=len, reverse=True):
         head = word.removesuffix(end)
         if head == word or len(end) < _SHORTEST:
@@ -110,7 +117,7 @@ def vocabulary() -> Vocabulary:
 
 
 def identity_of(name: str) -> Identity | None:
-    """Tell what of a person a column of this name holds.
+    """Kind of personal data that a column of this name holds.
 
     Parameters
     ----------
@@ -140,7 +147,10 @@ def identity_of(name: str) -> Identity | None:
 
 
 def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
-    """A number or name beside a person or an event: patient_id, id_cliente, customer_name."""
+    """Number or name beside a word for a person or an event.
+
+    For instance patient_id, id_cliente, customer_name.
+    """
     owners = known.people | known.events
     for first, second in pairwise(words):
         if first in owners and second in known.numbers:
@@ -157,7 +167,10 @@ def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
 
 
 def has_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
-    """Whether one of the phrases occurs in the words without a gap; ``birth*`` matches all words that begin so."""
+    """True if a phrase occurs in the words without a gap.
+
+    ``birth*`` matches all words that begin so.
+    """
     return any(
         all(_matches(word, wanted) for word, wanted in zip(words[at:], phrase, strict=False))
         for phrase in phrases

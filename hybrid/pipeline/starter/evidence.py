@@ -1,4 +1,7 @@
-"""Evidence that a column names persons: by its name, by the form of its values, by their number."""
+"""Evidence that a column names persons.
+
+It comes from the column's name, from the form of its values, and from their number.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +79,14 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
 
 
 def ends_in_number(name: str) -> bool:
-    """Whether the last word of a column's name denotes a number or key (``vendor_id``)."""
+    """True if a column's name ends in a number word.
+
+    That is a word for a number or key, as in ``vendor_id``.
+    """
     words = vocabulary().split(name)
     return len(words) > 1 and words[-1] in vocabulary().numbers
 
 
 def repeats(values: pd.Series) -> bool:
-    """Whether some value belongs to two rows or more."""
+    """True if some value belongs to two rows or more."""
     return bool(values.dropna().duplicated().any())

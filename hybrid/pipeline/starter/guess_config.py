@@ -20,7 +20,9 @@ MANY_COMBINATIONS = 8
 
 
 def guess_config(path: Path) -> GuessedConfig:
-    """Guess a configuration from a table: how to read it, roles, kinds, hierarchies.
+    """Guess a configuration from a table.
+
+    It states the reading of the file, and the roles, kinds and hierarchies of the columns.
 
     Parameters
     ----------

@@ -18,7 +18,9 @@ _FEW = 3
 
 
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
-    """What to start from: intervals of numbers, calendar periods, masks of codes, frequent categories.
+    """Hierarchy to start from.
+
+    Intervals of numbers, calendar periods, masks of codes, or frequent categories.
 
     Parameters
     ----------
@@ -42,5 +44,8 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
 
 
 def is_list(spec: HierarchySpec) -> bool:
-    """Whether the hierarchy is written as a list of values (CSV), for a person to regroup."""
+    """True for a hierarchy written as a list of values.
+
+    The list is a CSV file, for a person to regroup.
+    """
     return isinstance(spec, GroupsSpec)

@@ -1,4 +1,7 @@
-"""Guess how a file is to be read: separator, encoding, decimal mark, missing markers."""
+"""Guess the options that read a file.
+
+These are separator, encoding, decimal mark and missing markers.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ _SAMPLE_ROWS = 1000
 
 
 def guess_reading(path: Path) -> DataOptions:
-    """How to read a file; ``options.columns`` holds only kinds that differ from what reading infers.
+    """Options that read a file.
+
+    ``options.columns`` holds only kinds that differ from what reading infers.
 
     Parameters
     ----------
@@ -86,7 +91,10 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
-    """Share of rows that are as long as the header, and how long; one column explains nothing."""
+    """Share of rows as long as the header, and that length.
+
+    A single column is no evidence: its share is 0.
+    """
     rows = _rows(lines, separator)
     width = len(rows[0])
     if width < 2:
@@ -95,7 +103,10 @@ def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
 
 
 def _is_marker(marker: str, table: Table) -> list[bool]:
-    """For each column of texts whether the marker stands in it for a missing value."""
+    """True for each text column with the marker as a missing value.
+
+    One entry per column of texts.
+    """
     return [_stands_in(marker, column, table) for column in table.schema if column.kind is Kind.CATEGORICAL]
 
 
@@ -113,7 +124,10 @@ _CODE_NAME = re.compile(r"(^|[^a-z])(zip|zip_?code|post_?code|postal(_?code)?|pl
 
 
 def is_code(name: str) -> bool:
-    """Whether a column of numbers is called like a code, whose digits are a place and not a quantity."""
+    """True if a column of numbers has the name of a code.
+
+    The digits of a code are a place and not a quantity.
+    """
     return _CODE_NAME.search(name.lower()) is not None
 
 

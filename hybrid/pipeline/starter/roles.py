@@ -1,4 +1,7 @@
-"""Guess what a column is to an attacker, from its name and its values."""
+"""Guess the roles of columns from their names and values.
+
+A role is what a column is to an attacker.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,10 @@ def _is_free_text(column: Column, values: pd.Series, distinct: int) -> bool:
 
 
 def _are_amounts(column: Column, values: pd.Series, distinct: int) -> bool:
-    """Two fixed decimals, mostly different, and skewed to the right as money is."""
+    """True for numbers distributed like amounts of money.
+
+    They have two fixed decimals, are mostly different, and are skewed to the right as money is.
+    """
     known = values.dropna()
     two = column.format.decimals == 2 and column.format.fixed_decimals
     return two and distinct > len(known) / 2 and float(known.mean()) > 1.2 * float(known.median()) > 0
@@ -152,7 +158,10 @@ def _texts(column: Column, values: pd.Series) -> pa.Array:
 
 
 def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Say of every other column how much more unique rows would be if an attacker knew it too."""
+    """Add to the other columns' reasons the increase in unique rows.
+
+    The increase is that for an attacker who knew the column too.
+    """
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     before = unique_share(table, known)
     explained = dict(roles)

@@ -76,7 +76,7 @@ _CASED = r"\p{Ll}"
 
 @dataclass(frozen=True)
 class Pattern:
-    """What the values of a column look like.
+    """Form of a column's values.
 
     Parameters
     ----------
@@ -91,7 +91,9 @@ class Pattern:
 
 
 def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
-    """Find e-mail addresses, phone numbers, IBANs, national numbers and names of persons among a column's values.
+    """Find the form of personal data among a column's values.
+
+    The forms are e-mail addresses, phone numbers, IBANs, national numbers and names of persons.
 
     Parameters
     ----------
@@ -132,7 +134,10 @@ def _checked(texts: Sequence[str]) -> Pattern | None:
 
 
 def _names(texts: Sequence[str], written: pa.Array) -> Pattern | None:
-    """Capitalized texts of two to four words, many of which have a common first name."""
+    """Pattern of texts that are names of persons.
+
+    These are capitalized texts of two to four words, many of which have a common first name.
+    """
     if _share(written, _NAME) < _MOST or _share(written, _CASED) < _MOST:
         return None
     first = vocabulary().first_names

@@ -1,4 +1,7 @@
-"""Write a guessed configuration as YAML that explains itself, with its hierarchies beside it."""
+"""Write a guessed configuration and its hierarchies.
+
+The YAML explains itself; the hierarchies lie beside it.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,10 @@ class GuessedConfig:
         return "\n".join(self._lines(folder)) + "\n"
 
     def _hierarchy_paths(self, folder: Path) -> dict[str, Path]:
-        """File names made of column names: safe on every system, and different even where only case differs."""
+        """File names made of column names.
+
+        They are safe on every system, and different even where only case differs.
+        """
         paths: dict[str, Path] = {}
         taken: set[str] = set()
         for guessed in self.columns:
