@@ -30,7 +30,10 @@ FitAndSample = Callable[[Table, int], Table]
 
 
 class Part(NamedTuple):
-    """Some rows of one table, with a name under which searches are remembered."""
+    """Rows of one table, named for the cache of searches.
+
+    Searches are remembered under the name.
+    """
 
     role: Role
     key: Hashable
@@ -38,7 +41,7 @@ class Part(NamedTuple):
 
 
 def own_places(asked: Part, part: Part) -> Array:
-    """Positions of the records asked about in their part, shape (n_asked,), int64."""
+    """Positions of the queried records in their part, shape (n_asked,), int64."""
     places: Array = np.searchsorted(part.rows, asked.rows)
     return places
 
@@ -117,7 +120,10 @@ class Context:
 
     @property
     def declared_secrets(self) -> list[str]:
-        """The declared secrets, for attacks too slow to try on every column; targets if there are none."""
+        """Declared secrets; targets if there are none.
+
+        For attacks too slow to try on every column.
+        """
         return self.secrets if self.options.secrets is not None or self.schema.sensitive else self.targets
 
     @cached_property
@@ -131,7 +137,10 @@ class Context:
         return self.encoding.tables[("train", "control", "table").index(role)]
 
     def random(self, name: str) -> np.random.Generator:
-        """The random stream of one metric: the same at every stage, whatever else is computed."""
+        """Random stream of one metric.
+
+        It is the same at every stage, whatever else is computed.
+        """
         return rng_for(self.seed, name)
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -141,7 +150,10 @@ class Context:
         return cast(T, self._own[key])
 
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """``compute()``, remembered for all stages; for what depends on train and control alone."""
+        """``compute()``, remembered for all stages.
+
+        For results that depend on train and control alone.
+        """
         share = self._share
         if share is None:
             return self.once(("real", key), compute)
@@ -149,7 +161,10 @@ class Context:
 
     @cached_property
     def _real(self) -> str:
-        """Content of train and control as they are coded: the stage's table decides on columns and codes, too."""
+        """Fingerprint of train and control as they are coded.
+
+        The stage's table decides on columns and codes, too.
+        """
         categorical = ~self.encoding.continuous
         coded = [(part.ranks[:, categorical], part.numbers) for part in self.encoding.tables[:2]]
         cardinality = self.encoding.cardinality[categorical]
@@ -173,10 +188,11 @@ class Context:
         )
 
     def parts(self, roles: Sequence[Role]) -> list[tuple[Part, ...]]:
-        """Cut the tables into parts of equal size, so that their sizes cannot bias a comparison.
+        """Cut the tables into parts of equal size.
 
-        Larger tables are cut into as many disjoint random parts of the smallest one's size as they hold (at most
-        :data:`MAX_BLOCKS`), so that results average over nearly all rows at no extra cost.
+        Their sizes can then not bias a comparison. Larger tables are cut into as many disjoint random parts of the
+        smallest one's size as they hold (at most :data:`MAX_BLOCKS`), so that results average over nearly all rows at
+        no extra cost.
 
         Returns
         -------
@@ -189,7 +205,10 @@ class Context:
         return [tuple(cut[role][i % len(cut[role])] for role in roles) for i in range(rounds)]
 
     def kept(self, role: Role, roles: Sequence[Role]) -> float:
-        """Share of a table's rows in each of its :meth:`parts`, 0..1: what a leak is diluted by there."""
+        """Share of a table's rows in each part, 0..1.
+
+        A leak is diluted by it in the table's :meth:`parts`.
+        """
         return min(len(self.encoded(each)) for each in roles) / max(len(self.encoded(role)), 1)
 
     def _cut(self, role: Role, size: int) -> list[Part]:
@@ -201,10 +220,11 @@ class Context:
         return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
 
     def asked(self, part: Part) -> Part:
-        """The records of a part that searches ask about: all, or a random sample of ``options.max_records``.
+        """Records of a part that searches query.
 
-        A sample does not depend on the order of the rows and is the same for every search, so that scores of one
-        record can be compared. What is searched is never cut: a value from a sample is an unbiased estimate.
+        All, or a random sample of ``options.max_records``. A sample does not depend on the order of the rows and is the
+        same for every search, so that scores of one record can be compared. What is searched is never cut: a value from
+        a sample is an unbiased estimate.
         """
         of, limit = len(part.rows), self.options.max_records or len(part.rows)
         self.asked_about[part.role, part.key] = min(of, limit), of
@@ -220,7 +240,10 @@ class Context:
         return self.once(("asked", part.role, part.key), draw)
 
     def sampled(self) -> dict[str, dict[str, int]]:
-        """For every table that was not asked about as a whole: records asked about, and of how many."""
+        """Number of queried records, and of all, per sampled table.
+
+        For every table that was not queried as a whole.
+        """
         counts: dict[str, dict[str, int]] = {}
         for (role, _), (asked, of) in self.asked_about.items():
             found = counts.setdefault(role, {"records": 0, "of": 0})
@@ -228,14 +251,18 @@ class Context:
         return {role: found for role, found in counts.items() if found["records"] < found["of"]}
 
     def distances(self, queries: Part, references: Part) -> Array:
-        """E1 distances of the queries :meth:`asked` to their 5 nearest references, shape (n_asked, 5), ascending.
+        """E1 distances of queries to their 5 nearest references.
 
-        A record is not its own neighbour when both parts are the same; inf where there are fewer references.
+        Of the queries :meth:`asked`; shape (n_asked, 5), ascending. A record is not its own neighbour when both parts
+        are the same; inf where there are fewer references.
         """
         return self._search(queries, references)[0]
 
     def neighbours(self, queries: Part, references: Part) -> Array:
-        """Positions (in the part) of the references at :meth:`distances`, shape (n_asked, 5), int64; -1 for none."""
+        """Positions of the references at :meth:`distances`, shape (n_asked, 5), int64.
+
+        Positions are in the part; -1 for none.
+        """
         return self._search(queries, references)[1]
 
     def _search(self, queries: Part, references: Part) -> tuple[Array, Array]:

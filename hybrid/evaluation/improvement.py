@@ -49,10 +49,10 @@ class Improvement:
 def improvements(
     evaluation: Evaluation, stage: Subject = "synthetic", other: Subject = "baseline"
 ) -> list[Improvement]:
-    """Compare two stages, metric by metric; metrics without a number at either are left out.
+    """Compare two stages, metric by metric.
 
-    The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk negative and explodes near 0 (METRICS C4): the
-    difference with its interval takes its place.
+    Metrics without a number at either are left out. The printed formula, (R_pipe - R_SDG)/R_SDG, calls a lower risk
+    negative and explodes near 0 (METRICS C4): the difference with its interval takes its place.
     """
     rows = []
     for result in evaluation.metrics:
@@ -80,7 +80,10 @@ def improvements(
 
 
 def with_printed(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details of the synthetic stage, as eq. 5.3 prints it."""
+    """The evaluation with (R_pipe - R_SDG)/R_SDG in the details.
+
+    In those of the synthetic stage, as eq. 5.3 prints it.
+    """
     return Evaluation(tuple(_with_printed(evaluation, result) for result in evaluation.metrics))
 
 

@@ -56,7 +56,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class NotComputable:
-    """Why there is no number. A gate that needs the number does not pass without it."""
+    """Reason for a missing number.
+
+    A gate that needs the number does not pass without it.
+    """
 
     reason: str
     state: Literal["not_applicable", "too_few", "failed", "timed_out"] = "not_applicable"
@@ -81,7 +84,10 @@ class MetricResult:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The contract's form: name, family, stage, value, ci, direction, details, seconds (and more)."""
+        """JSON form: name, family, stage, value, ci, direction, details, and more.
+
+        This is the contract's form, with seconds (and more).
+        """
         base: dict[str, Any] = {
             "name": self.name,
             "family": self.family,
@@ -115,12 +121,18 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All metrics of one run, in the order they were computed: the content of ``evaluation.json``."""
+    """All metrics of one run, in the order of their computation.
+
+    They are the content of ``evaluation.json``.
+    """
 
     metrics: tuple[MetricResult, ...]
 
     def find(self, name: str, stage: Subject, column: str | None = None) -> MetricResult | None:
-        """The metric of this name at this stage (and about this column, if given); None if it was not asked for."""
+        """Metric of this name and stage; None if it was not requested.
+
+        And about this column, if one is given.
+        """
         for metric in self.metrics:
             if metric.name == name and metric.stage == stage and column in (None, metric.column):
                 return metric

@@ -107,7 +107,10 @@ class Metric:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
 
     def columns(self, context: Context) -> list[str | None]:
-        """The columns it is computed for; ``[None]`` for a metric of the whole table."""
+        """Columns that it is computed for.
+
+        ``[None]`` for a metric of the whole table.
+        """
         if self.per is None:
             return [None]
         chosen: dict[Per, list[str]] = {
@@ -119,14 +122,17 @@ class Metric:
         return list(chosen[self.per]) or [None]
 
     def measure(self, context: Context, column: str | None = None) -> MetricResult:
-        """Compute the metric; an error becomes a state with a reason, never a number or an exception."""
+        """Compute the metric.
+
+        An error becomes a state with a reason, never a number or an exception.
+        """
         started = time.perf_counter()
         outcome = self._missing(context, column) or self._attempt(context, column)
         seconds = time.perf_counter() - started
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, seconds)
 
     def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
-        """The result of a metric that its family's time budget left no time for."""
+        """Result of a metric without time left in its family's budget."""
         outcome = NotComputable(f"the time budget of {budget:g} s for {self.family} was used up", "timed_out")
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 

@@ -11,7 +11,10 @@ from hybrid.evaluation.measure import Family
 
 
 class RetrainOptions(Options):
-    """Attacks that train the generator repeatedly, to measure the effect of one person."""
+    """Attacks that train the generator repeatedly.
+
+    They measure the effect of one person.
+    """
 
     stages: tuple[Literal["synthetic", "baseline"], ...] = ("synthetic",)
     """Whose making is repeated: the whole way from records to the synthetic table, or the generator alone."""

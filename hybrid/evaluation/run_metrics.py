@@ -100,7 +100,7 @@ def remembering(results: dict[str, Any]) -> Share:
 
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
-    """The metrics that the options ask for, in the order of the registry."""
+    """Metrics that the options request, in the order of the registry."""
     if options.metrics is not None:
         return [metric for name, metric in REGISTRY.items() if name in options.metrics]
     return [

@@ -42,7 +42,10 @@ def k_reached(context: Context) -> Measure:
 
 
 def _counts(table: Table, column: str) -> Array:
-    """Records per class and sensitive value, shape (n_classes, n_values); missing is a value."""
+    """Records per class and sensitive value, shape (n_entries, 3).
+
+    One row per class and value that occur together: class, value, records. Missing is a value.
+    """
     classes = _classes(table)
     values = ranks_of([table], [column])[0][:, 0]
     values = np.where(values < 0, values.max() + 1, values)
@@ -52,7 +55,10 @@ def _counts(table: Table, column: str) -> Array:
 
 
 def l_reached(context: Context, column: str) -> Measure:
-    """Fewest distinct sensitive values in any equivalence class (Machanavajjhala et al. 2007, distinct l)."""
+    """Fewest distinct sensitive values in any equivalence class.
+
+    Distinct l of Machanavajjhala et al. 2007.
+    """
 
     def reached(table: Table) -> Array:
         return np.bincount(_counts(table, column)[:, 0])
@@ -77,11 +83,11 @@ def _distance(table: Table, column: str, ordered: bool) -> float:
 
 
 def _moved(classes: Array, codes: Array, counts: Array, whole: Array) -> Array:
-    """Sum over the ranks of |F_class - F| for every class: the ordered distance times (n_values - 1).
+    """Ordered distance of every class, times (n_values - 1).
 
-    F_class is constant from one of the class's values to the next, and F rises: of each such run the sum is taken
-    from prefix sums of F, on both sides of the rank where F reaches the constant. Time and memory grow with the
-    entries, not with n_classes x n_values.
+    It is the sum over the ranks of the absolute difference between F_class and F. F_class is constant from one of the
+    class's values to the next, and F rises: of each such run the sum is taken from prefix sums of F, on both sides of
+    the rank where F reaches the constant. Time and memory grow with the entries, not with n_classes x n_values.
 
     Parameters
     ----------
@@ -106,9 +112,10 @@ def _moved(classes: Array, codes: Array, counts: Array, whole: Array) -> Array:
 
 
 def t_reached(context: Context, column: str) -> Measure:
-    """Largest distance between a class's distribution of the sensitive value and the table's (Li et al. 2007).
+    """Largest distance of a class's sensitive values from the table's.
 
-    Earth mover's distance, 0..1: ordered for numbers and dates (by rank), equal distances for categories.
+    Distance between the distributions of the sensitive value (Li et al. 2007). Earth mover's distance, 0..1: ordered
+    for numbers and dates (by rank), equal distances for categories.
     """
     ordered = context.schema[column].kind.is_continuous
     value = _distance(context.table, column, ordered)

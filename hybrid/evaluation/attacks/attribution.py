@@ -19,7 +19,7 @@ HIT_SHARE = 1 / 30
 
 
 class Attribution(NamedTuple):
-    """Mean TCAP of the rows that match a record, with its half width.
+    """Mean TCAP of rows that match a record, with half width.
 
     The half width is about the people attacked: the table is given.
     """
@@ -55,7 +55,10 @@ def _attribution(context: Context, keys: Array, secret: int, people: Part) -> At
 
 
 def _average(parts: list[Attribution]) -> Attribution:
-    """Mean over parts of a table: other people, attacked by the same rows."""
+    """Mean over parts of a table.
+
+    Each part has other people, attacked by the same rows.
+    """
     made = [part for part in parts if part.matched]
     if not made:
         return parts[0]
@@ -110,10 +113,10 @@ def gtcap(context: Context, column: str) -> Outcome:
 
 
 def hitting_rate(context: Context) -> Outcome:
-    """Share of training records that some row hits: same categories, numbers within 1/30 of train's range (SynthEval).
+    """Share of training records that some row hits.
 
-    Each record counts once, 0..1. The reference is the share of control records hit; ``details["risk"]`` is
-    (T - C)/(1 - C).
+    A hit has the same categories, and numbers within 1/30 of train's range (SynthEval). Each record counts once, 0..1.
+    The reference is the share of control records hit; ``details["risk"]`` is (T - C)/(1 - C).
     """
     space = gower(context.encoding, tables=[context.encoded("train")])
     rows = space.place(context.encoded("table"))

@@ -22,7 +22,10 @@ MIN_CANARIES = 10
 
 
 class Canaries(NamedTuple):
-    """Training records (numbers of rows), the records whose secret each gets, and how many secrets there are."""
+    """Training records with planted secrets, and the donors of these.
+
+    Records and donors are numbers of rows; ``domain`` is the number of secrets that there are.
+    """
 
     records: Array
     donors: Array
@@ -32,7 +35,10 @@ class Canaries(NamedTuple):
 
 
 def _drawn(context: Context, at: int, count: int, rng: np.random.Generator) -> Canaries | NotComputable:
-    """Random records, and for each a secret drawn evenly from all others than its own."""
+    """Random records, each with the donor of a random secret.
+
+    The secret is drawn evenly from all others than the record's own.
+    """
     train = context.encoded("train")
     known = train.order[train.ranks[train.order, at] >= 0]
     edges = np.empty(0)
@@ -50,7 +56,10 @@ def _drawn(context: Context, at: int, count: int, rng: np.random.Generator) -> C
 
 
 def _parts(table: Encoded, at: int, edges: Array) -> Array:
-    """The secret of each row: the category, or the part of the number's range; -1 where missing. Shape (n,)."""
+    """Secret of each row; shape (n,).
+
+    The category, or the part of the number's range; -1 where missing.
+    """
     ranks = table.ranks[:, at]
     if not len(edges):
         return ranks
@@ -59,13 +68,13 @@ def _parts(table: Encoded, at: int, edges: Array) -> Array:
 
 
 def canary(context: Context, column: str) -> Outcome:
-    """How often the table gives away a secret that was put in by chance (METRICS B12; thesis, section 4.2).
+    """Risk that the table reveals a secret planted at random.
 
-    In each training one record (``together`` of them) gets a secret drawn evenly from all others than its own. It is
-    then inferred from the table by the nearest row on all other columns; numbers and dates up to their tenth. By
-    chance one of the n - 1 other secrets is guessed as often as any guess but the true one: risk = (p - b)/(1 - b)
-    with b = P(guess is not the record's own)/(n - 1). At most 1, 0 where nothing is remembered; a table that copies
-    the share f of its training records scores about f.
+    METRICS B12; thesis, section 4.2. In each training one record (``together`` of them) gets a secret drawn evenly from
+    all others than its own. It is then inferred from the table by the nearest row on all other columns; numbers and
+    dates up to their tenth. By chance one of the n - 1 other secrets is guessed as often as any guess but the true one:
+    risk = (p - b)/(1 - b) with b = P(guess is not the record's own)/(n - 1). At most 1, 0 where nothing is remembered;
+    a table that copies the share f of its training records scores about f.
     """
     options = context.options.retrain
     assert options is not None
@@ -95,13 +104,16 @@ def canary(context: Context, column: str) -> Outcome:
 
 
 def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Table:
-    """Some training records, the first of which have the secrets of the donors."""
+    """Some training records, the first with the donors' secrets."""
     secrets = train.frame[column].take(np.concatenate([donors, rows[len(donors) :]])).array
     return Table(train.frame.take(rows).assign(**{column: secrets}).reset_index(drop=True), train.schema)
 
 
 def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:
-    """Probability that the nearest row has the planted, and the record's own secret; shape (n_canaries, 2)."""
+    """Probability that the nearest row has the planted or own secret.
+
+    Shape (n_canaries, 2): the planted secret, and the record's own.
+    """
     mine, donors = drawn.records[group], drawn.donors[group]
     people = _with_secrets(context.train, np.concatenate([mine, mine]), donors, column)
     encoding = encode([people, people.take(np.empty(0, np.int64)), table])

@@ -20,16 +20,20 @@ def _pairs(context: Context) -> list[tuple[Part, Part]]:
 
 
 def closer(mine: Array, other: Array) -> Array:
-    """1 where ``mine`` is the smaller distance, 1/2 where they are the same (up to rounding), 0 elsewhere."""
+    """Score of the smaller distance: 1, 1/2 or 0.
+
+    1 where ``mine`` is the smaller, 1/2 where they are the same (up to rounding), 0 elsewhere.
+    """
     same = np.abs(mine - other) <= TIE * (1 + np.minimum(mine, other))
     return np.where(same, 0.5, (mine < other).astype(float))
 
 
 def tie_score(ties: Array, chance: float) -> Array:
-    """The score of a row whose nearest records, some in train and some in control, are all at the same distance.
+    """Score of a row whose nearest records are tied across sides.
 
-    Of m records that are each a training record with probability c, all are with probability c^m. The score s of
-    mixed ties makes the expectation c again: c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m.
+    Some of them are in train and some in control, all at the same distance. Of m records that are each a training
+    record with probability c, all are with probability c^m. The score s of mixed ties makes the expectation c again:
+    c^m + s (1 - c^m - (1 - c)^m) = c. It is 1/2 for c = 1/2, whatever m.
 
     Parameters
     ----------
@@ -44,16 +48,20 @@ def tie_score(ties: Array, chance: float) -> Array:
 
 
 def centred(share: float, chance: float) -> float:
-    """A share on the scale on which chance is 1/2: 0 stays 0, 1 stays 1, straight lines between."""
+    """Share on the scale on which chance is 1/2.
+
+    0 stays 0, 1 stays 1, with straight lines between.
+    """
     return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 
 def dcr_share(context: Context) -> Measure:
-    """Share of rows whose nearest record lies in train rather than in control (METRICS B4), 0..1.
+    """Share of rows nearer to train than to control, 0..1.
 
-    Distance to the closest record in E1 (standardized numbers, one-hot categories). 0.5 is what rows of new people
-    score, 1 a copy, whatever the sizes: with n_T training and n_C control records chance is c = n_T/(n_T + n_C), and
-    the share is put on the scale of :func:`centred`; ties score :func:`tie_score` (one half for equal sizes).
+    The nearest record counts (METRICS B4). Distance to the closest record in E1 (standardized numbers, one-hot
+    categories). 0.5 is what rows of new people score, 1 a copy, whatever the sizes: with n_T training and n_C control
+    records chance is c = n_T/(n_T + n_C), and the share is put on the scale of :func:`centred`; ties score
+    :func:`tie_score` (one half for equal sizes).
     """
     table, train, control = (context.whole(role) for role in ("table", "train", "control"))
     distances = [context.distances(table, part) for part in (train, control)]
@@ -87,9 +95,10 @@ def _curve(distances: Array) -> list[float]:
 
 
 def knn_share(context: Context) -> Measure:
-    """Share of rows whose fifth nearest record is nearer in train than in control: memorized neighbourhoods, 0..1.
+    """Share of rows whose fifth neighbour is nearer in train, 0..1.
 
-    Train and control are cut to the same size, ties count half; 0.5 is what rows of new people score.
+    It is compared with the fifth nearest record in control: memorized neighbourhoods. Train and control are cut to the
+    same size, ties count half; 0.5 is what rows of new people score.
     """
     table, last = context.whole("table"), NEIGHBOURS - 1
     shares, errors, ties = [], [], []
@@ -115,10 +124,10 @@ def knn_share(context: Context) -> Measure:
 
 
 def nndr(context: Context) -> Measure:
-    """Nearest-neighbour distance ratio d1/d2 to train, mean over rows (METRICS F, corrected: 0/0 is 0), 0..1.
+    """Mean nearest-neighbour distance ratio d1/d2 to train, 0..1.
 
-    Near 0 where a row lies right on one training record and far from all others. The reference is the same ratio to
-    the control set.
+    Mean over rows (METRICS F, corrected: 0/0 is 0). Near 0 where a row lies right on one training record and far from
+    all others. The reference is the same ratio to the control set.
     """
     table = context.whole("table")
     means, errors, gaps, gap_errors = [], [], [], []
@@ -150,12 +159,12 @@ def _ratio(distances: Array) -> Array:
 
 
 def dcr_score(context: Context) -> Measure:
-    """DCR privacy score PS', corrected (METRICS A9): share of rows closer to train than the closest alpha % of people.
+    """DCR privacy score PS', corrected (METRICS A9).
 
-    tau is the alpha-quantile of the distances train -> control; p_S and p_R are the shares of distances
-    table -> train and train -> control that are at most tau; PS' = (p_S - p_R)/(1 - p_R), divided by the share of
-    train in the parts that are compared. 0 without a leak, 1 for a copy whatever the sizes, negative for tables far
-    from everybody. The interval is a bootstrap over both sets of distances.
+    Share of rows closer to train than the closest alpha % of people. tau is the alpha-quantile of the distances train
+    -> control; p_S and p_R are the shares of distances table -> train and train -> control that are at most tau; PS' =
+    (p_S - p_R)/(1 - p_R), divided by the share of train in the parts that are compared. 0 without a leak, 1 for a copy
+    whatever the sizes, negative for tables far from everybody. The interval is a bootstrap over both sets of distances.
     """
     alpha = context.options.dcr_percentile / 100
     table = context.whole("table")
@@ -196,7 +205,10 @@ def _resampled(pairs: list[tuple[Array, Array]], alpha: float, rng: np.random.Ge
 
 
 def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) -> float:
-    """The thesis's PS (of nearest or mean distances) as printed: strict comparison, rows of the table over |T|."""
+    """The thesis's PS as printed.
+
+    It is of nearest or mean distances, with a strict comparison, and rows of the table over |T|.
+    """
     ratio = float((mine < np.quantile(other, alpha)).mean()) * rows_per_record / alpha
     return alpha * (ratio - 1) / (1 - alpha)
 

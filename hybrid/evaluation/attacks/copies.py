@@ -15,7 +15,10 @@ Keys = dict[Role, Array]
 
 
 def _share(context: Context, keys: Keys) -> Measure:
-    """Share of the table's rows that occur in train, beside what a control of train's size would score."""
+    """Share of the table's rows in train, with control as reference.
+
+    The reference is the share that a control of train's size would score.
+    """
     train, table = keys["train"], keys["table"]
     found = np.isin(table, train)
     value, n, confidence = float(found.mean()), len(table), context.options.confidence
@@ -44,12 +47,12 @@ def _share(context: Context, keys: Keys) -> Measure:
 
 
 def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) -> tuple[float, float]:
-    """Bounds of the share found in train minus the share found in control, exact where few contents decide.
+    """Bounds of the share in train minus the share in control.
 
-    Contents found in both or in neither say nothing. Of the d others, each found in train as likely as in control
-    without a leak, the number found in train is binomial (McNemar's test): Clopper and Pearson's bounds of that
-    probability, times the rows behind them. With none, what d = 1 could still have been. The wider of these bounds
-    and the cluster-robust ones.
+    They are exact where few contents decide. Contents found in both or in neither say nothing. Of the d others, each
+    found in train as likely as in control without a leak, the number found in train is binomial (McNemar's test):
+    Clopper and Pearson's bounds of that probability, times the rows behind them. With none, what d = 1 could still have
+    been. The wider of these bounds and the cluster-robust ones.
 
     Parameters
     ----------
@@ -72,17 +75,21 @@ def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) ->
 
 
 def _independent(found: Array, keys: Array) -> float:
-    """How many independent rows the rows are worth: rows with the same content are found or missed together."""
+    """Number of independent rows that the rows are worth.
+
+    Rows with the same content are found or missed together.
+    """
     share, error = float(found.mean()), clustered_error(found.astype(float), keys)
     return min(share * (1 - share) / error**2, len(found)) if error > 0 else float(len(found))
 
 
 def identical_match(context: Context) -> Measure:
-    """Identical match share: share of the table's rows whose full content is that of a training row (thesis eq. 4.1).
+    """Identical match share: share of rows that equal a training row.
 
-    Rows are compared by exact keys, never by a distance of zero; duplicates count as often as they occur. The
-    reference is the share found in the control set, at equal size: where the control set is smaller than train, its
-    share is scaled by how the share in train grows with the number of training rows.
+    The full content of a row counts (thesis eq. 4.1). Rows are compared by exact keys, never by a distance of zero;
+    duplicates count as often as they occur. The reference is the share found in the control set, at equal size: where
+    the control set is smaller than train, its share is scaled by how the share in train grows with the number of
+    training rows.
     """
     measure = _share(context, context.keys)
     if context.options.paper:
@@ -93,7 +100,10 @@ def identical_match(context: Context) -> Measure:
 
 
 def identical_match_quasi(context: Context) -> Measure:
-    """As :func:`identical_match`, on the quasi-identifiers alone: how many rows look like a known person."""
+    """Identical match share on the quasi-identifiers alone.
+
+    As :func:`identical_match`: it counts the rows that look like a known person.
+    """
     names = context.schema.quasi_identifiers
     control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
     train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
@@ -103,9 +113,10 @@ def identical_match_quasi(context: Context) -> Measure:
 
 
 def copied_identifiers(context: Context) -> Outcome:
-    """Largest share, over columns that name single records, of the table's values that a training record has, 0..1.
+    """Largest share of copied values in an identifying column, 0..1.
 
-    Columns of texts that differ in nearly every row and dense row numbers take no part in any other metric, so a
+    It is the largest, over columns that name single records, of the share of the table's values that a training record
+    has. Columns of texts that differ in nearly every row and dense row numbers take no part in any other metric, so a
     copied name or note would be seen by none. The reference is the share found in control, scaled to train's size: row
     numbers that start anew in every file are found in both.
     """
@@ -122,7 +133,10 @@ def copied_identifiers(context: Context) -> Outcome:
 
 
 def _values_found(context: Context, name: str) -> tuple[float, float | None, int]:
-    """Shares of the table's values that occur in train and in control (scaled to train's size), and their number."""
+    """Shares of the table's values in train and control, and number.
+
+    Control's share is scaled to train's size; the number is that of the table's values.
+    """
     tables = (
         [context.train, context.table] if context.control is None else [context.train, context.table, context.control]
     )

@@ -23,17 +23,21 @@ MIN_SIDE = 3
 
 
 class Trained(NamedTuple):
-    """What an attacker sees of some trainings: counts (n, records, 2^F), and who was in (n, records), bool."""
+    """Counts that an attacker observes in some trainings, and the members.
+
+    Counts (n, records, 2^F), and membership (n, records), bool.
+    """
 
     counts: Array
     member: Array
 
 
 def superset_sums(counts: Array) -> Array:
-    """For every set of bits the sum of the counts of all its supersets (zeta transform), shape (2^F,).
+    """Sums of counts over the supersets of each set of bits.
 
-    ``counts[mask]`` is how many rows agree on exactly the columns of ``mask``; the result is how many agree on all
-    of them, whatever the others: the answers to all 2^F counting queries in F 2^(F-1) additions.
+    Zeta transform, shape (2^F,). ``counts[mask]`` is how many rows agree on exactly the columns of ``mask``; the result
+    is how many agree on all of them, whatever the others: the answers to all 2^F counting queries in F 2^(F-1)
+    additions.
     """
     total = counts.copy()
     for bit in range(len(counts).bit_length() - 1):
@@ -43,10 +47,10 @@ def superset_sums(counts: Array) -> Array:
 
 
 def all_counts(person: Table, table: Table, columns: list[str]) -> Array:
-    """Share of the table's rows that agree with the person on each set of columns, shape (2^F,) (METRICS D4).
+    """Share of rows that agree with a person per set of columns.
 
-    Categories and booleans agree if equal, numbers and dates if at most the person's (Meeus et al. 2023, eq. 1);
-    missing agrees with missing.
+    Shape (2^F,) (METRICS D4). Categories and booleans agree if equal, numbers and dates if at most the person's (Meeus
+    et al. 2023, eq. 1); missing agrees with missing.
     """
     mask = np.zeros(len(table), dtype=np.int64)
     for bit, name in enumerate(columns):
@@ -62,7 +66,10 @@ def all_counts(person: Table, table: Table, columns: list[str]) -> Array:
 
 
 def _targets(context: Context, count: int) -> Array:
-    """The most vulnerable training records asked about, ties by content: rows of train."""
+    """Most vulnerable of the queried training records: rows of train.
+
+    Ties are ordered by content.
+    """
     people, order = context.whole("train"), context.encoded("train").order
     values = np.full(len(order), -np.inf)
     values[context.asked(people).rows] = vulnerability(context, people)
@@ -71,7 +78,10 @@ def _targets(context: Context, count: int) -> Array:
 
 
 def _train(context: Context, step: str, role: Role, count: int, targets: Array, columns: list[str]) -> Trained:
-    """Train on records of a role, in which each target replaces another record with probability one half."""
+    """Train repeatedly on records of a role, with random targets.
+
+    Each target replaces another record with probability one half.
+    """
     rng = context.random(f"counting queries {step}")
     source = context.train if role == "train" else context.control
     assert source is not None and context.options.retrain is not None
@@ -108,13 +118,13 @@ def _together(first: Table, second: Table) -> Table:
 
 
 def counting_queries(context: Context) -> Outcome:
-    """AUC of the counting-query attack on the most vulnerable records (Meeus et al. 2023, METRICS D4), 0..1.
+    """AUC of the counting-query attack on the most vulnerable records, 0..1.
 
-    The attacker knows the way from records to table and has people of his own (control). He trains on them
-    ``shadows`` times, with and without the record, and learns a random forest (100 trees, depth 10) on the shares of
-    synthetic rows that agree with the record on each set of columns; it is tried on ``tests`` trainings on training
-    records. In each training every attacked record is in by the toss of a coin of its own, so that one set of
-    trainings serves all. Mean over the records; 0.5 where no record is memorized.
+    Meeus et al. 2023, METRICS D4. The attacker knows the way from records to table and has people of his own (control).
+    He trains on them ``shadows`` times, with and without the record, and learns a random forest (100 trees, depth 10)
+    on the shares of synthetic rows that agree with the record on each set of columns; it is tried on ``tests``
+    trainings on training records. In each training every attacked record is in by the toss of a coin of its own, so
+    that one set of trainings serves all. Mean over the records; 0.5 where no record is memorized.
     """
     from sklearn.ensemble import RandomForestClassifier
 

@@ -23,9 +23,10 @@ QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 def _shares(n_train: int, n_control: int, least: int) -> list[float]:
-    """Shares of records attacked: the same on both sides, each large enough for ``least`` records on each.
+    """Shares of records attacked, the same on both sides.
 
-    The most exposed 5 % and 1 %; one share where these are too few, none where there are not ``least`` records.
+    Each is large enough for ``least`` records on each side. The most exposed 5 % and 1 %; one share where these are too
+    few, none where there are not ``least`` records.
     """
     enough = least / max(min(n_train, n_control), 1)
     return sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
@@ -36,17 +37,20 @@ def _too_few(least: int) -> NotComputable:
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
-    """How vulnerable the training records are, in quantiles: no single one."""
+    """Vulnerability of the training records, in quantiles.
+
+    No single record's vulnerability is given.
+    """
     values = np.quantile(vulnerability(context, context.whole("train")), QUANTILES)
     return {"quantiles": list(QUANTILES), "vulnerability": [float(value) for value in values]}
 
 
 def membership_exposed(context: Context) -> Outcome:
-    """As ``membership``, on the 5 % or 1 % of members and of non-members that are least like any training record.
+    """``membership`` on the people least like any training record.
 
-    Both are chosen by the same rule, the vulnerability of Meeus et al. 2023 (see
-    :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share. The share with the higher
-    lower bound is given; bounds hold for both at once (Sidak).
+    The attack is on 5 % or 1 % of members and of non-members. Both are chosen by the same rule, the vulnerability of
+    Meeus et al. 2023 (see :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share. The
+    share with the higher lower bound is given; bounds hold for both at once (Sidak).
     """
     sets, members, others = scores(context)
     least = context.options.min_cell
@@ -78,10 +82,10 @@ class Exposed(NamedTuple):
 
 
 def membership_subgroups(context: Context) -> Outcome:
-    """The ``membership`` AUC of the subgroup with the highest lower bound; bounds hold for all at once (Sidak).
+    """``membership`` AUC of the subgroup with the highest lower bound.
 
-    Subgroups: categories, quarters of numbers and dates, people rare on their quasi-identifiers, and two of these
-    together; only those with at least ``min_cell`` members and non-members.
+    Bounds hold for all subgroups at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
+    their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and non-members.
     """
     sets, members, others = scores(context)
     least = context.options.min_cell
@@ -115,13 +119,19 @@ def _kinds_of_groups(context: Context) -> tuple[list[Group], list[Group]]:
 
 
 def _levels(context: Context, kinds: list[int]) -> tuple[float, float]:
-    """The level of each subgroup's interval, by one column and by two: each kind has half of the total error."""
+    """Levels of the intervals of subgroups by one and two columns.
+
+    Each of the two kinds has half of the total error.
+    """
     half = (1 + context.options.confidence) / 2
     return simultaneous(half, kinds.count(0)), simultaneous(half, kinds.count(1))
 
 
 def _recovered(context: Context) -> dict[str, tuple[Array, Array]]:
-    """Probability of a right guess of each secret, by training and control record asked about."""
+    """Probability of a right guess of each secret, per queried record.
+
+    For training and control records.
+    """
     found = {}
     for secret, (train, control, at) in inference.guesses(context).items():
         found[secret] = (inference.expected(train)[:, at], inference.expected(control)[:, at])
@@ -133,9 +143,10 @@ def _attack(context: Context, mine: Array, its: Array) -> Attack | NotComputable
 
 
 def inference_exposed(context: Context) -> Outcome:
-    """The largest ``inference`` risk over all secrets, of the 5 % or 1 % of people least like any training record.
+    """Largest ``inference`` risk of the people least like training records.
 
-    Chosen as for :func:`membership_exposed`; the interval holds for all secrets and both shares at once (Sidak).
+    The largest over all secrets, of the 5 % or 1 % of people least like any training record. Chosen as for
+    :func:`membership_exposed`; the interval holds for all secrets and both shares at once (Sidak).
     """
     least = context.options.min_cell
     people = context.whole("train"), context.whole("control")
@@ -152,10 +163,11 @@ def inference_exposed(context: Context) -> Outcome:
 
 
 def inference_subgroups(context: Context) -> Outcome:
-    """The ``inference`` risk of the subgroup and secret with the highest lower bound; simultaneous bounds (Sidak).
+    """``inference`` risk of the most exposed subgroup and secret.
 
-    Of the declared secrets (the targets, if there are none). Subgroups as for
-    :func:`membership_subgroups`, but not by the secret itself; at least ``min_cell`` training and control records.
+    It is the pair with the highest lower bound; bounds are simultaneous (Sidak). Of the declared secrets (the targets,
+    if there are none). Subgroups as for :func:`membership_subgroups`, but not by the secret itself; at least
+    ``min_cell`` training and control records.
     """
     least = context.options.min_cell
     asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))

@@ -14,7 +14,10 @@ from hybrid.evaluation.metric import Metric
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
-    """The secret columns of a table, with the options' tolerance; for dates it is a share of train's range."""
+    """Secret columns of a table, with the options' tolerance.
+
+    For dates the tolerance is a share of train's range.
+    """
     encoding, options = context.encoding, context.options
     train = context.encoded("train").numbers[:, columns]
     temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
@@ -33,7 +36,10 @@ Guessed = dict[str, tuple[Guesses, Guesses, int]]
 
 
 def guesses(context: Context, known: tuple[str, ...] | None = None) -> Guessed:
-    """Guesses of every secret from the known columns (all others, if not given), in one pass over pairs of records."""
+    """Guesses of every secret from the known columns.
+
+    Known are all other columns, if not given. It takes one pass over pairs of records.
+    """
     people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
     return context.once(("inference", known), lambda: _guesses(context, people[0], people[1], known))
 
@@ -56,7 +62,10 @@ def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[st
 
 
 def _printed(context: Context, secret: str) -> dict[str, object]:
-    """As Anonymeter does it: ranges refitted for control, tolerance relative to the guess, the first of tied rows."""
+    """The attack as Anonymeter computes it.
+
+    Ranges are refitted for control, the tolerance is relative to the guess, and the first of tied rows counts.
+    """
 
     def about(role: Role) -> Guesses:
         encoding, everybody, table = context.encoding, context.encoded(role), context.encoded("table")
@@ -77,7 +86,10 @@ def _printed(context: Context, secret: str) -> dict[str, object]:
 
 
 def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) -> Attack | NotComputable:
-    """The attack on one secret by who knows these columns, over all training and control records asked about."""
+    """Attack on one secret with these known columns.
+
+    It is on all queried training and control records.
+    """
     found = guesses(context, known)
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
@@ -92,17 +104,21 @@ def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) 
 
 
 def expected(guesses: Guesses) -> Array:
-    """Probability that a guess drawn from the tied nearest rows is right, shape (n, m)."""
+    """Probability that a guess is right, shape (n, m).
+
+    The guess is drawn from the tied nearest rows.
+    """
     result: Array = guesses.hits / guesses.ties
     return result
 
 
 def inference(context: Context, column: str) -> Outcome:
-    """Risk that the nearest row, by all other columns, has a person's secret (METRICS A4; Giomi et al. 2023, 4.3).
+    """Risk that the nearest row has a person's secret.
 
-    Gower distance; categories must be equal, numbers within ``tolerance`` of the larger of guess and truth, dates
-    within that share of the range. Among several nearest rows the attacker picks one at random; the expectation is
-    taken. R = (r_T - r_C)/(1 - r_C) over all training and control records: at most 1, 0 without a leak.
+    The nearest row by all other columns (METRICS A4; Giomi et al. 2023, 4.3). Gower distance; categories must be equal,
+    numbers within ``tolerance`` of the larger of guess and truth, dates within that share of the range. Among several
+    nearest rows the attacker picks one at random; the expectation is taken. R = (r_T - r_C)/(1 - r_C) over all training
+    and control records: at most 1, 0 without a leak.
     """
     made = attack(context, column)
     if isinstance(made, NotComputable):
@@ -115,7 +131,10 @@ def inference(context: Context, column: str) -> Outcome:
 
 
 def inference_quasi(context: Context, column: str) -> Outcome:
-    """As :func:`inference`, by an attacker who knows the declared quasi-identifiers and nothing else."""
+    """Inference risk from the declared quasi-identifiers.
+
+    As :func:`inference`, by an attacker who knows these and nothing else.
+    """
     known = tuple(name for name in context.schema.quasi_identifiers if name in context.encoding.names)
     if not set(known) - {column}:
         return NotComputable("no quasi-identifier varies", lacks="quasi_identifiers")
@@ -124,7 +143,10 @@ def inference_quasi(context: Context, column: str) -> Outcome:
 
 
 def inference_worst(context: Context) -> Outcome:
-    """The largest inference risk over all secrets, with an interval that holds for all of them at once (Sidak)."""
+    """Largest inference risk over all secrets.
+
+    Its interval holds for all of them at once (Sidak).
+    """
     if not context.secrets:
         return NotComputable("no secret column is declared", lacks="secret")
     attacks = {secret: attack(context, secret) for secret in context.secrets}

@@ -26,10 +26,11 @@ SPLIT_COLUMNS = 20
 
 
 def inference_model(context: Context, column: str) -> Outcome:
-    """Risk that a random forest trained on the table predicts a person's secret from the rest (METRICS B10).
+    """Risk that a random forest predicts a person's secret.
 
-    50 fully grown trees, which remember what they were shown. Right is as in ``inference``: equal categories,
-    numbers within tolerance. R = (r_T - r_C)/(1 - r_C) over all training and control records with a known secret.
+    It is trained on the table, and predicts from the other columns (METRICS B10). 50 fully grown trees, which remember
+    what they were shown. Right is as in ``inference``: equal categories, numbers within tolerance. R = (r_T - r_C)/(1 -
+    r_C) over all training and control records with a known secret.
     """
     encoding = context.encoding
     if column not in encoding.names or len(encoding.names) < 2:
@@ -62,7 +63,10 @@ def inference_model(context: Context, column: str) -> Outcome:
         return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
 
     def accuracy_of_numbers(role: Role) -> float:
-        """1 - RMSE / range, on which the thesis takes the risk of numbers (METRICS B10)."""
+        """Accuracy of guessed numbers: 1 - RMSE / range.
+
+        The thesis takes the risk of numbers from it (METRICS B10).
+        """
         values = known[role].numbers[:, at]
         gaps = values - guesses[_PEOPLE.index(role)]
         return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
@@ -83,9 +87,10 @@ def _known(table: Encoded, at: int) -> Encoded:
 
 
 def _guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:
-    """Predictions of one random forest for several sets of records, its trees fitted a few at a time.
+    """Predictions of one random forest for several sets of records.
 
-    One random state runs through all batches, so the trees are those of a forest fitted at once.
+    Its trees are fitted a few at a time. One random state runs through all batches, so the trees are those of a forest
+    fitted at once.
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

@@ -20,10 +20,11 @@ def _halves(context: Context) -> tuple[list[str], list[str]]:
 
 
 def linkability(context: Context) -> Outcome:
-    """Risk that the nearest rows by one holder's columns and by the other's have a row in common (METRICS A3).
+    """Risk that two holders' columns lead to a common nearest row.
 
-    Giomi et al. 2023, section 4.2, with tie sets: all rows at most as far (Gower) as the k-th nearest. R =
-    (r_T - r_C)/(1 - r_C), every training and control record attacked once; at most 1, 0 without a leak.
+    The nearest rows by one holder's columns and by the other's have a row in common (METRICS A3). Giomi et al. 2023,
+    section 4.2, with tie sets: all rows at most as far (Gower) as the k-th nearest. R = (r_T - r_C)/(1 - r_C), every
+    training and control record attacked once; at most 1, 0 without a leak.
     """
     sides = _halves(context)
     columns = [context.encoding.positions(side) for side in sides]
@@ -54,7 +55,10 @@ def linkability(context: Context) -> Outcome:
 def _first_of_ties(
     context: Context, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int, role: Role
 ) -> Array:
-    """Whether the first k nearest rows of both sides have one in common, as Anonymeter has it; shape (n,), bool."""
+    """True where both sides share one of their first k nearest rows.
+
+    As Anonymeter computes it; shape (n,), bool.
+    """
     records = context.encoded(role).take(context.asked(context.whole(role)).rows)
     left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
     hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])

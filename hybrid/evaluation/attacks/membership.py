@@ -41,7 +41,10 @@ def _sets(context: Context) -> Sets:
 
 
 def _nearness(context: Context, people: Part, sets: Sets) -> Array:
-    """d_R / (d_S + d_R) of each record in E1: near 1 where the table is much nearer than the reference, 0..1."""
+    """Nearness of each record to the table, d_R / (d_S + d_R).
+
+    In E1, 0..1: near 1 where the table is much nearer than the reference.
+    """
     table = context.distances(people, context.whole("table"))[:, 0]
     reference = context.distances(people, sets.reference)[:, 0]
     both = table + reference
@@ -49,16 +52,20 @@ def _nearness(context: Context, people: Part, sets: Sets) -> Array:
 
 
 def scores(context: Context) -> tuple[Sets, Array, Array]:
-    """The sets, and the scores of members and of people never seen that were asked about, shapes (n_asked,)."""
+    """Sets of the attack, and scores of members and non-members.
+
+    Scores of the queried members and queried people never seen, shapes (n_asked,).
+    """
     sets = context.once("membership", lambda: _sets(context))
     return sets, _nearness(context, sets.members, sets), _nearness(context, sets.others, sets)
 
 
 def membership(context: Context) -> Measure:
-    """AUC of the nearest-record attack (after DOMIAS, van Breugel et al. 2023, METRICS B6): members against others.
+    """AUC of the nearest-record attack: members against others.
 
-    A record scores high where the table is nearer than the attacker's reference sample (half of control; the other
-    half are the non-members). 0.5 without a leak, 1 for a copy; interval by DeLong.
+    After DOMIAS (van Breugel et al. 2023, METRICS B6). A record scores high where the table is nearer than the
+    attacker's reference sample (half of control; the other half are the non-members). 0.5 without a leak, 1 for a copy;
+    interval by DeLong.
     """
     _, members, others = scores(context)
     value, low, high = auc_interval(members, others, context.options.confidence)
@@ -67,10 +74,11 @@ def membership(context: Context) -> Measure:
 
 
 def membership_density(context: Context) -> Measure:
-    """AUC of DOMIAS with kernel densities: score log p_S(x) - log p_R(x), as :func:`membership` otherwise.
+    """AUC of DOMIAS with kernel densities.
 
-    Gaussian kernels with Scott's factor n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers
-    at the mean. At most 5,000 random members and non-members are attacked.
+    The score is log p_S(x) - log p_R(x); otherwise as :func:`membership`. Gaussian kernels with Scott's factor
+    n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers at the mean. At most 5,000 random members
+    and non-members are attacked.
     """
     sets = _sets(context)
     rng = context.random("membership_density")
@@ -96,12 +104,18 @@ def membership_density(context: Context) -> Measure:
 
 
 def _ordinal(table: Encoded, continuous: Array) -> Array:
-    """Numbers as they are, categories as codes (missing is one), shape (n, p); NaN where a number is missing."""
+    """Numbers as they are and categories as codes, shape (n, p).
+
+    Missing is a code of its own; NaN where a number is missing.
+    """
     return np.where(continuous, table.numbers, table.ranks)
 
 
 def _standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of every column, missing numbers left out; 0 and 1 where there is none."""
+    """Mean and standard deviation of every column.
+
+    Missing numbers are left out; 0 and 1 where there is none.
+    """
     values = _ordinal(table, continuous)
     known = ~np.isnan(values)
     count = np.maximum(known.sum(axis=0), 1)

@@ -34,11 +34,11 @@ class Attack:
     """Independent attempts that those on train and on control are worth, where attempts depend on each other."""
 
     def measure(self, **details: Any) -> Measure:
-        """The risk R = (r_T - r_C)/(reach - r_C), raw and signed; rates and counts in details.
+        """Risk R = (r_T - r_C)/(reach - r_C), raw and signed.
 
-        With a reach of 1 this is Giomi et al.'s eq. 4; below 1 it is 1 for a copy of train all the same. The interval
-        is the wider of the propagated one (Giomi et al. 2023), which is symmetric and too narrow for few attacks, and
-        of :func:`failure_ratio`'s.
+        Rates and counts are in the details. With a reach of 1 this is Giomi et al.'s eq. 4; below 1 it is 1 for a copy
+        of train all the same. The interval is the wider of the propagated one (Giomi et al. 2023), which is symmetric
+        and too narrow for few attacks, and of :func:`failure_ratio`'s.
         """
         mine = wilson(self.train, self.n_train, self.confidence)
         other = wilson(self.control, self.n_control, self.confidence)
@@ -64,7 +64,10 @@ class Attack:
         return Measure(value, low, high, 0.0, self.n_train, shown | details, (value, low, high))
 
     def _bounds(self, n_train: float, n_control: float) -> tuple[float, float]:
-        """The interval of (r_T - r_C)/(1 - r_C) if these rates came from so many independent attempts."""
+        """Interval of (r_T - r_C)/(1 - r_C) for these numbers of attempts.
+
+        It holds if the rates came from so many independent attempts.
+        """
         mine = self.train / self.n_train * n_train, n_train
         other = self.control / self.n_control * n_control, n_control
         spread = risk(wilson(*mine, self.confidence), wilson(*other, self.confidence))
@@ -72,7 +75,10 @@ class Attack:
         return (1 - most, 1 - least) if spread is None else (min(spread.low, 1 - most), max(spread.high, 1 - least))
 
     def printed(self) -> dict[str, object]:
-        """The risk as the papers print it, cut to 0..1, with the propagated interval of this one attack."""
+        """Risk as the papers print it, cut to 0..1.
+
+        It has the propagated interval of this one attack.
+        """
         rates = wilson(self.train, self.n_train, self.confidence), wilson(self.control, self.n_control, self.confidence)
         value, low, high = risk(*rates) or (math.nan,) * 3
         return {"risk": min(max(value, 0.0), 1.0), "interval": [low, high], "successes": self.train}
@@ -87,7 +93,10 @@ def attacked(
     reach: float = 1.0,
     independent: tuple[float, float] | None = None,
 ) -> Attack | NotComputable:
-    """The attack, if the control leaves headroom for a risk; ``reach``, ``independent`` as in :class:`Attack`."""
+    """The attack, if the control leaves headroom for a risk.
+
+    ``reach``, ``independent`` as in :class:`Attack`.
+    """
     rate = wilson(control, n_control, confidence).value
     if rate > 1 - 1e-9 or control >= n_control:
         return NotComputable("no headroom: the attack always succeeds on people never seen")
@@ -97,10 +106,11 @@ def attacked(
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
-    """The largest risk of several attacks, with an interval that holds for all of them at once (Sidak).
+    """Largest risk of several attacks.
 
-    A maximum is biased up: its lower bound, not its value, says whether there is a leak. The mean is in details;
-    with ``paper`` also the maximum with the interval of a single attack, as the thesis has it.
+    Its interval holds for all of them at once (Sidak). A maximum is biased up: its lower bound, not its value, says
+    whether there is a leak. The mean is in details; with ``paper`` also the maximum with the interval of a single
+    attack, as the thesis has it.
     """
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not made:

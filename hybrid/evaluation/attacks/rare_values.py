@@ -1,4 +1,4 @@
-"""Rare values: cells of the table that hold a value of few training people."""
+"""Rare values: cells with a value of few training people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid.evaluation.metric import Metric
 
 
 class Rare(NamedTuple):
-    """Cells of one column with a rare value, as shares of the table's rows.
+    """Shares of the rows with a rare value in one column.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class Rare(NamedTuple):
 
 
 def rare_values(context: Context) -> Outcome:
-    """Excess of cells with a value that few training people hold, in the column where it is largest.
+    """Excess of cells with a rare value, in the worst column.
 
-    A value (a category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of equally
-    many training people and people never seen together. From the share of the table's cells with a rare value of a
-    training person the share with one of a person never seen is subtracted, so it is about 0 without a leak. Every
-    column is also judged by the values that one person alone holds. The interval holds for all columns at once
-    (Sidak).
+    Rare are values that few training people hold; the worst column is that where the excess is largest. A value (a
+    category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of equally many training
+    people and people never seen together. From the share of the table's cells with a rare value of a training person
+    the share with one of a person never seen is subtracted, so it is about 0 without a leak. Every column is also
+    judged by the values that one person alone holds. The interval holds for all columns at once (Sidak).
     """
     most = context.options.min_holders - 1
     found = [row for name in context.schema.names for row in _column(context, name, (1, most))]
@@ -84,7 +84,10 @@ def rare_values(context: Context) -> Outcome:
 
 
 def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
-    """Cells of one column with a value of one person, and with one of at most so many."""
+    """Cells of one column with a value of few people.
+
+    One entry for values of one person, and one for values of at most so many people.
+    """
     assert context.control is not None
     if name in context.encoding.names:
         at = context.encoding.names.index(name)
@@ -109,7 +112,7 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
 
 
 def _held(people: Array, size: int) -> Array:
-    """How many of these people hold each value; shape (size,), int64."""
+    """Number of these people that hold each value; shape (size,), int64."""
     return np.bincount(people[people >= 0], minlength=size)
 
 

@@ -13,14 +13,19 @@ from hybrid.table import Table
 
 
 def trainings(options: RetrainOptions, n_secrets: int) -> int:
-    """How often the generator is trained at one stage, if no time limit ends it before."""
+    """Number of trainings of the generator at one stage.
+
+    It holds if no time limit ends it before.
+    """
     return n_secrets * -(-options.canaries // options.together) + options.shadows + options.tests
 
 
 def retrained(
     context: Context, step: str, count: int, build: Callable[[int], Table], rng: np.random.Generator
 ) -> Iterator[tuple[int, Table]]:
-    """Number and synthetic table of each of ``count`` trainings, as far as the time allows.
+    """Number and synthetic table of each training.
+
+    There are ``count`` trainings, or as many as the time allows.
 
     Parameters
     ----------

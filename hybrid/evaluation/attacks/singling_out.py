@@ -29,7 +29,7 @@ MIN_PREDICATES = 1
 
 
 class Tables(NamedTuple):
-    """What predicates are counted on."""
+    """Tables on which predicates are counted."""
 
     table: Index
     train: Index
@@ -48,10 +48,11 @@ def _tables(context: Context) -> Tables:
 
 
 def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Array]:
-    """Probability that each predicate fits exactly one of ``size`` random records, and a record that it fits.
+    """Probability that each predicate fits exactly one of ``size`` records.
 
-    Of n records, of which N fulfil the predicate, exactly one of them is drawn with the hypergeometric probability
-    N C(n - N, size - 1)/C(n, size): 1 or 0 where all records are taken.
+    The records are random; the second result is a record that the predicate fits. Of n records, of which N fulfil the predicate,
+    exactly one of them is drawn with the hypergeometric probability N C(n - N, size - 1)/C(n, size): 1 or 0 where all
+    records are taken.
 
     Returns
     -------
@@ -66,7 +67,10 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
 
 
 def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
-    """Share of the predicates that fit exactly one record, in train and in control, both cut to one size."""
+    """Share of the predicates that fit exactly one record.
+
+    In train and in control, both cut to one size.
+    """
     if len(predicates) < MIN_PREDICATES:
         return NotComputable(f"only {len(predicates)} predicates single out a row of the table", "too_few")
     about, n = tables.table.find(predicates)[1], len(predicates)
@@ -79,7 +83,9 @@ def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attac
 
 
 def _independent(singled: Array, about: Array, found: Array) -> float:
-    """Independent predicates that these are worth: those about one row, or one person, succeed or fail together.
+    """Number of independent predicates that these are worth.
+
+    Those about one row, or one person, succeed or fail together.
 
     Parameters
     ----------
@@ -95,14 +101,20 @@ def _independent(singled: Array, about: Array, found: Array) -> float:
 
 
 def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, object] | None:
-    """As Giomi et al. print it: on all of train and all of control, however their sizes differ."""
+    """The attack as Giomi et al. print it.
+
+    It is on all of train and all of control, however their sizes differ.
+    """
     train, control = (float((index.count(predicates) == 1).sum()) for index in (tables.train, tables.control))
     made = attacked(train, control, len(predicates), len(predicates), confidence)
     return None if isinstance(made, NotComputable) else made.printed()
 
 
 def univariate_predicates(context: Context, index: Index) -> Predicates:
-    """Every predicate on one column that fits one row: a value that occurs once, the extremes, the only gap."""
+    """All predicates on one column that fit exactly one row.
+
+    They are a value that occurs once, the extremes, and the only gap.
+    """
     found = []
     for c, ranks in enumerate(index.ranks):
         counts = np.bincount(ranks + 1)
@@ -117,7 +129,10 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
 
 
 def _stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
-    """At most ``limit`` predicates, as evenly over the columns as they allow: no column may fill the quota."""
+    """At most ``limit`` predicates, spread evenly over the columns.
+
+    They are as even as the columns allow: no column may fill the quota.
+    """
     shuffled = predicates.take(rng.permutation(len(predicates)))
     column = shuffled.columns[:, 0]
     order = np.argsort(column, kind="stable")
@@ -128,9 +143,10 @@ def _stratified(predicates: Predicates, limit: int, rng: np.random.Generator) ->
 
 
 def multivariate_predicates(context: Context, index: Index, n_columns: int, rng: np.random.Generator) -> Predicates:
-    """Distinct conjunctions over ``n_columns`` columns of a random row that fit exactly one row of the table.
+    """Distinct conjunctions of a row's columns that fit only that row.
 
-    "= v" for categories, ">= v" above the column's median and "<= v" otherwise for numbers, "is missing".
+    They are over ``n_columns`` columns of a random row, and fit exactly one row of the table. "= v" for categories, ">=
+    v" above the column's median and "<= v" otherwise for numbers, "is missing".
     """
     p, n = index.ranks.shape
     order = context.encoded("table").order
@@ -163,10 +179,11 @@ def _median(numbers: Array) -> float:
 
 
 def singling_out_univariate(context: Context) -> Outcome:
-    """Risk of being singled out by one column (METRICS A1): R = (r_T - r_C)/(1 - r_C), at most 1, 0 without a leak.
+    """Risk of being singled out by one column (METRICS A1).
 
-    Predicates from the table (a value that occurs once, the smallest and largest number, the only missing value),
-    spread evenly over the columns. Interval from Wilson's, over the predicates really made.
+    R = (r_T - r_C)/(1 - r_C), at most 1, 0 without a leak. Predicates from the table (a value that occurs once, the
+    smallest and largest number, the only missing value), spread evenly over the columns. Interval from Wilson's, over
+    the predicates really made.
     """
     tables = _tables(context)
     predicates = univariate_predicates(context, tables.table)
@@ -179,9 +196,10 @@ def singling_out_univariate(context: Context) -> Outcome:
 
 
 def singling_out(context: Context) -> Outcome:
-    """Risk of being singled out by a combination of columns (METRICS A2): the worst over the numbers of columns.
+    """Risk of being singled out by several columns (METRICS A2).
 
-    The interval holds for all of them at once (Sidak); ``details`` have the mean and every number of columns.
+    It is the worst over the numbers of columns that are combined. The interval holds for all of them at once (Sidak);
+    ``details`` have the mean and every number of columns.
     """
     tables = _tables(context)
     p = len(context.encoding.columns)

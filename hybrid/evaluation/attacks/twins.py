@@ -21,17 +21,20 @@ ROLES: tuple[Role, ...] = ("train", "control", "table")
 
 
 def farther(mine: Array, other: Array) -> Array:
-    """Whether ``mine`` is the larger distance, by more than rounding; shape (n,), bool."""
+    """True where ``mine`` is the larger distance; shape (n,), bool.
+
+    It is larger by more than rounding.
+    """
     result: Array = mine > other + TIE * (1 + other)
     return result
 
 
 def nnaa(context: Context) -> Measure:
-    """Nearest-neighbour adversarial accuracy of control minus that of train (Yale et al. 2020), -1..1.
+    """Adversarial accuracy of control minus that of train, -1..1.
 
-    AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2 in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. Each
-    term's difference is divided by the chance that a twin is in the part searched, and cut at that of a copy: 0
-    without a leak and 0.5 for a copy, whatever the sizes.
+    It is the nearest-neighbour adversarial accuracy of Yale et al. 2020. AA_XS = (P[d_XS > d_XX] + P[d_SX > d_SS]) / 2
+    in E1, all sets cut to the same size; 0.5 is ideal, 0 a copy. Each term's difference is divided by the chance that a
+    twin is in the part searched, and cut at that of a copy: 0 without a leak and 0.5 for a copy, whatever the sizes.
     """
     in_table, in_train = context.kept("table", ROLES), context.kept("train", ROLES)
     train_scores: list[float] = []
@@ -71,12 +74,18 @@ def nnaa(context: Context) -> Measure:
 
 
 def chains(context: Context, part: Part) -> Array:
-    """:func:`linked_by` their nearest neighbours: number of the chain that each record asked about belongs to."""
+    """Chain of nearest neighbours of each queried record.
+
+    Numbers of the chains, of records :func:`linked_by` their nearest neighbours.
+    """
     return linked_by(own_places(context.asked(part), part), context.neighbours(part, part)[:, 0], len(part.rows))
 
 
 def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
-    """Number of the chain of nearest neighbours, among ``n``, of each record in ``own``: their scores go together."""
+    """Chain number of each record in ``own``, among ``n`` records.
+
+    A chain is one of nearest neighbours: the scores of its records depend on each other.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -86,15 +95,19 @@ def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
 
 
 def _across_and_within(context: Context, queries: Part, references: Part) -> tuple[Array, Array]:
-    """Distance to the nearest reference, and to the nearest of the queries' own kind."""
+    """Distance to the nearest reference, and to the nearest query.
+
+    The nearest query is another one of the same kind.
+    """
     return context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
 
 
 def authenticity(context: Context) -> Outcome:
-    """Share of training records that lie at least as close to the table as to another training record, 0..1.
+    """Share of training records closer to the table than to others.
 
-    1 - authenticity of Alaa et al. 2022, the other way round (METRICS F, Auth'), in E1, sets cut to the same size.
-    About 0.5 without a leak; the reference is the share for control records among themselves.
+    They lie at least as close to the table as to another training record, 0..1. 1 - authenticity of Alaa et al. 2022,
+    the other way round (METRICS F, Auth'), in E1, sets cut to the same size. About 0.5 without a leak; the reference is
+    the share for control records among themselves.
     """
     scores = []
     for *people, table in context.parts(ROLES):
@@ -110,10 +123,11 @@ def authenticity(context: Context) -> Outcome:
 
 
 def _compared(context: Context, train: list[Scored], control: list[Scored]) -> Measure:
-    """Share on train beside share on control, averaged over equal parts, and the risk in excess of control.
+    """Share on train, and its risk in excess of control.
 
-    A training record's twin is in the part of the table in a share of the cases only: what lies above control is
-    divided by that share, so that a copy scores 1 whatever the sizes.
+    Beside the share on control, averaged over equal parts. A training record's twin is in the part of the table in a
+    share of the cases only: what lies above control is divided by that share, so that a copy scores 1 whatever the
+    sizes.
     """
     kept = context.kept("table", ROLES)
     z = quantile(context.options.confidence)
@@ -133,7 +147,10 @@ def _compared(context: Context, train: list[Scored], control: list[Scored]) -> M
 
 
 def _entropies(context: Context) -> Array:
-    """Shannon entropy (nats) of every column in train; numbers in 20 equal bins. Shape (p,)."""
+    """Shannon entropy of every column in train, in nats; shape (p,).
+
+    Numbers are in 20 equal bins.
+    """
     train, result = context.encoded("train"), []
     for at in range(len(context.encoding.columns)):
         values = train.ranks[:, at] + 1
@@ -148,7 +165,10 @@ def _entropies(context: Context) -> Array:
 
 
 def _weighted(context: Context) -> Space:
-    """E1 with every column divided by its entropy: agreement on a column with few surprises weighs more."""
+    """E1 with every column divided by its entropy.
+
+    Agreement on a column with few surprises weighs more.
+    """
     space = context.space
     entropy = np.maximum(_entropies(context)[space.columns], 1e-6)
     p = len(space.center)
@@ -156,10 +176,11 @@ def _weighted(context: Context) -> Space:
 
 
 def identifiability(context: Context) -> Outcome:
-    """Identifiability (Yoon et al. 2020): as :func:`authenticity`, each column weighted by 1 / its entropy, strictly.
+    """Identifiability (Yoon et al. 2020) of training records, 0..1.
 
-    Share of training records whose nearest row of the table is nearer than the nearest other training record, 0..1.
-    Numbers are binned for the entropy; columns whose entropy vanishes would dominate and are left out.
+    As :func:`authenticity`, each column weighted by 1 / its entropy, with a strict comparison. Share of training
+    records whose nearest row of the table is nearer than the nearest other training record, 0..1. Numbers are binned
+    for the entropy; columns whose entropy vanishes would dominate and are left out.
     """
     entropy = _entropies(context)
     if not (entropy > 0.01).any():

@@ -12,11 +12,12 @@ from hybrid.evaluation.engine.neighbours import TIE, Columns, in_chunks
 
 
 def matching(queries: Columns, references: Columns, radius: float, weights: Array | None = None) -> Array:
-    """Weight of the references that equal each query in all categories and lie within ``radius`` in every number.
+    """Weight of the references that match each query.
 
-    Records are grouped by their categories and sorted by their numbers inside a group. Up to two numbers cost
-    O((n + m) log m) time whatever the sizes of the groups; of three and more, the references within reach in the most
-    selective number are compared in the others. Memory is O(n + m).
+    A match equals the query in all categories and lies within ``radius`` in every number. Records are grouped by their
+    categories and sorted by their numbers inside a group. Up to two numbers cost O((n + m) log m) time whatever the
+    sizes of the groups; of three and more, the references within reach in the most selective number are compared in the
+    others. Memory is O(n + m).
 
     Parameters
     ----------
@@ -50,7 +51,10 @@ def matching(queries: Columns, references: Columns, radius: float, weights: Arra
 
 
 class Window(NamedTuple):
-    """References within reach of each query in one number: those whose rank is in low..high-1."""
+    """References within reach of each query in one number.
+
+    They are those whose rank is in low..high-1.
+    """
 
     low: Array
     high: Array
@@ -67,12 +71,18 @@ def _window(queries: Array, references: Array, radius: float) -> Window:
 
 
 def _exact(records: Columns) -> Array:
-    """What has to be equal: categories, and which numbers are missing; shape (n, q + p), int32."""
+    """Columns of exact comparison; shape (n, q + p), int32.
+
+    The categories, and which numbers are missing, must be equal.
+    """
     return np.column_stack([records.codes.T, records.missing.T.astype(np.int32)])
 
 
 def _in_all(windows: list[Window], order: Array, begin: Array, end: Array, worth: Array) -> Array:
-    """Weight of the references ``order[begin[i]:end[i]]`` that lie in all windows of query i."""
+    """Weight of the references in all windows of each query.
+
+    The references of query i are ``order[begin[i]:end[i]]``.
+    """
     from hybrid.evaluation.engine import kernels
 
     low, high = (np.array([window[side] for window in windows]) for side in (0, 1))

@@ -42,7 +42,10 @@ class Encoded:
 
     @cached_property
     def order(self) -> Array:
-        """Row positions sorted by content, shape (n,): samples must not depend on the order in the file."""
+        """Row positions sorted by content, shape (n,).
+
+        Samples must not depend on the order in the file.
+        """
         return np.lexsort(self.ranks.T[::-1]) if self.ranks.shape[1] else np.arange(len(self))
 
 
@@ -74,7 +77,7 @@ class Encoding:
 
     @cached_property
     def continuous(self) -> Array:
-        """Which columns have a distance, shape (p,), bool."""
+        """True for columns with a distance, shape (p,), bool."""
         return np.array([column.kind.is_continuous for column in self.columns], dtype=bool)
 
     def positions(self, names: Sequence[str]) -> Array:
@@ -132,7 +135,10 @@ def _why_not(column: Column, rank: Array, number: Array, count: int, real: Seque
 
 
 def _dense(numbers: Array) -> bool:
-    """Whether numbers lie as closely as a row counter's; every file may count from a start of its own."""
+    """True if numbers lie as closely as a row counter's.
+
+    Every file may count from a start of its own.
+    """
     return bool(np.ptp(numbers) < ID_SPAN * len(numbers))
 
 
@@ -171,7 +177,10 @@ def _numbers(values: pd.Series, kind: Kind) -> Array:
 
 
 def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
-    """Ranks of some columns in one coding of their own, none left out: shape (n_i, len(names)) each, int32."""
+    """Ranks of some columns in one coding of their own.
+
+    No column is left out: shape (n_i, len(names)) each, int32.
+    """
     columns = [tables[0].schema[name] for name in sorted(names)]
     ranks = [_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
     total = sum(map(len, tables))
@@ -180,7 +189,9 @@ def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
 
 
 def row_keys(ranks: Sequence[Array]) -> list[Array]:
-    """Number the distinct rows of several rank matrices together: equal keys are equal rows.
+    """Number the distinct rows of several rank matrices together.
+
+    Equal keys are equal rows.
 
     Parameters
     ----------

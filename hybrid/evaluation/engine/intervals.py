@@ -19,7 +19,10 @@ class Rate(NamedTuple):
 
 
 class Risk(NamedTuple):
-    """A risk in excess of the control: raw signed value (1 full leak, 0 none) and its bounds, not clipped."""
+    """Risk in excess of the control, with bounds, not clipped.
+
+    The raw signed value is 1 for a full leak and 0 for none.
+    """
 
     value: float
     low: float
@@ -32,7 +35,9 @@ def quantile(confidence: float) -> float:
 
 
 def wilson(successes: float, attempts: float, confidence: float = 0.95) -> Rate:
-    """Wilson score interval (Wilson 1927, as in Giomi et al. 2023, eq. 1).
+    """Wilson score interval (Wilson 1927).
+
+    As in Giomi et al. 2023, eq. 1.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ def wilson(successes: float, attempts: float, confidence: float = 0.95) -> Rate:
 
 
 def risk(train: Rate, control: Rate) -> Risk | None:
-    """Success on the training records in excess of success on the control records.
+    """Success on training records in excess of that on control.
 
     R = (r_T - r_C)/(1 - r_C) with propagated error (Giomi et al. 2023, eq. 4; thesis eq. 3.2).
 
@@ -73,9 +78,10 @@ def risk(train: Rate, control: Rate) -> Risk | None:
 
 
 def failure_ratio(train: tuple[float, float], control: tuple[float, float], confidence: float) -> tuple[float, float]:
-    """Bounds of (1 - r_T)/(1 - r_C), which is 1 - R, that hold for few attacks and far out in the tails.
+    """Bounds of (1 - r_T)/(1 - r_C), which is 1 - R.
 
-    Donner and Zou's method (2012, eq. 9) from the Wilson bounds of both rates of failure, which are not symmetric.
+    They hold for few attacks and far out in the tails. Donner and Zou's method (2012, eq. 9) from the Wilson bounds of
+    both rates of failure, which are not symmetric.
 
     Parameters
     ----------
@@ -96,7 +102,10 @@ def _failures(successes: float, attempts: float, confidence: float) -> tuple[flo
 
 
 def simultaneous(confidence: float, parts: int) -> float:
-    """Sidak's level for each of ``parts`` intervals, so that all hold together with ``confidence``."""
+    """Sidak's level for each of ``parts`` intervals.
+
+    All of them then hold together with ``confidence``.
+    """
     return float(confidence ** (1 / max(parts, 1)))
 
 
@@ -114,7 +123,7 @@ def mean_interval(values: Array, confidence: float) -> tuple[float, float, float
 
 
 def clustered_error(values: Array, *clusters: Array) -> float:
-    """Standard error of a mean of values that hang together within clusters.
+    """Standard error of a mean of values dependent within clusters.
 
     Rows with the same nearest record share its luck: their scores are not independent. Cluster-robust variance, for
     two ways of clustering V_a + V_b - V_ab (Cameron, Gelbach and Miller 2011).
@@ -150,10 +159,11 @@ def auc(positive: Array, negative: Array) -> float:
 
 
 def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[float, float, float]:
-    """AUC with an interval that also holds for few scores: (auc, low, high).
+    """AUC with an interval that holds for few scores, too.
 
-    The wider of DeLong's interval (DeLong et al. 1988; fast form of Sun & Xu 2014), which follows the scores' real
-    spread but is too narrow for few of them and has no width at an AUC of 1, and of :func:`_auc_score_bounds`.
+    Returns (auc, low, high). The wider of DeLong's interval (DeLong et al. 1988; fast form of Sun & Xu 2014), which
+    follows the scores' real spread but is too narrow for few of them and has no width at an AUC of 1, and of
+    :func:`_auc_score_bounds`.
     """
     from scipy.stats import rankdata
 
@@ -169,10 +179,11 @@ def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[f
 
 
 def _auc_score_bounds(value: float, n: int, m: int, confidence: float) -> tuple[float, float]:
-    """All areas that the observed one does not contradict (Newcombe 2006, part 2, method 5).
+    """Areas that the observed one does not contradict.
 
-    The variance is that at the area asked for, after Hanley and McNeil 1982, with both sizes replaced by their mean
-    in its second-order terms; so the interval has a width where every score is on its side.
+    Newcombe 2006, part 2, method 5. The variance is that at the area asked for, after Hanley and McNeil 1982, with both
+    sizes replaced by their mean in its second-order terms; so the interval has a width where every score is on its
+    side.
     """
     z, size = quantile(confidence), (n + m) / 2 - 1
 
@@ -191,11 +202,12 @@ def _auc_score_bounds(value: float, n: int, m: int, confidence: float) -> tuple[
 
 
 def vote_error(values: Array, *voters: Array, sizes: tuple[int, ...]) -> float:
-    """Standard error of the share of majorities in which the nearest records vote for their own side.
+    """Standard error of the share of majorities for the own side.
 
-    Records fall on either side by chance, the size of each side being given. The first-order part of a majority of
-    K votes (Hoeffding 1948), the share K (2^(1-K) C(K-1, (K-1)/2))^2 of its variance, adds up over the majorities that
-    a record votes in; the rest is taken as independent.
+    A majority is that of the votes of the nearest records, each for its own side. Records fall on either side by
+    chance, the size of each side being given. The first-order part of a majority of K votes (Hoeffding 1948), the share
+    K (2^(1-K) C(K-1, (K-1)/2))^2 of its variance, adds up over the majorities that a record votes in; the rest is taken
+    as independent.
 
     Parameters
     ----------

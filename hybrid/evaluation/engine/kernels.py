@@ -22,7 +22,7 @@ BLOCK = 1024
 
 @compiled
 def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, squared: bool) -> float:
-    """Distance of two numbers: missing to missing 0, missing to a number 1."""
+    """Distance of two numbers: missing to missing 0, to a number 1."""
     if x_missing or y_missing:
         return 0.0 if x_missing and y_missing else 1.0
     d = abs(x - y)
@@ -31,7 +31,10 @@ def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, square
 
 @compiled
 def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
-    """Float64 distance of query ``i`` and reference ``j``; column ``skip`` (numbers first) left out, -1 for none."""
+    """Float64 distance of query ``i`` and reference ``j``.
+
+    Column ``skip`` (numbers first) is left out, -1 for none.
+    """
     total = 0.0
     p = q.numbers.shape[0]
     for c in range(p):
@@ -45,7 +48,10 @@ def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
 
 @compiled
 def add_column(q: Any, i: int, r: Any, c: int, start: int, stop: int, squared: bool, out: Array) -> None:
-    """Add the float32 distances of one column between query ``i`` and references start..stop-1 to ``out``."""
+    """Add the float32 distances of one column to ``out``.
+
+    They are those between query ``i`` and references start..stop-1.
+    """
     p = q.numbers.shape[0]
     size = stop - start
     if c >= p:
@@ -78,7 +84,7 @@ def add_column(q: Any, i: int, r: Any, c: int, start: int, stop: int, squared: b
 
 @compiled
 def within(values: Array, limit: Any) -> int:
-    """How many float32 values are at most ``limit``."""
+    """Number of float32 values that are at most ``limit``."""
     count = 0
     for b in range(values.shape[0]):
         count += 1 if values[b] <= limit else 0
@@ -95,7 +101,10 @@ def screen(q: Any, i: int, r: Any, start: int, stop: int, squared: bool, out: Ar
 
 @compiled
 def slack(bound: float, columns: int, scale: float) -> float:
-    """``bound`` widened by the rounding error of float32 sums of ``columns`` terms of numbers up to ``scale``."""
+    """``bound`` widened by the rounding error of float32 sums.
+
+    The sums have ``columns`` terms of numbers up to ``scale``.
+    """
     unit = 1.2e-7
     step = scale * unit
     return float(bound + columns * (2 * bound**0.5 * step + 2 * step + step * step + 2 * unit * (bound + 1)))
@@ -105,7 +114,10 @@ def slack(bound: float, columns: int, scale: float) -> float:
 def nearest(
     q: Any, r: Any, squared: bool, own: Array, scale: float, start: int, stop: int, best: Array, index: Array
 ) -> None:
-    """The k nearest references of queries start..stop-1 into ``best``, ``index``, shape (n, k); not ``own[i]``."""
+    """Find the k nearest references of queries start..stop-1.
+
+    Written into ``best`` and ``index``, shape (n, k); ``own[i]`` is left out.
+    """
     k = best.shape[1]
     columns = q.numbers.shape[0] + q.codes.shape[0]
     n = r.codes.shape[1]
@@ -139,7 +151,10 @@ def nearest(
 def linked(
     qa: Any, ra: Any, qb: Any, rb: Any, reach_a: Array, reach_b: Array, scale: float, start: int, stop: int, out: Array
 ) -> None:
-    """Whether some reference is within ``reach_a`` of a query in one Gower space and within ``reach_b`` in another."""
+    """Find queries with a common near reference in two Gower spaces.
+
+    The reference is within ``reach_a`` of the query in one space and within ``reach_b`` in the other.
+    """
     columns = qa.numbers.shape[0] + qa.codes.shape[0]
     n = ra.codes.shape[1]
     buffer = np.empty(BLOCK, dtype=np.float32)
@@ -163,7 +178,10 @@ def linked(
 
 @compiled
 def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
-    """Whether reference ``j`` has secret ``s`` of query ``i``: the same value, or a number within tolerance."""
+    """True if reference ``j`` has secret ``s`` of query ``i``.
+
+    The secret is the same value, or a number within tolerance.
+    """
     if truth.ranks[s, i] == guess.ranks[s, j]:
         return True
     x, y = truth.numbers[s, i], guess.numbers[s, j]
@@ -179,11 +197,11 @@ def infer(
     q: Any, r: Any, times: Array, skip: Array, truth: Any, guess: Any, scale: float, start: int, stop: int, best: Array,
     ties: Array, hits: Array, first_hit: Array
 ) -> None:  # fmt: skip
-    """Nearest references of every query when column ``skip[s]`` is unknown, for all secrets s in one pass.
+    """Nearest references of every query with column ``skip[s]`` unknown.
 
-    ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance without the secret; ``ties`` and
-    ``hits`` (n, m): references at that distance, and those of them that have the secret; ``first_hit`` (n, m):
-    whether the first of them does.
+    For all secrets s in one pass. ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance
+    without the secret; ``ties`` and ``hits`` (n, m): references at that distance, and those of them that have the
+    secret; ``first_hit`` (n, m): whether the first of them does.
     """
     columns = q.numbers.shape[0] + q.codes.shape[0]
     n, m = r.codes.shape[1], skip.shape[0]
@@ -230,7 +248,10 @@ def infer(
 def inside(
     low: Array, high: Array, ranks: Array, begin: Array, end: Array, worth: Array, start: int, stop: int, found: Array
 ) -> None:
-    """Add up the worth of references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c."""
+    """Add up the worth of references in all windows.
+
+    They are references begin[i]..end[i]-1 with ``low[c, i] <= ranks[c, at] < high[c, i]`` for all c.
+    """
     for i in range(start, stop):
         for at in range(begin[i], end[i]):
             holds = True
@@ -256,10 +277,10 @@ def up_to(tree: Array, rank: int) -> float:
 def sweep(
     low: Array, high: Array, ranks: Array, begin: Array, end: Array, events: Array, worth: Array, found: Array
 ) -> None:
-    """As :func:`inside` with one column, in O((n + m) log m): ranks are entered one by one in a tree of sums.
+    """As :func:`inside` with one column, in O((n + m) log m).
 
-    ``events`` sorts the concatenated ``begin`` and ``end``: at a begin what has been entered is subtracted, at an end
-    it is added.
+    Ranks are entered one by one in a tree of sums. ``events`` sorts the concatenated ``begin`` and ``end``: at a begin
+    what has been entered is subtracted, at an end it is added.
     """
     n, entered = len(begin), 0
     tree = np.zeros(len(ranks) + 1)
@@ -290,11 +311,11 @@ def occurrences(
     out: Array,
     first: Array,
 ) -> None:
-    """Count the rows that fulfil each predicate, up to ``most`` (``out``, shape (m,), int8), and name the first.
+    """Count the rows that fulfil each predicate, and name the first.
 
-    Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i, c]`` for all c; a column of -1 asks nothing.
-    ``order[column]`` lists the rows by rank, ``starts[column][rank + 1]`` where a rank begins in it. Only rows that
-    fulfil the rarest condition are looked at.
+    Counted up to ``most`` (``out``, shape (m,), int8). Predicate i asks ``low[i, c] <= rank in columns[i, c] <= high[i,
+    c]`` for all c; a column of -1 asks nothing. ``order[column]`` lists the rows by rank, ``starts[column][rank + 1]``
+    where a rank begins in it. Only rows that fulfil the rarest condition are looked at.
     """
     for i in range(begin, end):
         rarest, fewest = -1, order.shape[1] + 1

@@ -18,10 +18,11 @@ TIE = 1e-9
 
 
 class Columns(NamedTuple):
-    """Records in the layout of the compiled loops: one contiguous row per column.
+    """Records in the layout of the compiled loops.
 
-    ``numbers`` (p, n) float64, scaled, 0 where missing; ``screen`` the same in float32; ``missing`` (p, n) bool;
-    ``has_missing`` (p,) bool; ``codes`` (q, n) int32, -1 where missing; ``weights`` (q,) float64, costs of a mismatch.
+    One contiguous row per column. ``numbers`` (p, n) float64, scaled, 0 where missing; ``screen`` the same in float32;
+    ``missing`` (p, n) bool; ``has_missing`` (p,) bool; ``codes`` (q, n) int32, -1 where missing; ``weights`` (q,)
+    float64, costs of a mismatch.
     """
 
     numbers: Array
@@ -39,7 +40,7 @@ class Columns(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A distance: which columns, how numbers are scaled, what a differing category costs.
+    """Distance: its columns, scales of numbers, and costs of differing categories.
 
     Gower: sum of |x - y| / range and of mismatches (not divided by p; ranks are the same).
     E1: squared L2 of standardized numbers and one-hot categories, in which a mismatch costs 2.
@@ -67,7 +68,10 @@ class Space(NamedTuple):
 
 
 def gower(encoding: Encoding, columns: Array | None = None, tables: Sequence[Encoded] | None = None) -> Space:
-    """Gower's distance over the columns (all), ranges over the tables (all of the encoding)."""
+    """Gower's distance over the columns, all by default.
+
+    Ranges are over the tables (by default all of the encoding).
+    """
     numeric, other = _kinds(encoding, columns)
     values = np.concatenate([table.numbers[:, numeric] for table in tables or encoding.tables])
     low, span = extent(values)
@@ -75,7 +79,10 @@ def gower(encoding: Encoding, columns: Array | None = None, tables: Sequence[Enc
 
 
 def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
-    """E1: numbers standardized by the first table's (train's) mean and standard deviation (ddof 0), L2."""
+    """E1: standardized numbers and one-hot categories, L2.
+
+    Numbers are standardized by the first table's (train's) mean and standard deviation (ddof 0).
+    """
     numeric, other = _kinds(encoding, columns)
     values = encoding.tables[0].numbers[:, numeric]
     known = ~np.isnan(values)
@@ -88,7 +95,10 @@ def euclidean(encoding: Encoding, columns: Array | None = None) -> Space:
 
 
 def extent(values: Array) -> tuple[Array, Array]:
-    """Least value and range of every column, missing values left out; 0 and 1 where there is none."""
+    """Least value and range of every column.
+
+    Missing values are left out; 0 and 1 where there is none.
+    """
     known = ~np.isnan(values)
     low = np.min(values, axis=0, initial=np.inf, where=known)
     span = np.max(values, axis=0, initial=-np.inf, where=known) - low
@@ -102,7 +112,10 @@ def _kinds(encoding: Encoding, columns: Array | None) -> tuple[Array, Array]:
 
 
 def magnitude(*tables: Columns) -> float:
-    """The largest absolute coordinate, at least 1: what the float32 screen's rounding scales with."""
+    """Largest absolute coordinate, at least 1.
+
+    The rounding of the float32 screen scales with it.
+    """
     return float(max([1.0, *(np.abs(table.numbers).max(initial=0.0) for table in tables)]))
 
 
@@ -143,7 +156,10 @@ def nearest(
 
 
 def in_chunks(work: Callable[[int, int], None], n: int) -> None:
-    """Call ``work(start, stop)`` for all rows 0..n-1, on all cores this process may use."""
+    """Call ``work(start, stop)`` for all rows 0..n-1.
+
+    It uses all cores this process may use.
+    """
     starts = range(0, n, CHUNK)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(starts) <= 1 or cores == 1:
@@ -156,10 +172,10 @@ def in_chunks(work: Callable[[int, int], None], n: int) -> None:
 def linked(
     spaces: tuple[Space, Space], queries: tuple[Columns, Columns], references: tuple[Columns, Columns], k: int
 ) -> Array:
-    """Whether a query's nearest references in two spaces have a record in common; shape (n,), bool.
+    """True where nearest references in two spaces share a record.
 
-    The nearest are all references at most as far as the k-th nearest: ties are sets, so that the order of the
-    references does not matter.
+    Of each query; shape (n,), bool. The nearest are all references at most as far as the k-th nearest: ties are sets,
+    so that the order of the references does not matter.
     """
     from hybrid.evaluation.engine import kernels
 
@@ -211,7 +227,9 @@ class Guesses(NamedTuple):
 
 
 def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets) -> Guesses:
-    """Guess each secret from the nearest references in all other columns, for all secrets in one pass.
+    """Guess each secret from the nearest references.
+
+    Nearest in all other columns, for all secrets in one pass.
 
     Parameters
     ----------
@@ -244,7 +262,10 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
 
 
 def _distinct(records: Columns, secrets: Secrets) -> tuple[Array, Array]:
-    """First occurrence of every distinct record, in their order, and which of them each is: all are compared once."""
+    """First occurrences of the distinct records, and each record's number.
+
+    The occurrences are in their order; all records are compared once.
+    """
     import pandas as pd
 
     values = [*records.codes, *records.numbers, *records.missing, *secrets.ranks, *secrets.numbers]

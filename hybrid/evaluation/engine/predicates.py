@@ -72,7 +72,9 @@ class Index:
         return self.find(predicates)[0]
 
     def find(self, predicates: Predicates, most: int = 2) -> tuple[Array, Array]:
-        """Rows that fulfil each predicate, counted up to ``most`` (127 or less), and one of them (-1: none).
+        """Rows that fulfil each predicate, and one of them.
+
+        Counted up to ``most`` (127 or less); -1 where there is none.
 
         Returns
         -------

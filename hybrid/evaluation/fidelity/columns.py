@@ -45,7 +45,7 @@ class Marginal:
 
     @property
     def present(self) -> Array:
-        """Which values occur."""
+        """True for values that occur."""
         return self.counts > 0
 
 
@@ -65,7 +65,10 @@ def marginal(context: Context, at: int, role: Role) -> Marginal:
 
 
 def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
-    """Mean over columns of a comparison with train; for the table, and for control as reference."""
+    """Mean over columns of a comparison with train.
+
+    For the table, and for control as reference.
+    """
     rows, reference = {}, []
     for at in columns:
         train = marginal(context, at, "train")
@@ -97,9 +100,9 @@ def _wasserstein(train: Marginal, table: Marginal) -> float | None:
 
 
 def wasserstein(context: Context) -> Outcome:
-    """Mean over numbers and dates of the 1-Wasserstein distance to train, over train's range (METRICS C2), 0 or more.
+    """Mean 1-Wasserstein distance of numbers and dates to train.
 
-    The integral of |F_P - F_Q| over the known values.
+    In units of train's range (METRICS C2), 0 or more. The integral of |F_P - F_Q| over the known values.
     """
     columns = np.flatnonzero(context.encoding.continuous)
     found = _compare(context, _wasserstein, columns, _most)
@@ -116,9 +119,9 @@ def _total_variation(train: Marginal, table: Marginal) -> float:
 
 
 def total_variation(context: Context) -> Outcome:
-    """Mean over categorical columns of the total variation distance to train, with the factor 1/2 (METRICS C3), 0..1.
+    """Mean total variation distance of categorical columns to train, 0..1.
 
-    A missing value counts as a category.
+    It has the factor 1/2 (METRICS C3). A missing value counts as a category.
     """
     found = _compare(context, _total_variation, np.flatnonzero(~context.encoding.continuous), _most)
     if context.options.paper and isinstance(found, Measure):  # Without the half.
@@ -133,7 +136,10 @@ def _kolmogorov(train: Marginal, table: Marginal) -> float | None:
 
 
 def kolmogorov_smirnov(context: Context) -> Outcome:
-    """Mean over numbers and dates of the largest gap between distribution functions, 0..1."""
+    """Mean Kolmogorov-Smirnov distance of numbers and dates to train, 0..1.
+
+    The largest gap between the distribution functions, averaged over columns.
+    """
     return _compare(context, _kolmogorov, np.flatnonzero(context.encoding.continuous), _most)
 
 
@@ -149,9 +155,10 @@ def _jensen_shannon(train: Marginal, table: Marginal) -> float:
 
 
 def jensen_shannon(context: Context) -> Outcome:
-    """Mean over all columns of the Jensen-Shannon distance to train (root of the divergence in bits), 0..1.
+    """Mean Jensen-Shannon distance of all columns to train, 0..1.
 
-    Numbers and dates in 20 bins of about equal mass in train; missing is a category.
+    The distance is the root of the divergence in bits. Numbers and dates in 20 bins of about equal mass in train;
+    missing is a category.
     """
     return _compare(context, _jensen_shannon, np.arange(len(context.encoding.columns)), _most)
 
@@ -166,7 +173,10 @@ def _shape(train: Marginal, table: Marginal) -> float | None:
 
 
 def column_shapes(context: Context) -> Outcome:
-    """SDMetrics' "Column Shapes": mean of 1 - KS (numbers, dates) and 1 - TV (categories), missing left out, 0..1."""
+    """SDMetrics' "Column Shapes", 0..1.
+
+    Mean of 1 - KS (numbers, dates) and 1 - TV (categories), with missing values left out.
+    """
     return _compare(context, _shape, np.arange(len(context.encoding.columns)), _least)
 
 
@@ -175,7 +185,7 @@ def _missing_gap(train: Marginal, table: Marginal) -> float:
 
 
 def missingness(context: Context) -> Outcome:
-    """Mean over columns of the difference in the share of missing values, 0..1."""
+    """Mean difference in columns' share of missing values, 0..1."""
     return _compare(context, _missing_gap, np.arange(len(context.encoding.columns)), _most)
 
 
@@ -193,7 +203,10 @@ def _covered(train: Marginal, table: Marginal) -> float | None:
 
 
 def coverage(context: Context) -> Outcome:
-    """Mean over columns of the share of train's categories that occur, or of train's range that is reached, 0..1."""
+    """Mean coverage of train's categories and ranges by column, 0..1.
+
+    Share of train's categories that occur, or of train's range that is reached.
+    """
     return _compare(context, _covered, np.arange(len(context.encoding.columns)), _least)
 
 

@@ -15,9 +15,10 @@ ROWS = 10_000
 
 
 def _embedding(context: Context, role: Role, width: float) -> Array:
-    """Mean of random Fourier features of a table's rows in E1, shape (2 * FEATURES,).
+    """Mean random Fourier features in E1, shape (2 * FEATURES,).
 
-    Rahimi and Recht 2007: cos and sin of random projections, whose inner products are a Gaussian kernel.
+    The mean is over a table's rows. Rahimi and Recht 2007: cos and sin of random projections, whose inner products are
+    a Gaussian kernel.
     """
     rng = context.random("mmd")
     table = context.encoded(role)
@@ -49,10 +50,11 @@ def _width(context: Context) -> float:
 
 
 def mmd(context: Context) -> Measure:
-    """Maximum mean discrepancy to train with a Gaussian kernel in E1 (Gretton et al. 2012), 0 or more.
+    """Maximum mean discrepancy to train in E1, 0 or more.
 
-    Kernel width by the median heuristic on train; 500 random Fourier features (Rahimi and Recht 2007), so that the
-    cost grows with the number of rows and not with its square. The reference is the same for control.
+    With a Gaussian kernel (Gretton et al. 2012). Kernel width by the median heuristic on train; 500 random Fourier
+    features (Rahimi and Recht 2007), so that the cost grows with the number of rows and not with its square. The
+    reference is the same for control.
     """
     width = _width(context)
     train = context.once_for_all_stages("mmd train", lambda: _embedding(context, "train", width))

@@ -22,7 +22,10 @@ MAX_LISTED = 600
 
 
 def correlations(numbers: Array) -> Array:
-    """Pearson correlations over the rows where both are known, shape (p, p); NaN where one is constant."""
+    """Pearson correlations, shape (p, p); NaN where one is constant.
+
+    Over the rows where both are known.
+    """
     known = (~np.isnan(numbers)).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         center = np.where(known > 0, numbers, 0).sum(axis=0) / known.sum(axis=0)
@@ -41,7 +44,10 @@ def _table(a: Array, b: Array, width_a: int, width_b: int) -> Array:
 
 
 def cramers_v(counts: Array) -> float:
-    """Cramer's V of a contingency table, 0..1; NaN if one side is constant."""
+    """Cramer's V of a contingency table, 0..1.
+
+    NaN if one side is constant.
+    """
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     if min(counts.shape) < 2:
         return float("nan")
@@ -51,7 +57,10 @@ def cramers_v(counts: Array) -> float:
 
 
 def correlation_ratio(categories: Array, numbers: Array) -> float:
-    """eta: root of the share of a number's variance that lies between categories, 0..1; NaN if it is constant."""
+    """Correlation ratio eta of a number and a category, 0..1.
+
+    Root of the share of the number's variance that lies between categories; NaN if it is constant.
+    """
     known = ~np.isnan(numbers)
     numbers, categories = numbers[known], categories[known]
     if len(numbers) < 2 or np.ptp(numbers) == 0:
@@ -63,7 +72,7 @@ def correlation_ratio(categories: Array, numbers: Array) -> float:
 
 
 def associations(context: Context, role: Role) -> Array:
-    """Strength of association of every pair of columns, shape (p, p), upper triangle.
+    """Association of every pair of columns, shape (p, p), upper triangle.
 
     Pearson's r (signed) for two numbers, Cramer's V for two categories, the correlation ratio for one of each.
     Missing is a category; rows with a missing number are left out of the pair. NaN where a column is constant.
@@ -113,7 +122,10 @@ def _mean(values: Array) -> float | None:
 
 
 def association_difference(context: Context) -> Outcome:
-    """Mean over pairs of columns of the difference in association with train (see :func:`associations`), 0..2."""
+    """Mean difference in pairs' association with train, 0..2.
+
+    Over pairs of columns (see :func:`associations`).
+    """
     differences, train, table = _association_differences(context, "table")
     value = _mean(differences)
     if value is None:
@@ -125,7 +137,10 @@ def association_difference(context: Context) -> Outcome:
 
 
 def correlation_difference(context: Context) -> Outcome:
-    """Mean over pairs of numbers (dates included) of the difference in Pearson's correlation with train, 0..2."""
+    """Mean difference in Pearson's correlation with train, 0..2.
+
+    Over pairs of numbers (dates included).
+    """
     continuous = context.encoding.continuous
     a, b = np.triu_indices(len(continuous), 1)
     numeric = continuous[a] & continuous[b]
@@ -139,7 +154,10 @@ def correlation_difference(context: Context) -> Outcome:
 
 
 def _digitized(context: Context, role: Role, own_edges: bool) -> tuple[Array, Array]:
-    """Codes of every column, numbers in ten equal bins (edges from train, or the table's own), and their widths."""
+    """Codes of every column, numbers in ten bins, and their widths.
+
+    The bins are equal, with edges from train, or the table's own.
+    """
     table, train = context.encoded(role), context.encoded("train")
     codes, widths = table.ranks.astype(np.int64) + 1, context.encoding.cardinality + 1
     codes, widths = codes.copy(), widths.copy()
@@ -163,7 +181,10 @@ def _similarity(a: Array, b: Array, width: int) -> float:
 
 
 class Trends(NamedTuple):
-    """Similarity to train and train's own strength of every pair of columns, in the order of ``triu_indices``."""
+    """Similarity to train, and train's own strength, per pair of columns.
+
+    In the order of ``triu_indices``.
+    """
 
     similarity: Array
     strength: Array
@@ -195,7 +216,10 @@ def _trends(context: Context, role: Role, own_edges: bool = False) -> Trends:
 
 
 def _sdmetrics(context: Context) -> float | None:
-    """The number that SDMetrics 0.32 prints: own bins for each table, only pairs that are strong in train."""
+    """Number that SDMetrics 0.32 prints.
+
+    It has own bins for each table, and only pairs that are strong in train.
+    """
     trends = _trends(context, "table", own_edges=True)
     strong = trends.strength > np.where(trends.numeric, SDMETRICS_CORRELATION, SDMETRICS_ASSOCIATION)
     return _mean(trends.similarity[strong])

@@ -21,9 +21,10 @@ MAX_ROWS = 20_000
 
 
 def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
-    """Folds with all rows of one content in the same one; contents of more than 1 % of the rows stay spread.
+    """Folds with all rows of one content in the same one.
 
-    A few equal rows on both sides of a split are recognized one by one; a frequent content is a property of the table.
+    Contents of more than 1 % of the rows stay spread. A few equal rows on both sides of a split are recognized one by
+    one; a frequent content is a property of the table.
     """
     import pandas as pd
 
@@ -35,10 +36,11 @@ def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
 
 
 def _scores(context: Context, real: Role = "control", together: bool = True) -> tuple[Array, Array]:
-    """Out-of-fold probability of being synthetic, and the labels (1 synthetic, 0 real), equal numbers of both.
+    """Out-of-fold probability of being synthetic, and the labels.
 
-    The real rows should be those of control, so that equal rows on both sides are chance: with train's, the twins of a
-    copy would push the score below chance (METRICS B16).
+    Labels are 1 for synthetic and 0 for real, with equal numbers of both. The real rows should be those of control, so
+    that equal rows on both sides are chance: with train's, the twins of a copy would push the score below chance
+    (METRICS B16).
     """
     rng = context.random("discriminator")
     people, table = context.encoded(real), context.encoded("table")
@@ -63,9 +65,10 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
 
 
 def discriminator(context: Context) -> Measure:
-    """AUC of gradient boosting that separates the table from control, by 3-fold cross-validation.
+    """AUC of a classifier that separates the table from control.
 
-    Equal rows are in one fold, so that no row is recognized by its twin.
+    Gradient boosting, with 3-fold cross-validation. Equal rows are in one fold, so that no row is recognized by its
+    twin.
 
     0.5 is no separation, 1 is perfect separation. ``details`` carry 2 max(AUC, 1 - AUC) - 1 and the
     propensity score mean squared error pMSE (Woo et al. 2009; 0 is best, 0.25 worst for equal sizes). Interval by

@@ -15,7 +15,10 @@ MAX_CATEGORIES = 254
 
 
 def features(encoding: Encoding, table: Encoded, columns: Array) -> Array:
-    """The columns as model inputs, shape (n, len(columns)), float64: numbers, or category codes; NaN where missing."""
+    """Columns as model inputs, shape (n, len(columns)), float64.
+
+    Numbers, or category codes; NaN where missing.
+    """
     codes = np.minimum(table.ranks[:, columns], MAX_CATEGORIES).astype(np.float64)
     codes[codes < 0] = np.nan
     return np.where(encoding.continuous[columns], table.numbers[:, columns], codes)
@@ -36,7 +39,10 @@ def boosting(encoding: Encoding, columns: Array, classify: bool, seed: int, iter
 
 
 def linear(encoding: Encoding, columns: Array, classify: bool) -> Any:
-    """Logistic or ridge regression on standardized numbers (median for missing) and one-hot categories."""
+    """Logistic or ridge regression.
+
+    On standardized numbers (median for missing) and one-hot categories.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression, Ridge

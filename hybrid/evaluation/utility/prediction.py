@@ -1,4 +1,4 @@
-"""Prediction by models trained on the table (TSTR) and on real rows (TRTR)."""
+"""Prediction by models of the table (TSTR) and real rows (TRTR)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What a model reaches on people it has not seen, and how much each column contributes to it."""
+    """Quality of a model on unseen people, and each column's contribution."""
 
     value: float
     low: float
@@ -54,7 +54,10 @@ def _task(context: Context, target: str) -> Task | NotComputable:
 
 
 def _are_classes(context: Context, at: int) -> bool:
-    """Whether a column holds classes: categories, booleans, or whole numbers with few values among the real rows."""
+    """True if a column holds classes.
+
+    These are categories, booleans, or whole numbers with few values among the real rows.
+    """
     encoding = context.encoding
     if encoding.columns[at].kind is not Kind.INTEGER:
         return not bool(encoding.continuous[at])
@@ -63,7 +66,10 @@ def _are_classes(context: Context, at: int) -> bool:
 
 
 def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array]:
-    """Inputs and outputs of the rows whose target is known, in an order that depends on content only."""
+    """Inputs and outputs of the rows with a known target.
+
+    They are in an order that depends on content only.
+    """
     table = context.encoded(role)
     numeric = bool(context.encoding.continuous[task.at])
     output = table.numbers[:, task.at] if numeric else table.ranks[:, task.at]
@@ -97,7 +103,10 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
 def _classified(
     model: Any, inputs: Array, truth: Array, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
-    """AUC (for more than two classes the frequency-weighted mean of one-against-rest), and accuracy."""
+    """AUC and accuracy.
+
+    For more than two classes the AUC is the frequency-weighted mean of one-against-rest.
+    """
     likely = model.predict_proba(inputs)
     present, counts = np.unique(truth, return_counts=True)
     if len(present) == 2:
@@ -115,7 +124,10 @@ def _classified(
 def _regressed(
     guess: Array, truth: Array, span: float, rng: np.random.Generator, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
-    """R squared with a bootstrap interval, and the root mean squared error over the training range."""
+    """R squared with a bootstrap interval, and the normalized error.
+
+    The error is the root mean squared error over the training range.
+    """
     error = (truth - guess) ** 2
     draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
     spread = np.maximum(truth[draws].var(axis=1), np.finfo(float).tiny)
@@ -128,7 +140,10 @@ def _regressed(
 
 
 def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
-    """Loss of quality when one column is shuffled (Breiman 2001), shape (n_columns,); on some rows."""
+    """Loss of quality when one column is shuffled, shape (n_columns,).
+
+    Breiman 2001; computed on some rows.
+    """
     rows = rng.permutation(len(truth))[: max(IMPORTANCE_CELLS // inputs.shape[1], 300)]
     inputs, truth = inputs[rows], truth[rows]
 
@@ -150,7 +165,10 @@ def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np
 
 
 def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Score] | NotComputable:
-    """Trained on the table, and trained on the real rows; both tested on control."""
+    """Scores of training on the table and on the real rows.
+
+    Both are tested on control.
+    """
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return task
@@ -188,11 +206,12 @@ def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
 
 
 def tstr(context: Context, column: str) -> Outcome:
-    """Gradient boosting trained on the table, tested on control; the reference is the same trained on real rows.
+    """Gradient boosting trained on the table and tested on control.
 
-    AUC (0..1, frequency-weighted one-against-rest for more than two classes, DeLong's interval) for categories and
-    whole numbers with at most 10 values, R squared (at most 1, bootstrap interval) for other numbers and dates. Not
-    computable where the model trained on real rows is not above chance (AUC .5, R squared 0) by its interval.
+    The reference is the same trained on real rows. AUC (0..1, frequency-weighted one-against-rest for more than two
+    classes, DeLong's interval) for categories and whole numbers with at most 10 values, R squared (at most 1, bootstrap
+    interval) for other numbers and dates. Not computable where the model trained on real rows is not above chance (AUC
+    .5, R squared 0) by its interval.
     """
     return _tstr(context, column, "boosting")
 
@@ -210,9 +229,10 @@ def _rank_correlation(a: Array, b: Array) -> float | None:
 
 
 def importance_agreement(context: Context, column: str) -> Outcome:
-    """Spearman correlation of permutation importances: model of the table against model of the real rows, -1..1.
+    """Rank correlation of permutation importances, table against real rows, -1..1.
 
-    The reference is the agreement of the real model with one trained on control and tested on train.
+    Spearman's, of the model of the table against the model of the real rows. The reference is the agreement of the real
+    model with one trained on control and tested on train.
     """
     scores = _scores(context, column, "boosting")
     if isinstance(scores, NotComputable):

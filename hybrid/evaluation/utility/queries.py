@@ -15,10 +15,11 @@ COLUMNS = 3
 
 
 def _answers(context: Context) -> dict[Role, Array]:
-    """Share of rows in each of 500 random ranges, per table, shape (500,).
+    """Share of rows in each of 500 random ranges, per table.
 
-    A range is drawn on up to three random columns around a random training record: for numbers an interval of
-    ranks between two training values, for categories a random half of the categories with the record's own in it.
+    Shape (500,). A range is drawn on up to three random columns around a random training record: for numbers an
+    interval of ranks between two training values, for categories a random half of the categories with the record's own
+    in it.
     """
     encoding, train = context.encoding, context.encoded("train")
     p, rng = len(encoding.columns), context.random("query_error")
@@ -45,10 +46,10 @@ def _answers(context: Context) -> dict[Role, Array]:
 
 
 def query_error(context: Context) -> Measure:
-    """Mean absolute error of random range counts over three columns, as a share of all rows, 0..1.
+    """Mean absolute error of random range counts, 0..1.
 
-    The reference is the error of the control set. ``details`` carry the mean error relative to the true share (at
-    least 1 % of the rows).
+    Over three columns, as a share of all rows. The reference is the error of the control set. ``details`` carry the
+    mean error relative to the true share (at least 1 % of the rows).
     """
     answers = _answers(context)
     truth = answers["train"]
