@@ -96,7 +96,10 @@ class Context:
         """How many records of a part were asked about since this was last cleared, and of how many."""
 
     def with_table(self, table: Table) -> Context:
-        """The same for another table that may be released; only what depends on the people alone is shared."""
+        """The same context for another table that may be released.
+
+        Only results that depend on the people alone are shared.
+        """
         return Context(
             self.train, self.control, table, self.options, self.seed, self.stage, self._share, progress=self.progress
         )

@@ -1,4 +1,7 @@
-"""Leaks of known size, planted into a synthetic table to test whether a verdict would notice them."""
+"""Leaks of known size, planted into a synthetic table.
+
+They test whether a verdict would notice them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ SECRETS_SEEN_BY = ("inference_quasi", "identical_match_quasi", "gtcap", "inferen
 
 @dataclass(frozen=True)
 class Leak:
-    """A kind of leak: whose records enter the table, and with which values.
+    """Kind of leak: the leaked people, and the values that enter.
+
+    The values are those with which their records enter the table.
 
     Parameters
     ----------
@@ -80,13 +85,19 @@ class Leak:
 
 
 def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """As many random training rows as ``share`` of the table has rows, at least one."""
+    """Random training rows, as many as ``share`` of the table's.
+
+    At least one.
+    """
     count = min(max(round(share * len(context.table)), 1), len(context.train))
     return np.asarray(rng.choice(len(context.train), count, replace=False))
 
 
 def _exposed_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """``share`` of the 1 % of training records with the largest vulnerability, ties in random order."""
+    """``share`` of the most vulnerable 1 % of training records.
+
+    They have the largest vulnerability, with ties in random order.
+    """
     part = context.whole("train")
     values = vulnerability(context, part)
     pool = round(MOST_EXPOSED * len(values))
@@ -99,7 +110,10 @@ def _exposed_people(context: Context, share: float, rng: np.random.Generator) ->
 
 
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
-    """Everybody with the rarest category of a quasi-identifier that at least 50 training records have."""
+    """All people with the rarest category of a quasi-identifier.
+
+    It is the rarest that at least 50 training records have.
+    """
     known = context.schema.quasi_identifiers
     names = [name for name in known if not context.schema[name].kind.is_continuous]
     if not names:
@@ -135,7 +149,10 @@ def _exact(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFr
 
 
 def _near(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with numbers times U(0.95, 1.05) on their column's grid and one category redrawn from its column."""
+    """Records with perturbed numbers and one redrawn category.
+
+    Numbers are multiplied by U(0.95, 1.05) on their column's grid; the category is redrawn from its column.
+    """
     frame = context.train.take(rows).frame.copy()
     categories = []
     for column in context.schema:
@@ -164,13 +181,19 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
 
 
 def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
-    """Quasi-identifiers, secrets and targets of people; the other columns stay those of the replaced rows."""
+    """Quasi-identifiers, secrets and targets of people.
+
+    The other columns stay those of the replaced rows.
+    """
     leaked = {*context.schema.quasi_identifiers, *_declared_secrets(context), *context.schema.targets}
     return context.train.take(rows).frame[[name for name in context.schema.names if name in leaked]]
 
 
 def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
-    """The table with other values in some rows, for the columns of ``values``."""
+    """The table with other values in some rows.
+
+    Only the columns of ``values`` change.
+    """
     order = np.arange(len(table))
     order[rows] = len(table) + np.arange(len(rows))
     columns = {}

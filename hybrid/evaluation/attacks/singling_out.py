@@ -50,9 +50,9 @@ def _tables(context: Context) -> Tables:
 def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Array]:
     """Probability that each predicate fits exactly one of ``size`` records.
 
-    The records are random; the second result is a record that the predicate fits. Of n records, of which N fulfil the predicate,
-    exactly one of them is drawn with the hypergeometric probability N C(n - N, size - 1)/C(n, size): 1 or 0 where all
-    records are taken.
+    The records are random; the second result is a record that the predicate fits. Of n records, of which N fulfil the
+    predicate, exactly one of them is drawn with the hypergeometric probability N C(n - N, size - 1)/C(n, size): 1 or 0
+    where all records are taken.
 
     Returns
     -------
