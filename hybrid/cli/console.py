@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,11 +24,12 @@ from rich.progress import Progress as Bars
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.progress import LogProgress, Progress
-from hybrid.publication.first_page import folded
-from hybrid.publication.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 out = Console(highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from hybrid.publication.verdict import Verdict
+
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 COLORS = {
@@ -82,6 +84,8 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
 
     The other checks are counted.
     """
+    from hybrid.publication.first_page import folded
+
     out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
     if draw:
         out.print(f"  {draw}", markup=False)

@@ -121,7 +121,7 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     As many as the table has; values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
-    learned = protected(config, table, {}, seed)
+    learned = protected(config, table, {}, seed, decided=True)
     people = table if learned is None else learned.table
     return fit(people, config.synthesize, learning).sample(len(table), drawing)
 

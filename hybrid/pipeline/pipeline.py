@@ -104,6 +104,8 @@ class Pipeline:
         self._given_seed = config.seed if seed is None else seed
         self.draw: Draw | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+        self._decided = False
+        """Whether the columns were decided on a larger table, of which this one's records are a sample."""
         self._shared: dict[str, Any] = {}
 
     def with_training(self, table: Table, seed: int) -> Pipeline:
@@ -111,7 +113,9 @@ class Pipeline:
 
         Nothing is kept.
         """
-        return Pipeline(self.config, seed, inputs=self.inputs.with_training(table))
+        other = Pipeline(self.config, seed, inputs=self.inputs.with_training(table))
+        other._decided = True
+        return other
 
     def check(self) -> None:
         """Check the later stages before the first one is computed.
@@ -187,8 +191,9 @@ class Pipeline:
         """
         if PROTECT.name not in self.keys:
             return None
+        hierarchies, decided = self.inputs.hierarchies, self._decided
         found: Protected | None = self._stage(
-            PROTECT.name, lambda: protected(self.config, self.train, self.inputs.hierarchies, self.seed)
+            PROTECT.name, lambda: protected(self.config, self.train, hierarchies, self.seed, decided=decided)
         )
         return found
 

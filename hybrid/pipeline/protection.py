@@ -20,7 +20,9 @@ LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
 
 
-def protected(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy], seed: int) -> Protected | None:
+def protected(
+    config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy], seed: int, *, decided: bool = False
+) -> Protected | None:
     """Protect the training records; None where protection is off.
 
     Parameters
@@ -33,6 +35,8 @@ def protected(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarc
         Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
     seed : int
         The source of all randomness.
+    decided : bool
+        Whether the records are a sample of a table whose columns were decided, as in attacks with training.
 
     Raises
     ------
@@ -41,7 +45,8 @@ def protected(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarc
     """
     if config.protection is None:
         return None
-    return protect(train, config.protection, rng_for(seed, "protect"), config.k, hierarchies=hierarchies)
+    rng = rng_for(seed, "protect")
+    return protect(train, config.protection, rng, config.k, hierarchies=hierarchies, decided=decided)
 
 
 def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:

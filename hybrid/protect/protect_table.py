@@ -34,6 +34,8 @@ def protect(
     k: int = 0,
     persons: Array | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    *,
+    decided: bool = False,
 ) -> Protected:
     """Replace all values that fewer people hold than the options ask for.
 
@@ -53,6 +55,8 @@ def protect(
     hierarchies : mapping of str to Hierarchy, optional
         Of columns that will be generalized. These need no decision; their rare categories become others under the
         lowest node with any, and where a file lists the values, nothing else is drawn.
+    decided : bool
+        Whether the columns were decided on a larger table of which this is a sample; texts are then not refused.
 
     Returns
     -------
@@ -65,7 +69,8 @@ def protect(
         Columns need a decision (:func:`hybrid.protect.texts.text_problems`).
     """
     trees = {} if hierarchies is None else hierarchies
-    refuse_texts(table, options, k, persons, generalized=trees)
+    if not decided:
+        refuse_texts(table, options, k, persons, generalized=trees)
     ranks = ranks_of(table)
     order = np.lexsort(ranks.T[::-1]) if ranks.shape[1] else np.arange(len(table))
     ranks, back = ranks[order], np.argsort(order)

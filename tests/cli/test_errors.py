@@ -150,9 +150,9 @@ def test_disk_full_leaves_the_earlier_run(hybrid: Run, capsys: Any, job: Path, m
 
 STAGES = (
     "hybrid.pipeline.config.load_table",
-    "hybrid.pipeline.pipeline.anonymize",
-    "hybrid.pipeline.pipeline.sample.sample",
-    "hybrid.pipeline.pipeline.fit_or_reuse",
+    "hybrid.pipeline.anonymization.anonymize",
+    "hybrid.pipeline.anonymization.sample.sample",
+    "hybrid.pipeline.generation.fit_or_reuse",
     "hybrid.pipeline.pipeline.evaluate",
     "hybrid.jobs.run.render_report",
 )

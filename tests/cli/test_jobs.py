@@ -28,6 +28,7 @@ def _contract(out: Path, job: Path, name: str = "synthetic.csv") -> None:
     """Every file of a run is there and holds what the contract says."""
     assert {path.name for path in out.iterdir()} == {
         *("manifest.json", "anonymization.json", "anonymized.parquet", "evaluation.json", "report.html"),
+        "protection.json",
         *("policy.json", name),
     }
     manifest = json.loads((out / "manifest.json").read_text())
@@ -96,6 +97,7 @@ def test_no_identifier_and_no_row_number_in_any_file(hybrid: Run, job: Path) -> 
 
 def test_labels_are_in_an_order_of_their_own(hybrid: Run, job: Path) -> None:
     """The labels' order does not follow the source's: an untouched column would give the row away."""
+    edit(job, protect=False)  # costs that are unchanged show where a row was
     out = _run(hybrid, job)
     costs = pd.read_csv(job.parent / "admissions.csv")["cost"]
     position = {cost: at for at, cost in enumerate(costs)}
@@ -107,6 +109,7 @@ def test_labels_are_in_an_order_of_their_own(hybrid: Run, job: Path) -> None:
 def test_without_anonymization_and_without_a_generator(hybrid: Run, job: Path) -> None:
     content = yaml.safe_load(job.read_text())
     content |= {"anonymize": None, "transition": None, "sample": {"method": "beta", "beta": 0.5}}
+    content |= {"protect": False}  # postcodes that are not generalized would need a decision
     job.write_text(yaml.safe_dump(content))
     edit(job, policy=None)
     assert hybrid("run", job, "--out", job.parent / "out") == 0
@@ -116,7 +119,9 @@ def test_without_anonymization_and_without_a_generator(hybrid: Run, job: Path) -
 def test_anonymize_alone(hybrid: Run, capsys: Any, job: Path) -> None:
     out = job.parent / "labels"
     assert hybrid("anonymize", job, "--out", out) == 0
-    assert {path.name for path in out.iterdir()} == {"manifest.json", "anonymization.json", "anonymized.parquet"}
+    assert {path.name for path in out.iterdir()} == {
+        *("manifest.json", "anonymization.json", "anonymized.parquet", "protection.json")
+    }
     labels = pd.read_parquet(out / "anonymized.parquet")
     config = load_config(job)
     names = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
