@@ -22,6 +22,7 @@ from hybrid.publication.folder import LATEST
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.sources.sql import replace_sql_table
 
 logger = logging.getLogger(__name__)
@@ -148,7 +149,8 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
 
 def _fill(release: Path, target: SqlTarget, data: DataOptions) -> None:
     synthetic = next(path for path in release.iterdir() if path.stem == "synthetic")
-    replace_sql_table(read_table(synthetic, data), target.url_env, target.table)
+    reading = data.model_copy(update={"accept": ALL_ACCEPTED})
+    replace_sql_table(read_table(synthetic, reading), target.url_env, target.table)
 
 
 def _read(state: Path) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from hybrid.base.options import Options
 from hybrid.table.schema import Kind, Role
 
 Accepted = Literal["multiline_cells", "long_cells", "short_last_line"]
+ALL_ACCEPTED: tuple[Accepted, ...] = get_args(Accepted)
+"""Options of reading what a person need not accept: a guess, or a file that was written by this program."""
 
 
 class ColumnOptions(Options):

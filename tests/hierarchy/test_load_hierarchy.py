@@ -105,7 +105,7 @@ def test_all_structural_problems_at_once(tmp_path: Path) -> None:
         ("a;;*\nb;y;*\n", "1 lines have an empty label"),
         ("a\nb\n", "2 roots"),
         ("a;x\nb;y\n", "2 roots"),
-        ("a;(missing);*\nb;y;*\n", "stands for missing values"),
+        ("a;(missing);*\nb;y;*\n", "means missing values"),
     ],
 )
 def test_malformed_csv(tmp_path: Path, text: str, said: str) -> None:

@@ -68,6 +68,21 @@ def test_one_target_that_fails_does_not_keep_the_other(
     assert found["age"].tolist() == [35]
 
 
+def test_a_release_with_suspicious_cells_is_read_again(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Parquet source may hold texts that a CSV file from elsewhere would be refused for."""
+    url = f"sqlite:///{tmp_path / 'warehouse.sqlite'}"
+    monkeypatch.setenv("WAREHOUSE_URL", url)
+    options = DeliverOptions.model_validate({"sql": {"url_env": "WAREHOUSE_URL", "table": "people"}})
+    texts = ["first, second\nthird", "x" * 500, "a", "b"]
+    frame = pd.DataFrame({"age": [34, 35, 36, 37], "note": texts})
+    frame.to_csv(release / "synthetic.csv", index=False, lineterminator="\n")
+    deliver(release, options, DATA, tmp_path, tmp_path / "work")
+    found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
+    assert found["note"].tolist() == texts
+
+
 def test_a_local_copy_verifies_by_itself(release: Path, tmp_path: Path) -> None:
     deliver(release, DeliverOptions(folder="copies"), DATA, tmp_path, tmp_path / "work")
     assert (tmp_path / "copies" / "latest").read_text().strip() == release.name

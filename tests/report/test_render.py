@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -14,39 +13,9 @@ from hybrid.report import Loss, ReportInputs, Step, compare_tables, render_repor
 from hybrid.report.run.metrics import judgement, number
 from hybrid.report.run.sections import SECTIONS
 from hybrid.table import Kind, Table
+from tests.report.documents import Document
 
 LOSS_LINES = ("synthetic-line", "second-line")
-VOID = {"meta", "br", "link", "img", "input", "hr"}
-
-
-class Document(HTMLParser):
-    """Checks that every element is closed, and collects tags, attributes and text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(html)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-
-    def ids(self) -> list[str]:
-        return [attributes["id"] for _, attributes in self.tags if "id" in attributes]
 
 
 def minimal(**changes) -> ReportInputs:

@@ -10,7 +10,7 @@ import pytest
 from hybrid.report import ReportInputs, render_report
 from hybrid.report.run import render, sections
 from hybrid.report.run.sections.section import Section
-from tests.report.test_render import Document
+from tests.report.documents import Document
 
 
 def added(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Section:

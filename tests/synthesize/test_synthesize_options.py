@@ -153,7 +153,8 @@ def test_the_versions_of_all_that_a_generator_requires_decide_what_its_model_is(
     asked = []
     monkeypatch.setattr(fitted, "library_versions", lambda *names: asked.extend(names) or {})
     fitted.versions_of(generator)
-    assert {"hybrid-release", "numpy"} < set(asked)
+    assert "numpy" in asked
+    assert type(generator).__module__ in fitted.model_roots(generator).modules
     assert set(generator.requires) <= set(asked)
 
 

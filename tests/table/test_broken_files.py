@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hybrid.base.errors import DataError
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ALL_ACCEPTED
 
 OPTIONS = DataOptions(path="any")
 
@@ -52,7 +53,9 @@ def test_an_open_quote_in_other_encodings(encoding: str, tmp_path: Path) -> None
 def test_closed_quotes_are_read(tmp_path_factory: pytest.TempPathFactory, values: list[str], newline: bool) -> None:
     quoted = ['"' + value.replace('"', '""') + '"' for value in values]
     text = "a,b\n" + "\n".join(f"1,{value}" for value in quoted) + ("\n" if newline else "")
-    table = read_table(write(tmp_path_factory.mktemp("csv"), text.encode()), OPTIONS)
+    # Such short cells may look like swallowed lines; whether quotes are closed is judged without that.
+    options = OPTIONS.model_copy(update={"accept": ALL_ACCEPTED})
+    table = read_table(write(tmp_path_factory.mktemp("csv"), text.encode()), options)
     assert len(table) == len(values)
 
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.pipeline.starter.reading import ALL_ACCEPTED, guess_reading
+from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.pipeline.starter.roles import guess_roles, person_key
 from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
 from hybrid.table import Kind, Role
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.text import as_text
 
 MANY_COMBINATIONS = 8

@@ -9,21 +9,18 @@ import csv
 import re
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
-from hybrid.table.read_options import Accepted, ColumnOptions
+from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions
 
 SEPARATORS = (",", ";", "\t", "|")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 """Texts that mean "missing" wherever they stand."""
 MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknown")
 """Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
-ALL_ACCEPTED = get_args(Accepted)
-"""A guess reads what only a person may accept: `hybrid check` refuses it by line."""
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
 _DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
 _SAMPLE_BYTES = 1_000_000
