@@ -180,6 +180,7 @@ class PipelineRun:
                     "ill": {"role": "sensitive"},
                 },
             },
+            "protect": "off",  # the transition alone must keep them back
             "split": {"control": 0.3},
             "anonymize": {"k": 5, "suppression_limit": 0.2, "levels": {"code": 2, "group": 0}},
             "sample": {"method": "beta", "beta": 0.8},
