@@ -69,14 +69,16 @@ def _packed(
     ``shorten(column, keys)`` replaces keys that would grow beyond the limit.
     """
     keys: Codes = np.zeros(n_rows, dtype=np.int64)
-    bound = 1
+    bound, begun = 1, False
     for at, (codes, size) in enumerate(columns):
         if size <= 1:
             continue
         if bound * size > LIMIT:
             keys, bound = shorten(at, keys)
-        if bound > 1:
+        # Not by the bound: where one prefix is known the bound is 1, and an unknown prefix must stay below 0.
+        if begun:
             keys *= size
+        begun = True
         keys += codes
         bound *= size
     return keys, bound

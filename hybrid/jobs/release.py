@@ -192,6 +192,7 @@ def refuse_unreleasable(pipeline: Pipeline) -> None:
         As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_split_persons`.
     """
     refuse_undecided(pipeline.config)
+    pipeline.check()
     refuse_split_persons(pipeline.config, pipeline.table)
 
 

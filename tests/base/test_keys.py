@@ -105,3 +105,10 @@ def test_rows_are_found(table: tuple[list[Array], list[int]], data: st.DataObjec
     at = RowIndex(list(known.T), sizes).find(columns)
     expected = {tuple(row): place for place, row in enumerate(known.tolist())}
     assert at.tolist() == [expected.get(row, -1) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+
+def test_a_row_with_an_unknown_prefix_is_not_found_where_one_prefix_is_known() -> None:
+    sizes = [2**31, 2**31, 3]  # the first two columns are ranked before the third is appended
+    known = RowIndex([np.array([5]), np.array([7]), np.array([0])], sizes)
+    found = known.find([np.array([5, 5, 6, 6]), np.array([7, 7, 7, 7]), np.array([0, 1, 0, 1])])
+    assert found.tolist() == [0, -1, -1, -1]

@@ -26,11 +26,11 @@ from hybrid.store import Store
 STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evaluate-synthetic")
 WRITING = (
     ("read", "hybrid.pipeline.config:load_table"),
-    ("hierarchies", "hybrid.pipeline.pipeline:load_hierarchies"),
+    ("hierarchies", "hybrid.pipeline.inputs:load_hierarchies"),
     ("synthetic table", "hybrid.jobs.run:write_table"),
     ("report", "hybrid.jobs.run:render_report"),
     ("manifest", "hybrid.jobs.run:build_manifest"),
-    ("membership", "hybrid.jobs.release:keep_membership"),
+    ("membership", "hybrid.jobs.run:keep_membership"),
 )
 PUBLISHING = (
     ("ledger entry", "hybrid.publication.ledger:Ledger.enter"),
