@@ -128,5 +128,11 @@ METRICS = (
         copy=None,
         compute=rare_values,
         needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
     ),
 )
