@@ -121,7 +121,7 @@ def test_predicates_single_out_in_the_table_and_are_distinct() -> None:
 
 def test_tstr_of_numbers_and_of_many_classes() -> None:
     rng = np.random.default_rng(6)
-    tables = [make_people(300, rng) for _ in range(3)]
+    tables = [_dated_by_age(make_people(300, rng)) for _ in range(3)]
     for target, score in (("cost", "r2"), ("illness", "auc"), ("admitted", "r2")):
         found = measured("tstr", *tables, targets=(target,))
         assert found.details["score"] == score
@@ -129,6 +129,12 @@ def test_tstr_of_numbers_and_of_many_classes() -> None:
         assert found.details["difference"] == pytest.approx(found.value - found.reference)
     copy = measured("tstr", tables[0], tables[1], tables[0], targets=("illness",))
     assert copy.value == copy.reference
+
+
+def _dated_by_age(people: Table) -> Table:
+    """The people with dates of admission that their age predicts: of chance dates no model predicts anything."""
+    admitted = pd.Timestamp("2024-01-01") + pd.to_timedelta(10 * people.frame["age"].astype("int64"), unit="D")
+    return Table(people.frame.assign(admitted=admitted.astype(people.frame["admitted"].dtype)), people.schema)
 
 
 def test_query_error_of_a_constant_shift() -> None:
