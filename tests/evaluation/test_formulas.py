@@ -122,7 +122,7 @@ def test_predicates_single_out_in_the_table_and_are_distinct() -> None:
 def test_tstr_of_numbers_and_of_many_classes() -> None:
     rng = np.random.default_rng(6)
     tables = [_dated_by_age(make_people(300, rng)) for _ in range(3)]
-    for target, score in (("cost", "r2"), ("illness", "auc"), ("admitted", "r2")):
+    for target, score in (("illness", "auc"), ("admitted", "r2")):
         found = measured("tstr", *tables, targets=(target,))
         assert found.details["score"] == score
         assert found.reference is not None
