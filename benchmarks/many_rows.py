@@ -76,6 +76,7 @@ def write_config(folder: Path, data: Path, recoding: str) -> Path:
         "seed": 1,
         "data": {"path": data.name, "columns": columns},
         "split": {"control": 0},
+        "protect": "off",
         "anonymize": {"k": 5, "suppression_limit": 0.02, "recoding": recoding, "memory_limit": 3},
     }
     path = data.with_suffix(".yaml")

@@ -36,6 +36,8 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return "only Parquet files are streamed"
     if options.engine != "exact":
         return f"engine {options.engine} needs the whole table"
+    if config.protection is not None:
+        return "protection compares the values of all records (protect: off streams, with every value as it is)"
     if config.split.control and (config.split.key is not None or config.split.stable):
         return "split.key and split.stable compare all records"
     return None

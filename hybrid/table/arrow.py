@@ -63,6 +63,8 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
     }[kind]
     if pa.types.is_dictionary(raw.type):
         raw = raw.cast(raw.type.value_type)
+    if pa.types.is_decimal(raw.type):
+        raw = pc.cast(raw, pa.string())  # Arrow's own cast to float is off by a last bit: 40.3 as 40.300000000000004
     cast = pc.cast(raw, target, safe=kind is Kind.INTEGER)
     mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
     return cast.to_pandas(types_mapper=mapper).astype(DTYPES[kind]).rename(None)

@@ -78,6 +78,7 @@ def write_job(folder: Path, table: pa.Table, **anonymize: Any) -> Path:
         "seed": 5,
         "data": {"path": "people.parquet", "missing": ["", "?"], "columns": columns},
         "split": {"control": 0.25},
+        "protect": "off",
         "anonymize": {"k": 3, "suppression_limit": 0.1, **anonymize},
     }
     path = folder / "config.yaml"

@@ -103,6 +103,14 @@ def test_as_in_memory_from_csv(tmp_path: Path) -> None:
         }
 
 
+def test_protection_needs_the_whole_table(tmp_path: Path) -> None:
+    path = write_job(tmp_path, people(50, seed=2))
+    assert why_not_streamed(load_config(path)) is None
+    reason = why_not_streamed(load_config(path, {"protect": {}}))
+    assert reason is not None
+    assert "protect: off" in reason
+
+
 def test_k_map(tmp_path: Path) -> None:
     table = people(400, seed=3)
     path = write_job(tmp_path, table, models=[{"model": "k_map", "k": 12}], population="population.parquet")

@@ -115,6 +115,12 @@ def test_kinds_that_would_lose_something_are_refused(tmp_path: Path, array: pa.A
         read(tmp_path, array, kind=declared)
 
 
+def test_decimals_are_the_nearest_floats(tmp_path: Path) -> None:
+    texts = [f"{tenth // 10}.{tenth % 10}" for tenth in range(400, 1200)]
+    table = read(tmp_path, pa.array([Decimal(text) for text in texts], pa.decimal128(6, 1)))
+    assert table.frame["x"].tolist() == [float(text) for text in texts]
+
+
 def test_a_number_too_large_for_its_type_is_not_cut(tmp_path: Path) -> None:
     table = read(tmp_path, pa.array([1, 2], pa.int8()))
     table.frame.loc[0, "x"] = 1000
