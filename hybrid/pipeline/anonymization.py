@@ -18,8 +18,9 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.pipeline.config import RunConfig, TransitionOptions
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
+from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.sample import Sampled
 from hybrid.table import Table
 from hybrid.transition.disclosure import GiveAway, give_away

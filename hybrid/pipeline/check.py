@@ -16,7 +16,8 @@ from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.pipeline.config import RunConfig, refuse_contradictions
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.roles import CHOICES, refuse_undecided, split_persons, split_problem
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.protect import text_problems

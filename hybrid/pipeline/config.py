@@ -10,9 +10,9 @@ message. ``hybrid check CONFIG --show`` prints a configuration with all its defa
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 import yaml
@@ -22,21 +22,22 @@ from pydantic import (
     Field,
     PrivateAttr,
     Tag,
-    create_model,
     field_validator,
     model_validator,
 )
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
+from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
+from hybrid.pipeline.transition_section import DEFAULT_TRANSITION, TransitionOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
@@ -48,14 +49,9 @@ from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
 from hybrid.table.sources import SOURCES
-from hybrid.transition import REGISTRY as TRANSITIONS
-from hybrid.transition.protocol import Transition
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
 """Keys of the section ``data`` where the table is a DataFrame."""
-Order = Literal["pre", "post"]
-DEFAULT_TRANSITION = "tree"
-"""What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
 SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Limits of the trade-off curve beside the configured one."""
 _CHOICES = {
@@ -63,41 +59,6 @@ _CHOICES = {
     "synthesize.generator": {"rows", "isolate", "time_limit", "memory_limit"},
 }
 """Keys that decide which options a section has, and the options that it has anyway."""
-
-
-if TYPE_CHECKING:
-
-    class TransitionOptions(Options):
-        """Options of a transition: ``method``, ``order``, and the strategy's own.
-
-        ``order`` is before or after the generator.
-        """
-
-        method: str
-        order: Order
-
-else:
-
-    def _transition_model(strategy: Transition) -> Any:
-        model = create_model(
-            f"{strategy.name.title()}Transition",
-            __base__=strategy.Options,
-            __module__=__name__,
-            method=(Literal[strategy.name], strategy.name),
-            order=(Order, "pre"),
-        )
-        # Under its name in this module, so that other processes can unpickle a configuration.
-        globals()[model.__name__] = model
-        return Annotated[model, Tag(strategy.name)]
-
-    def _method(value: Any) -> str:
-        found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
-        return str(found)
-
-    TransitionOptions = Annotated[
-        Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
-        Discriminator(_method),
-    ]
 
 
 def _is_off(value: Any) -> bool:
@@ -229,7 +190,7 @@ class RunConfig(Options):
             It is off.
         """
         if self.transition is None:
-            raise ConfigError([_NO_TRANSITION])
+            raise ConfigError([NO_TRANSITION])
         return self.transition
 
     @property
@@ -396,85 +357,6 @@ def parse_config(content: Mapping[str, Any], source: Source = Source("config")) 
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)
     return config
-
-
-def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
-    """Check that the sections of a configuration are consistent.
-
-    However it was made.
-
-    Raises
-    ------
-    ConfigError
-        They do not; all problems at once.
-    """
-    problems = [
-        Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
-        for problem in _contradictions(config)
-    ]
-    if problems:
-        raise ConfigError(problems)
-
-
-_NO_TRANSITION = Problem(
-    "transition is off but anonymize is set: the generator needs values, and without a transition only the original "
-    "ones are left",
-    "leave transition out (then it is tree), choose a method, or set anonymize: null to do without anonymization",
-)
-
-
-def _stage_order(config: RunConfig) -> Iterator[Problem]:
-    """Contradiction between the stated order of stages and other sections."""
-    stated = config.stages
-    if stated is None or stated == config.described_stages:
-        return
-    at = {stage: position for position, stage in enumerate(stated)}
-    if at.get("synthesize", len(at)) < at.get("anonymize", -1):
-        yield Problem(
-            "stages: anonymizing after synthesis is refused: the generator has then learned from the original records, "
-            "and the labels of invented people protect no person",
-            "put anonymize first",
-        )
-    elif "transition" in at and at["transition"] < at.get("anonymize", len(at)):
-        yield Problem(
-            "stages: a transition without anonymization before it has no labels to restore", "put anonymize first"
-        )
-    else:
-        described = ", ".join(config.described_stages)
-        yield Problem(
-            f"stages: the other sections describe the order [{described}]",
-            "leave stages out, or set transition.order: pre (before the generator) or post (after it)",
-        )
-
-
-def _contradictions(config: RunConfig) -> Iterator[Problem]:
-    yield from _stage_order(config)
-    quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
-    if config.anonymize is None:
-        if config.transition is not None:
-            yield Problem(
-                "transition is set but anonymize is not: without generalized labels there is nothing to restore",
-                "add an anonymize section, or remove transition",
-            )
-        if config.sample.method == "stratified" and config.sample.by == "equivalence_class":
-            yield Problem(
-                "sample.by is equivalence_class but anonymize is not set, so there are no classes",
-                "set sample.by to column names, or use sample.method: beta",
-            )
-        return
-    if config.transition is None:
-        yield _NO_TRANSITION
-    if not quasi_identifiers:
-        yield Problem(
-            "anonymize is set but no column has the role quasi_identifier",
-            "give the columns an attacker may know role: quasi_identifier and a hierarchy",
-        )
-    for name in quasi_identifiers:
-        if config.data.columns[name].hierarchy is None:
-            yield Problem(
-                f"data.columns.{name}: a quasi-identifier needs a hierarchy",
-                f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",
-            )
 
 
 def _override(content: dict[str, Any], key: str, value: Any) -> None:

@@ -10,55 +10,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
-from hybrid.anonymize.result import AnonymizedTable
-from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
-from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import fresh_seed, rng_for
+from hybrid.base.rng import rng_for
 from hybrid.base.source_code import code_behind
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import check_options
-from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.amplification import Explanation, together
-from hybrid.pipeline.anonymization import Anonymization
-from hybrid.pipeline.cache_keys import stage_keys
-from hybrid.pipeline.config import RunConfig, refuse_contradictions
-from hybrid.pipeline.generation import Generated, Generation, learned_again
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
-from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.power import measure_power
-from hybrid.pipeline.protection import protected, protected_hierarchies
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import BASELINE, EVALUATE, POWER, PROTECT, SYNTHESIZE, evaluation_of, named, subject_of
-from hybrid.protect import Protected
+from hybrid.pipeline.stages import EVALUATE, POWER, evaluation_of, named, subject_of
+from hybrid.pipeline.tables import Tables
 from hybrid.publication.composition import Membership, membership
-from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
-from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
-from hybrid.sample import Sampled
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
-from hybrid.table.surrogates import with_surrogates
-from hybrid.table.write_csv import Layout
 from hybrid.transition.disclosure import GiveAway
-from hybrid.transition.protocol import Restored
-
-T = TypeVar("T")
 
 
-class Pipeline:
+class Pipeline(Tables):
     """All stages of one run, computed on demand.
 
     Parameters
@@ -81,41 +64,8 @@ class Pipeline:
     Raises
     ------
     ConfigError
-        The configuration contradicts itself; see :func:`hybrid.pipeline.config.refuse_contradictions`.
+        The configuration contradicts itself; see :func:`hybrid.pipeline.contradictions.refuse_contradictions`.
     """
-
-    def __init__(
-        self,
-        config: RunConfig,
-        seed: int | None = None,
-        store: Store | None = None,
-        progress: Progress = silent,
-        inputs: Inputs | None = None,
-        *,
-        judge_power: bool = True,
-    ) -> None:
-        refuse_contradictions(config)
-        self.config = config
-        self.judge_power = judge_power
-        self.store = store or Store(None)
-        self.progress = progress
-        self.recorder = Recorder()
-        self.inputs = inputs or Inputs(config, self.recorder, progress)
-        self._given_seed = config.seed if seed is None else seed
-        self.draw: Draw | None = None
-        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
-        self._decided = False
-        """Whether the columns were decided on a larger table, of which this one's records are a sample."""
-        self._shared: dict[str, Any] = {}
-
-    def with_training(self, table: Table, seed: int) -> Pipeline:
-        """The same configuration for other training records, without control records.
-
-        Nothing is kept.
-        """
-        other = Pipeline(self.config, seed, inputs=self.inputs.with_training(table))
-        other._decided = True
-        return other
 
     def check(self) -> None:
         """Check the later stages before the first one is computed.
@@ -137,160 +87,6 @@ class Pipeline:
         """
         judged = subject_of(stage)
         _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
-
-    @cached_property
-    def seed(self) -> int:
-        """The source of all randomness.
-
-        Where none was given, one is drawn that cannot be guessed. A kept store keeps it with the same data and
-        config, so that an interrupted run continues with its own draws; publishing many draws of the same data
-        would give more away than one.
-        """
-        if self._given_seed is not None:
-            return self._given_seed
-        return self.store.get_or_compute("seed", fingerprint(self.data_fingerprint, self.config), fresh_seed)
-
-    @cached_property
-    def data_fingerprint(self) -> str:
-        """Content hash of what was read: the table and its hierarchies."""
-        return self.inputs.fingerprint
-
-    @property
-    def table(self) -> Table:
-        """The whole input table."""
-        return self.inputs.table
-
-    @property
-    def layout(self) -> Layout:
-        """Layout of the input file."""
-        return self.inputs.layout
-
-    @cached_property
-    def hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchy of every quasi-identifier; none without anonymization."""
-        inputs = self.inputs
-        if self.protected is None or self.config.anonymize is None:
-            return inputs.hierarchies
-        return protected_hierarchies(self.config, self.protected.table, inputs.population)
-
-    @property
-    def train(self) -> Table:
-        """The original training records, without identifiers: the people at risk."""
-        return self._parts[0]
-
-    @cached_property
-    def protected(self) -> Protected | None:
-        """Training records without rare values; None where protection is off.
-
-        Rare values are those that few people hold.
-
-        Raises
-        ------
-        DataError
-            Columns need a decision.
-        """
-        if PROTECT.name not in self.keys:
-            return None
-        hierarchies, decided = self.inputs.hierarchies, self._decided
-        found: Protected | None = self._stage(
-            PROTECT.name, lambda: protected(self.config, self.train, hierarchies, self.seed, decided=decided)
-        )
-        return found
-
-    @property
-    def learned(self) -> Table:
-        """Training records that are anonymized and learned from.
-
-        The protected records, or the training records as they are where protection is off.
-        """
-        return self.train if self.protected is None else self.protected.table
-
-    @property
-    def control(self) -> Table | None:
-        """The records that no generator sees, without identifiers."""
-        return self._parts[1]
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
-        population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
-        must_detect = self.policy.detection if self._has_power else None
-        return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population, must_detect)
-
-    @cached_property
-    def anonymization(self) -> Anonymization | None:
-        """The stages from training records to specific values again.
-
-        None where the config does not anonymize.
-        """
-        if self.config.anonymize is None:
-            return None
-        return Anonymization(
-            config=self.config,
-            options=self.config.anonymize,
-            transition=self.config.required_transition,
-            hierarchies=self.hierarchies,
-            population=self.inputs.population,
-            train=self.learned,
-            seed=self.seed,
-            compute=self._stage,
-            progress=self.progress,
-        )
-
-    @property
-    def anonymized(self) -> AnonymizedTable | None:
-        """The k-anonymous training records; None without anonymization."""
-        return None if self.anonymization is None else self.anonymization.anonymized
-
-    @property
-    def trade_off(self) -> list[TradeoffPoint]:
-        """Information loss against suppression at the configured k.
-
-        Empty where it is not computed.
-        """
-        return [] if self.anonymization is None else self.anonymization.trade_off
-
-    @property
-    def sampled(self) -> Sampled | None:
-        """The anonymized records that the transition gets; None without anonymization."""
-        return None if self.anonymization is None else self.anonymization.sampled
-
-    @property
-    def restored(self) -> Restored | None:
-        """The sampled records with specific values again; None without anonymization."""
-        return None if self.anonymization is None else self.anonymization.restored
-
-    @cached_property
-    def generated(self) -> Generated:
-        """The synthetic records, with specific values, without identifiers, in random order."""
-        before = self.anonymization
-        if before is None:
-            return self._stage(SYNTHESIZE.name, self._generation.from_originals)
-        return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
-
-    @cached_property
-    def synthetic(self) -> Table:
-        """The table to release: the source's columns in the source's order."""
-        table, source = self.generated.table, self.table
-        if self.config.output.identifiers == "drop":
-            return table
-        return with_surrogates(table, source.schema, source)
-
-    @property
-    def synthetic_name(self) -> str:
-        """File name of the synthetic table."""
-        file = self.config.data_file
-        same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
-        return f"synthetic.{same if self.config.output.format == 'same' else self.config.output.format}"
-
-    @cached_property
-    def baseline(self) -> Table | None:
-        """The same generator without anonymization, for comparison.
-
-        None where it is not asked for. It learns the protected records like the release: what anonymizing changes is
-        compared, not protection.
-        """
-        return self._stage(BASELINE.name, self._generation.baseline) if self.config.has_baseline else None
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -354,11 +150,6 @@ class Pipeline:
         train, _ = self.inputs.split(self._split_seed)
         return membership(train, self.learned, self.anonymized, secret, self.config.split.key)
 
-    @cached_property
-    def policy(self) -> Policy:
-        """The rules of the gate."""
-        return load_policy(self.config.policy_path)
-
     @property
     def verdict(self) -> Verdict:
         """The gate's verdict on the synthetic table.
@@ -383,34 +174,10 @@ class Pipeline:
         """Planted leaks that the verdict noticed; None where none are planted."""
         return self._stage(POWER.name, self._measure_power) if self._has_power else None
 
-    @property
-    def _has_power(self) -> bool:
-        return self.judge_power and self.config.evaluate.power and self.policy.plants_leaks
-
     def _measure_power(self) -> Power:
         tables = self.train, self.control, self.generated.table
         found, options = self.evaluated("synthetic"), self.config.evaluate
         return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share)
-
-    @cached_property
-    def _parts(self) -> tuple[Table, Table | None]:
-        """Training and control records, without identifiers."""
-        train, control = self.inputs.split(self._split_seed)
-        return train.without_identifiers(), None if control is None else control.without_identifiers()
-
-    @cached_property
-    def _split_seed(self) -> int:
-        """Under ``split.stable`` without a seed.
-
-        One that a kept store remembers for all runs of this name.
-        """
-        if self._given_seed is not None or not self.config.split.stable:
-            return self.seed
-        return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
-
-    @cached_property
-    def _generation(self) -> Generation:
-        return Generation(self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress)
 
     def _evaluate(self, subject: Subject) -> Evaluation:
         table = self._judged(subject)
@@ -440,12 +207,6 @@ class Pipeline:
             kept = fingerprint(key, code_behind(EVALUATE.roots))
             self._shared[key] = self.store.get_or_compute("evaluate-shared", kept, compute)
         return self._shared[key]
-
-    def _stage(self, name: str, compute: Callable[[], T], /) -> T:
-        """One stage's result, from the store if it is there."""
-        self.progress(name, 0, None)
-        with self.recorder.stage(name):
-            return self.store.get_or_compute(name, self.keys[name], compute)
 
 
 def run_pipeline(

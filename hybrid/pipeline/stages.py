@@ -21,6 +21,8 @@ WIRING = (
     "hybrid.pipeline.inputs",
     "hybrid.pipeline.pipeline",
     "hybrid.pipeline.protection",
+    "hybrid.pipeline.tables",
+    "hybrid.pipeline.transition_section",
 )
 """Modules that pass results from stage to stage: they count for every stage, and their imports are not followed."""
 

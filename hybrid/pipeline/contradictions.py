@@ -1,0 +1,90 @@
+"""Contradictions between the sections of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hybrid.base.config_files import Source
+from hybrid.base.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.config import RunConfig
+
+NO_TRANSITION = Problem(
+    "transition is off but anonymize is set: the generator needs values, and without a transition only the original "
+    "ones are left",
+    "leave transition out (then it is tree), choose a method, or set anonymize: null to do without anonymization",
+)
+
+
+def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
+    """Check that the sections of a configuration are consistent.
+
+    However it was made.
+
+    Raises
+    ------
+    ConfigError
+        They do not; all problems at once.
+    """
+    problems = [
+        Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
+        for problem in _contradictions(config)
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _stage_order(config: RunConfig) -> Iterator[Problem]:
+    """Contradiction between the stated order of stages and other sections."""
+    stated = config.stages
+    if stated is None or stated == config.described_stages:
+        return
+    at = {stage: position for position, stage in enumerate(stated)}
+    if at.get("synthesize", len(at)) < at.get("anonymize", -1):
+        yield Problem(
+            "stages: anonymizing after synthesis is refused: the generator has then learned from the original records, "
+            "and the labels of invented people protect no person",
+            "put anonymize first",
+        )
+    elif "transition" in at and at["transition"] < at.get("anonymize", len(at)):
+        yield Problem(
+            "stages: a transition without anonymization before it has no labels to restore", "put anonymize first"
+        )
+    else:
+        described = ", ".join(config.described_stages)
+        yield Problem(
+            f"stages: the other sections describe the order [{described}]",
+            "leave stages out, or set transition.order: pre (before the generator) or post (after it)",
+        )
+
+
+def _contradictions(config: RunConfig) -> Iterator[Problem]:
+    yield from _stage_order(config)
+    quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
+    if config.anonymize is None:
+        if config.transition is not None:
+            yield Problem(
+                "transition is set but anonymize is not: without generalized labels there is nothing to restore",
+                "add an anonymize section, or remove transition",
+            )
+        if config.sample.method == "stratified" and config.sample.by == "equivalence_class":
+            yield Problem(
+                "sample.by is equivalence_class but anonymize is not set, so there are no classes",
+                "set sample.by to column names, or use sample.method: beta",
+            )
+        return
+    if config.transition is None:
+        yield NO_TRANSITION
+    if not quasi_identifiers:
+        yield Problem(
+            "anonymize is set but no column has the role quasi_identifier",
+            "give the columns an attacker may know role: quasi_identifier and a hierarchy",
+        )
+    for name in quasi_identifiers:
+        if config.data.columns[name].hierarchy is None:
+            yield Problem(
+                f"data.columns.{name}: a quasi-identifier needs a hierarchy",
+                f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",
+            )

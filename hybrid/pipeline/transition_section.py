@@ -1,0 +1,50 @@
+"""Section ``transition`` of a configuration, made from the registry of strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+
+from pydantic import Discriminator, Tag, create_model
+
+from hybrid.base.options import Options
+from hybrid.transition import REGISTRY as TRANSITIONS
+from hybrid.transition.protocol import Transition
+
+Order = Literal["pre", "post"]
+DEFAULT_TRANSITION = "tree"
+"""What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
+
+if TYPE_CHECKING:
+
+    class TransitionOptions(Options):
+        """Options of a transition: ``method``, ``order``, and the strategy's own.
+
+        ``order`` is before or after the generator.
+        """
+
+        method: str
+        order: Order
+
+else:
+
+    def _transition_model(strategy: Transition) -> Any:
+        model = create_model(
+            f"{strategy.name.title()}Transition",
+            __base__=strategy.Options,
+            __module__=__name__,
+            method=(Literal[strategy.name], strategy.name),
+            order=(Order, "pre"),
+        )
+        # Under its name in this module, so that other processes can unpickle a configuration.
+        globals()[model.__name__] = model
+        return Annotated[model, Tag(strategy.name)]
+
+    def _method(value: Any) -> str:
+        found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
+        return str(found)
+
+    TransitionOptions = Annotated[
+        Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
+        Discriminator(_method),
+    ]
