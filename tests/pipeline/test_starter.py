@@ -160,6 +160,24 @@ def test_roles(tmp_path: Path, name: str, values: list[str], role: Role) -> None
     assert column.role.role is role
 
 
+def test_the_person_of_several_rows_is_the_patient_and_not_the_physician(tmp_path: Path) -> None:
+    rows = 300
+    table = pd.DataFrame(
+        {
+            "visit_id": range(rows),
+            "physician_id": [f"D{row % 10}" for row in range(rows)],
+            "patient_id": [1000 + row // 2 for row in range(rows)],
+            "date_of_admission": [f"2024-{1 + row % 12:02}-{1 + row % 28:02}" for row in range(rows)],
+        }
+    )
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    guessed = guess_config(tmp_path / "visits.csv")
+    assert guessed.person == "patient_id"
+    roles = {column.column.name: column.role.role for column in guessed.columns}
+    assert roles["physician_id"] is Role.IDENTIFIER
+    assert roles["date_of_admission"] is Role.QUASI_IDENTIFIER
+
+
 def test_nothing_is_overwritten_unless_told(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("age,city\n" + "".join(f"{20 + i % 9},T{i % 5}\n" for i in range(40)))

@@ -43,6 +43,7 @@ class Vocabulary:
     fillers: frozenset[str]
     describing: frozenset[str]
     people: frozenset[str]
+    staff: frozenset[str]
     events: frozenset[str]
     numbers: frozenset[str]
     counting: frozenset[str]
@@ -66,6 +67,11 @@ class Vocabulary:
         plain = unicodedata.normalize("NFKD", name.translate(_SPELLED)).encode("ascii", "ignore").decode()
         words = [word.lower() for word in _CAMEL.findall(plain)]
         return [part for word in words for part in self._parts(word)]
+
+    def without_fillers(self, name: str) -> list[str]:
+        """Split a column name into words without fillers; all words if there are no others."""
+        words = self.split(name)
+        return [word for word in words if word not in self.fillers] or words
 
     def _parts(self, word: str) -> Phrase:
         if word in self._whole:
@@ -132,7 +138,7 @@ def identity_of(name: str) -> Identity | None:
     known = vocabulary()
     words = known.split(name)
     counted = {"of", "de"} & set(words[1:2]) and words[:1] and words[0] in known.counting
-    words = [word for word in words if word not in known.fillers] or words
+    words = known.without_fillers(name)
     if not words or counted:
         return None
     for kind, alone in known.alone.items():

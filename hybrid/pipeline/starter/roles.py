@@ -64,8 +64,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     Returns
     -------
     str or None
-        Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, and of
-        those the one with the fewest values. None if no identifier repeats.
+        Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
+        (physicians, providers) last, and of those the one with the fewest values. None if no identifier repeats.
     """
     repeating = {
         name: guessed.evidence
@@ -75,9 +75,11 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     known = vocabulary()
 
     def rank(name: str) -> tuple[int, int]:
-        evidence = repeating[name]
-        if evidence.identity == "number":
-            order = 0 if known.people & set(known.split(name)) else 1
+        evidence, words = repeating[name], set(known.split(name))
+        if known.staff & words:
+            order = 6
+        elif evidence.identity == "number":
+            order = 0 if known.people & words else 1
         else:
             order = {None: 2, "name": 3, "contact": 4, "address": 5}[evidence.identity]
         return order, int(table.frame[name].nunique())
@@ -102,7 +104,7 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 def _by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
-    words = known.split(column.name) or [""]
+    words = known.without_fillers(column.name) or [""]
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
