@@ -25,6 +25,7 @@ from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
+from hybrid.table.sources.sql import SqlOptions
 
 logger = logging.getLogger(__name__)
 STATE = "delivered"
@@ -140,7 +141,8 @@ def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, rele
                 hint="deliver to another folder",
             )
     if options.sql is not None:
-        refuse_source(data.sql, options.sql.url_env, options.sql.table)
+        source = data.place if isinstance(data.place, SqlOptions) else None
+        refuse_source(source, options.sql.url_env, options.sql.table)
 
 
 def _local(place: str, folder: Path) -> Path:

@@ -110,7 +110,7 @@ def url_of(url_env: str) -> sa.URL:
     ConfigError, MissingExtraError
         It is not set, or no URL of a known kind of database; SQLAlchemy is not installed.
     """
-    sa = sqlalchemy()
+    library = sqlalchemy()
     text = os.environ.get(url_env)
     if not text:
         raise ConfigError(
@@ -118,13 +118,13 @@ def url_of(url_env: str) -> sa.URL:
             hint="set it to the URL of the database: see docs/guides/nights.md",
         )
     try:
-        url: sa.URL = sa.make_url(text)
+        url: sa.URL = library.make_url(text)
         url.get_dialect()
-    except sa.exc.NoSuchModuleError:
+    except library.exc.NoSuchModuleError:
         raise ConfigError(
             f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
         ) from None
-    except sa.exc.ArgumentError:
+    except library.exc.ArgumentError:
         raise ConfigError(
             f"the environment variable {url_env} holds no URL of a database",
             hint="write it like postgresql+psycopg://user:password@host/database",
