@@ -49,7 +49,7 @@ def test_the_tenth_draw_is_judged_more_strictly(
     loose = policy.model_copy(update={"rules": (policy.rules[0].model_copy(update={"review": 0.1, "block": 0.2}),)})
     for number, name in ((1, "first"), (10, "tenth")):
         work = tmp_path / f"work-{name}"
-        run = make_run(name, measured=measured, judged_by=loose, rows=f"age\n{number}\n", draw=number, work=work)
+        run = make_run(f"{name}/run", measured=measured, judged_by=loose, draw=number, work=work)
         release = publish(run, tmp_path / name, work)
         half = 0.002 * NormalDist().inv_cdf((1 + 1 - 0.025) / 2) / NormalDist().inv_cdf(0.975)
         assert f"(between {1000 * (0.006 - half):.3g} and {1000 * (0.006 + half):.3g})" in message_of(release)
