@@ -19,7 +19,7 @@ from typing import Any, Literal
 from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
 from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details, keep_source_statistics
-from hybrid.operations.deliver import deliver
+from hybrid.operations.deliver import check_targets, deliver
 from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.pipeline import Pipeline
@@ -131,6 +131,8 @@ class Night:
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
+        config = self.pipeline.config
+        check_targets(config.nightly.deliver, config.data, config.folder, self.places.releases)
         refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)

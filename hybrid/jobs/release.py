@@ -28,6 +28,7 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import read_whole_run
 from hybrid.publication.gate import judge
 from hybrid.publication.publish import publish
+from hybrid.publication.seal import check_seal
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 
@@ -173,9 +174,10 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     Raises
     ------
     DataError, VerificationError
-        The folder holds no finished run, or not what the run wrote.
+        The folder holds no finished run, not what the run wrote, or no seal of the private zone.
     """
     run = read_whole_run(folder)
+    check_seal(run, places.work)
     draw = count_run(places.work, run)
     verdict = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
     return Candidate(folder, places, verdict, draw, as_read=True)

@@ -35,6 +35,7 @@ from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power
+from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
@@ -217,8 +218,8 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
     earlier : sequence of Entry
         Earlier releases of the data set, oldest first, which the report shows beside this run.
     private_dir : Path, optional
-        The private zone whose ledger counts the draw, once all stages are computed. Not given: the run is a trial of a
-        comparison, judged as a first draw and not counted before somebody publishes it.
+        The private zone whose ledger counts the draw, once all stages are computed, and whose key seals the run. Not
+        given: the run is a trial of a comparison, judged as a first draw; it is not counted and cannot be published.
 
     Raises
     ------
@@ -242,7 +243,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
         write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
-        _write_manifest(pipeline, temporary, created)
+        _write_manifest(pipeline, temporary, created, private_dir=private_dir)
 
 
 def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
@@ -330,7 +331,10 @@ def _write_labels(pipeline: Pipeline, folder: Path) -> None:
     write_json(folder / ANONYMIZATION, pipeline.anonymized.result.to_json())
 
 
-def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: str = "run") -> None:
+def _write_manifest(
+    pipeline: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
+) -> None:
+    """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(
         name=pipeline.config.name,
         config=pipeline.config,
@@ -352,4 +356,5 @@ def _write_manifest(pipeline: Pipeline, folder: Path, created: datetime, kind: s
         anonymized = pipeline.anonymized is not None
         facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
         said["table"] = facts.to_json()
-    write_json(folder / MANIFEST, manifest | said)
+    whole = manifest | said
+    write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

@@ -6,6 +6,7 @@ A folder elsewhere, a table of a database.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
@@ -14,19 +15,23 @@ import pyarrow.fs as pafs
 from pydantic import model_validator
 
 from hybrid.base.atomic import atomic_file, make_private, write_text
-from hybrid.base.errors import HybridError, OutputError, Problem
+from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.folder import LATEST
+from hybrid.operations.sql_table import refuse_source, replace_sql_table
+from hybrid.publication.folder import LATEST, LOCK
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.sources.sql import replace_sql_table
+from hybrid.table.sources.sql import SqlOptions
 
 logger = logging.getLogger(__name__)
 STATE = "delivered"
+_NAME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9a-f]+\n")
+"""Content of the pointer of a folder: the name of a release."""
+_LONGEST_NAME = 100
 
 
 class SqlTarget(Options):
@@ -35,7 +40,8 @@ class SqlTarget(Options):
     url_env: str
     """The environment variable that holds the database's URL."""
     table: str
-    """The table, with its schema if it is not the default one; made if it is not there."""
+    """The table, with its schema if it is not the default one; made if it is not there. A table with rows is replaced
+    only if this program delivered them."""
 
 
 class DeliverOptions(Options):
@@ -80,9 +86,12 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
 
     Raises
     ------
+    ConfigError
+        As :func:`check_targets`.
     OutputError
         Targets that could not be reached or refused; all others have the release, the next call tries again.
     """
+    check_targets(options, data, folder, release.parent)
     problems: list[Problem] = []
     done = []
     for name, bring in _targets(release, options, data, folder):
@@ -106,6 +115,40 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
     return done
 
 
+def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, releases_dir: Path | None = None) -> None:
+    """Refuse targets whose delivery would destroy the source or the releases.
+
+    Parameters
+    ----------
+    options, data, folder
+        As for :func:`deliver`.
+    releases_dir : Path, optional
+        The folder of all releases.
+
+    Raises
+    ------
+    ConfigError
+        The table is one that the source reads, also through views; the folder is that of the releases or lies in it.
+    HybridError
+        A database cannot be reached.
+    """
+    if options.folder is not None and not is_url(options.folder):
+        target = _local(options.folder, folder).resolve()
+        above = (target, *target.parents)
+        if any((place / LOCK).exists() for place in above) or (releases_dir and releases_dir.resolve() in above):
+            raise ConfigError(
+                f"nightly.deliver.folder: {options.folder} is a folder of releases, which delivery would overwrite",
+                hint="deliver to another folder",
+            )
+    if options.sql is not None:
+        source = data.place if isinstance(data.place, SqlOptions) else None
+        refuse_source(source, options.sql.url_env, options.sql.table)
+
+
+def _local(place: str, folder: Path) -> Path:
+    return folder / Path(place).expanduser()
+
+
 def _targets(
     release: Path, options: DeliverOptions, data: DataOptions, folder: Path
 ) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -126,7 +169,9 @@ def _copy(release: Path, place: str, folder: Path) -> None:
     if is_url(place):
         filesystem, root = storage(place)
     else:
-        filesystem, root = pafs.LocalFileSystem(), str(folder / Path(place).expanduser())
+        filesystem, root = pafs.LocalFileSystem(), str(_local(place, folder))
+    if not is_url(place):
+        _refuse_foreign_pointer(_local(place, folder))
     files = sorted(release.iterdir(), key=lambda path: path.name == CERTIFICATE)
     try:
         filesystem.create_dir(f"{root}/{release.name}", recursive=True)
@@ -135,6 +180,16 @@ def _copy(release: Path, place: str, folder: Path) -> None:
         _put(filesystem, f"{root}/{LATEST}", f"{release.name}\n".encode())
     except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
         unreachable(place, error)
+
+
+def _refuse_foreign_pointer(target: Path) -> None:
+    """Refuse a folder whose ``latest`` is something that delivery did not write."""
+    pointer = target / LATEST
+    if not pointer.exists() and not pointer.is_symlink():
+        return
+    if pointer.is_file() and not pointer.is_symlink() and _NAME.fullmatch(pointer.read_bytes()[:_LONGEST_NAME]):
+        return
+    raise OutputError(f"{pointer}: this program did not write it; it was left as it is", hint="choose another folder")
 
 
 def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
@@ -150,7 +205,7 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
 def _fill(release: Path, target: SqlTarget, data: DataOptions) -> None:
     synthetic = next(path for path in release.iterdir() if path.stem == "synthetic")
     reading = data.model_copy(update={"accept": ALL_ACCEPTED})
-    replace_sql_table(read_table(synthetic, reading), target.url_env, target.table)
+    replace_sql_table(read_table(synthetic, reading), target.url_env, target.table, release.name)
 
 
 def _read(state: Path) -> str | None:

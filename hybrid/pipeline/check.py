@@ -16,6 +16,7 @@ from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
+from hybrid.operations.deliver import check_targets
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.roles import CHOICES, refuse_undecided, split_persons, split_problem
@@ -58,6 +59,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     _attempt(findings, lambda: refuse_contradictions(config))
     whole = _attempt(findings, config.load_all_columns)
     _attempt(findings, lambda: load_policy(config.policy_path))
+    _attempt(findings, lambda: check_targets(config.nightly.deliver, config.data, config.folder))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:

@@ -52,27 +52,41 @@ def count_draw(
     OutputError
         The key or the ledger cannot be written.
     """
+    source, tag = _tags(private_dir, data_fingerprint, table_sha256, evaluation)
+    return Ledger(private_dir).count_draw(source, policy.sha256, tag, at_least)
+
+
+def is_counted(private_dir: Path, run: FinishedRun) -> bool:
+    """True if the ledger has counted a run's table, with its numbers, as a draw of its source under its policy."""
+    source, tag = _tags(private_dir, run.manifest["data_fingerprint"], run.table_sha256, run.evaluation)
+    return Ledger(private_dir).has_draw(source, run.policy.sha256, tag)
+
+
+def _tags(private_dir: Path, data_fingerprint: str, table_sha256: str, evaluation: Evaluation) -> tuple[str, str]:
+    """Tags of the source and of the draw."""
     key = release_key(private_dir)
     tag = draw_tag(key, table_sha256, _numbers(evaluation))
-    source = data_tag(key, {"data_fingerprint": data_fingerprint})
-    return Ledger(private_dir).count_draw(source, policy.sha256, tag, at_least)
+    return data_tag(key, {"data_fingerprint": data_fingerprint}), tag
 
 
 def count_run(private_dir: Path, run: FinishedRun) -> Draw:
     """Count a finished run, after the other draws beside it.
 
-    These are the runs in the same folder that are draws of the same data under the same policy. Runs that another
-    private zone counted, or none, are thus counted where one of them is published: the one that was chosen among them
-    gets the highest number.
+    These are the runs in the same folder that are draws of the same data under the same policy. Where this private
+    zone did not count one of them when it was written (another one did, or none), nobody knows in which order they
+    were made: the run that was chosen among them gets the highest number.
     """
+    highest = 1
     for beside in _runs_beside(run):
-        _count(private_dir, beside)
-    return _count(private_dir, run)
+        known = is_counted(private_dir, beside)
+        draw = _count(private_dir, beside, beside.draw or 1)
+        highest = highest if known else draw.total
+    return _count(private_dir, run, max(run.draw or 1, highest))
 
 
-def _count(private_dir: Path, run: FinishedRun) -> Draw:
+def _count(private_dir: Path, run: FinishedRun, at_least: int) -> Draw:
     fingerprint = run.manifest["data_fingerprint"]
-    return count_draw(private_dir, fingerprint, run.policy, run.table_sha256, run.evaluation, run.draw or 1)
+    return count_draw(private_dir, fingerprint, run.policy, run.table_sha256, run.evaluation, at_least)
 
 
 def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:

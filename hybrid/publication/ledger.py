@@ -198,6 +198,14 @@ class Ledger:
             )
         return Draw(number, max(highest, number))
 
+    def has_draw(self, data_tag: str, policy: str, draw: str) -> bool:
+        """True if :meth:`count_draw` has counted the draw."""
+        with self._connected() as database:
+            found = database.execute(
+                "SELECT 1 FROM draws WHERE data_tag = ? AND policy = ? AND draw = ?", (data_tag, policy, draw)
+            ).fetchone()
+        return found is not None
+
     def note(self, data_set: str, outcome: str, message: str) -> None:
         """Record an event."""
         with self._connected() as database:

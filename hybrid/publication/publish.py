@@ -42,6 +42,7 @@ from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
 from hybrid.publication.roles import DecidedRoles, with_roles
+from hybrid.publication.seal import check_seal
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
@@ -98,11 +99,13 @@ def publish(
         The roles of the columns are not decided; a review is accepted without a name or a reason, or the policy
         contradicts a metric.
     DataError, VerificationError
-        The run is not complete, was changed, or a file holds what must not leave.
+        The run is not complete or was changed, its seal is not that of the private zone, or a file holds what must
+        not leave.
     OutputError
         The folder is not writable or the disk is full; no release was changed.
     """
     run = read_run(run_dir)
+    check_seal(run, private_dir)
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)

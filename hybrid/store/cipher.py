@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
 
+_BOUND_BYTES = hashlib.sha256().digest_size
 KEY_VARIABLE = "HYBRID_STORE_KEY"
 """The environment variable that holds the key."""
 
@@ -48,18 +49,20 @@ class Cipher:
         """
         return hmac.new(self._key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
-    def dump(self, value: object) -> bytes:
-        """The pickled value, encrypted."""
-        token: bytes = self._fernet.encrypt(pickle.dumps(value, protocol=5))
+    def dump(self, value: object, entry: str) -> bytes:
+        """The pickled value and the entry that it belongs to, encrypted together."""
+        token: bytes = self._fernet.encrypt(_bound(entry) + pickle.dumps(value, protocol=5))
         return token
 
-    def load(self, token: bytes, where: object) -> Any:
-        """The value that :meth:`dump` encrypted.
+    def load(self, token: bytes, entry: str, where: object) -> Any:
+        """The value that :meth:`dump` encrypted for this entry.
 
         Raises
         ------
         OutputError
             It was encrypted under another key.
+        ExchangedError
+            It was encrypted for another entry.
         """
         from cryptography.fernet import InvalidToken
 
@@ -70,7 +73,18 @@ class Cipher:
                 f"{where}: a kept result was not encrypted under this key",
                 hint=f"set {KEY_VARIABLE} to the key of this store, or choose another store",
             ) from None
-        return pickle.loads(content)
+        if not hmac.compare_digest(content[:_BOUND_BYTES], _bound(entry)):
+            raise ExchangedError
+        return pickle.loads(content[_BOUND_BYTES:])
+
+
+class ExchangedError(Exception):
+    """The content of an entry was made for another one."""
+
+
+def _bound(entry: str) -> bytes:
+    """Hash of an entry's name (stage and keyed fingerprint) at the head of what is encrypted."""
+    return hashlib.sha256(entry.encode()).digest()
 
 
 def new_key() -> str:

@@ -27,7 +27,7 @@ from typing import IO, Any, TypeVar
 from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked, locked_if_free
-from hybrid.store.cipher import Cipher
+from hybrid.store.cipher import Cipher, ExchangedError
 from hybrid.store.entry import StoreEntry, own_seconds
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ RESULT = "result.pickle"
 ABOUT = "entry.json"
 LOCKS = ".locks"
 UNFINISHED = ".unfinished-"
+_EXCHANGED = "it is that of another entry"
 _ENTRY = re.compile(r"[A-Za-z0-9_.-]+-[0-9a-f]{16,}")
 _UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
 
@@ -170,7 +171,7 @@ class Store:
         try:
             # Not durable: what a power cut damages is recognised by its hash and computed again.
             with atomic.atomic_folder(folder, private=True, durable=False) as temporary:
-                digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher)
+                digest, n_bytes = _write_pickle(temporary / RESULT, result, self.cipher, folder.name)
                 now = datetime.now(UTC).isoformat(timespec="microseconds")
                 name = folder.name.removeprefix(f"{stage}-")
                 entry = StoreEntry(stage, name, now, round(seconds, 3), n_bytes, digest)
@@ -184,18 +185,25 @@ class Store:
         entry = _about(folder)
         if entry is None:
             raise _Damaged(f"no readable {ABOUT}")
+        if f"{entry.stage}-{entry.key}" != folder.name:
+            raise _Damaged(_EXCHANGED)
         try:
             with _opened(folder / RESULT) as stream:
                 if hashlib.file_digest(stream, "sha256").hexdigest() != entry.sha256:
                     raise _Damaged("the content has changed")
                 stream.seek(0)
-                result = pickle.load(stream) if self.cipher is None else self.cipher.load(stream.read(), self.path)
+                result = self._loaded(stream, folder.name)
         except FileNotFoundError:
             raise _Damaged(f"no {RESULT}") from None
+        except ExchangedError:
+            raise _Damaged(_EXCHANGED) from None
         except _UNREADABLE as error:
             raise _Damaged(type(error).__name__) from None
         os.utime(folder)
         return result
+
+    def _loaded(self, stream: BufferedReader, name: str) -> Any:
+        return pickle.load(stream) if self.cipher is None else self.cipher.load(stream.read(), name, self.path)
 
     def _folders(self) -> Iterator[Path]:
         if self.path is not None and self.path.is_dir():
@@ -299,11 +307,11 @@ class _HashingWriter:
         return self.stream.write(data)
 
 
-def _write_pickle(path: Path, result: object, cipher: Cipher | None) -> tuple[str, int]:
+def _write_pickle(path: Path, result: object, cipher: Cipher | None, entry: str) -> tuple[str, int]:
     with _created(path) as stream:
         writer = _HashingWriter(stream)
         if cipher is None:
             pickle.dump(result, writer, protocol=5)
         else:
-            writer.write(cipher.dump(result))
+            writer.write(cipher.dump(result, entry))
     return writer.sha256.hexdigest(), writer.n_bytes

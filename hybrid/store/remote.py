@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
 from hybrid.base.s3 import s3
-from hybrid.store.cipher import Cipher
+from hybrid.store.cipher import Cipher, ExchangedError
 from hybrid.store.entry import StoreEntry, own_seconds
 from hybrid.store.local import Store
 
@@ -65,7 +65,10 @@ class SharedStore(Store):
         path = self._path(stage, key)
         found = self._payload(path)
         if found is not None:
-            return self.cipher.load(found, self.url)  # type: ignore[no-any-return]
+            try:
+                return self.cipher.load(found, _name(path), self.url)  # type: ignore[no-any-return]
+            except ExchangedError:
+                logger.warning("the kept result of stage %s is that of another entry: computing it again", stage)
         with own_seconds() as seconds:
             result = compute()
         self._write(path, stage, result, seconds())
@@ -131,7 +134,7 @@ class SharedStore(Store):
         return None if content is None else _parsed(content)
 
     def _write(self, path: str, stage: str, result: object, seconds: float) -> None:
-        payload = self.cipher.dump(result)
+        payload = self.cipher.dump(result, _name(path))
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         name = _name(path).removeprefix(f"{stage}-")
         digest = hashlib.sha256(payload).hexdigest()

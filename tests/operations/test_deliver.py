@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.operations.deliver import DeliverOptions, deliver
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
 from hybrid.table.options import DataOptions
@@ -95,3 +96,36 @@ def test_credentials_in_a_target_are_refused() -> None:
     with pytest.raises(ConfigError, match="in the environment") as caught:
         parse_config({"data": {"path": "people.csv"}, "nightly": nightly})
     assert SECRET not in str(caught.value)
+
+
+def test_delivery_into_the_folder_of_releases_is_refused(release: Path, tmp_path: Path) -> None:
+    latest = release.with_name("latest")
+    latest.symlink_to(release.name)
+    for folder in ("releases", "releases/copies", f"releases/{release.name}"):
+        with pytest.raises(ConfigError, match="a folder of releases"):
+            deliver(release, DeliverOptions(folder=folder), DATA, tmp_path, tmp_path / "work")
+    assert latest.is_symlink() and sorted(path.name for path in release.parent.iterdir()) == [release.name, "latest"]
+
+
+def test_a_file_called_latest_that_others_wrote_is_kept(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / "latest").write_text("my notes")
+    with pytest.raises(OutputError, match="this program did not write it"):
+        deliver(release, DeliverOptions(folder="copies"), DATA, tmp_path, tmp_path / "work")
+    assert [path.name for path in (tmp_path / "copies").iterdir()] == ["latest"]
+
+
+def test_delivery_into_the_source_is_refused_before_anything_is_brought(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'clinic.sqlite'}"
+    monkeypatch.setenv("CLINIC_URL", url)
+    pd.DataFrame({"age": [81]}).to_sql("people", sa.create_engine(url, poolclass=sa.NullPool), index=False)
+    target = {"url_env": "CLINIC_URL", "table": "people"}
+    data = DataOptions.model_validate({"sql": target})
+    config = parse_config({"data": {"sql": target}, "nightly": {"deliver": {"sql": target, "folder": "copies"}}})
+    assert "data.sql reads people" in " ".join(finding.message for finding in diagnose(config))
+    with pytest.raises(ConfigError, match="delivery would replace"):
+        deliver(release, config.nightly.deliver, data, tmp_path, tmp_path / "work")
+    assert not (tmp_path / "copies").exists()
+    assert len(pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))) == 1

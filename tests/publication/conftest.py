@@ -13,8 +13,11 @@ import pytest
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.publication.count_draws import count_draw
+from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
 from hybrid.publication.roles import DecidedRoles
+from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 
 SEED = 4_611_686_018_427_387_904
@@ -94,6 +97,8 @@ def make_run(tmp_path: Path) -> RunMaker:
         anonymized: AnonymizationResult | None = an_anonymization(),  # noqa: B008
         report: str = "<html>report</html>",
         judged_by: Policy | None = None,
+        work: Path = tmp_path / "work",
+        draw: int | None = None,
         **sections: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
@@ -117,8 +122,10 @@ def make_run(tmp_path: Path) -> RunMaker:
             libraries=("numpy",),
             stages=recorder.stages,
         )
-        manifest |= {"roles": ROLES, "table": TABLE.to_json()}
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        manifest |= {"roles": ROLES, "table": TABLE.to_json(), "draw": draw}
+        (folder / "manifest.json").write_text(json.dumps(sealed(manifest, work)))
+        run = read_run(folder)
+        count_draw(work, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)
         return folder
 
     return make

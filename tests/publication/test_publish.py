@@ -107,7 +107,8 @@ def test_the_source_is_recognized_only_with_the_key(make_run: RunMaker, tmp_path
     run = make_run()
     one = publish(run, tmp_path / "a", tmp_path / "work")
     same_key = publish(run, tmp_path / "b", tmp_path / "work")
-    other_key = publish(run, tmp_path / "c", tmp_path / "elsewhere")
+    elsewhere = make_run("elsewhere", work=tmp_path / "elsewhere")
+    other_key = publish(elsewhere, tmp_path / "c", tmp_path / "elsewhere")
     tags = [certificate(release)["source"]["tag"] for release in (one, same_key, other_key)]
     assert tags[0] == tags[1] != tags[2]
     key = tmp_path / "work" / "release.key"
@@ -468,8 +469,10 @@ def test_what_is_not_known_of_earlier_releases_is_not_passed(
     with pytest.raises(GateRefused, match="in the ledger without its classes"):
         out(second)
     (tmp_path / "work" / "ledger.sqlite").unlink()
+    third = make_run("third", judged_by=strict, data_fingerprint="b" * 64)
+    nights(tmp_path / "work", third, range(100), 10)
     with pytest.raises(GateRefused, match="1 earlier releases are not in the ledger"):
-        out(second)
+        out(third)
 
 
 def test_two_names_where_the_policy_asks_for_two(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -163,3 +164,39 @@ def test_seconds_of_a_result_are_its_own(tmp_path: Path) -> None:
 def test_nothing_unfinished_is_kept_in_the_clear(tmp_path: Path) -> None:
     assert Store(tmp_path, Cipher(new_key())).unfinished("fit", KEY) is None
     assert pickle.loads(pickle.dumps(StorePlace("x", "k"))) == StorePlace("x", "k")
+
+
+@pytest.mark.parametrize("stage", ["anonymize", "evaluate"])
+def test_an_entry_that_was_exchanged_for_another_is_computed_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, stage: str
+) -> None:
+    """A mild result under the name of a strict one would pass the gate on foreign numbers."""
+    other_key = fingerprint("other inputs")
+    shared = StorePlace(f"file://{tmp_path}/shared", new_key())
+    local = StorePlace(str(tmp_path / "local"), shared.key)
+    for place in (shared, local):
+        store = place.open()
+        store.get_or_compute("anonymize", KEY, Counter("strict"))
+        store.get_or_compute(stage, other_key, Counter("mild"))
+        names = [f"anonymize-{Cipher(str(place.key)).name(KEY)}", f"{stage}-{Cipher(str(place.key)).name(other_key)}"]
+        root = tmp_path / ("shared" if place is shared else "local")
+        if place is shared:
+            (root / names[0]).write_bytes((root / names[1]).read_bytes())
+        else:
+            strict, mild = (root / name for name in names)
+            (strict / "result.pickle").write_bytes((mild / "result.pickle").read_bytes())
+            about = json.loads((mild / "entry.json").read_bytes())
+            about |= {"stage": "anonymize", "key": names[0].removeprefix("anonymize-")}
+            (strict / "entry.json").write_text(json.dumps(about))
+        again = Counter("strict")
+        assert place.open().get_or_compute("anonymize", KEY, again) == "strict"
+        assert again.calls == 1 and "of another entry: computing it again" in caplog.text.replace(")", "")
+        caplog.clear()
+
+
+def test_a_folder_moved_to_another_name_is_not_read(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.get_or_compute("anonymize", KEY, Counter("strict"))
+    (tmp_path / f"anonymize-{KEY}").rename(tmp_path / f"anonymize-{fingerprint('others')}")
+    again = Counter("other")
+    assert store.get_or_compute("anonymize", fingerprint("others"), again) == "other" and again.calls == 1

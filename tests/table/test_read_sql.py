@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 
-from hybrid.base.errors import ConfigError, DataError, HybridError
+from hybrid.base.errors import ConfigError, HybridError
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import to_arrow
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
-from hybrid.table.sources.sql import CHUNK, replace_sql_table
+from hybrid.table.sources.sql import CHUNK
 from tests.helpers.postgres_server import PASSWORD, Server, postgres
 
 MAKE = """
@@ -127,10 +125,9 @@ def test_more_rows_than_a_chunk_are_streamed(database: sa.Engine) -> None:
     [
         ({"table": "nobody"}, "no such table"),
         ({"table": "elsewhere.people"}, "no such table"),
-        ({"query": "selec 'canary'"}, "SQLSTATE 42601"),
+        ({"query": "select from where 'canary'"}, "SQLSTATE 42601"),
         ({"query": "select 1 / (age - 34) from people"}, "SQLSTATE 22012"),
-        ({"query": "delete from people returning *"}, "SQLSTATE 42601"),  # no server-side cursor on a DELETE
-        ({"query": "select setval('counter', 7)"}, "SQLSTATE 25006"),  # nor writing inside a SELECT
+        ({"query": "select setval('counter', 7)"}, "would change the database"),
         ({"query": "select cast('canary' as int)"}, "SQLSTATE 22P02"),
         ({"query": "select age, age from people"}, "more than once: 'age'"),
         ({"query": "select age from people where false"}, "no rows"),
@@ -180,34 +177,83 @@ def test_no_url_and_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "needs the package MySQLdb" in refused(table="people")
 
 
-def test_a_table_is_replaced_whole_and_keeps_its_rights(database: sa.Engine) -> None:
-    table = read(table="people")
-    replace_sql_table(table, "TEST_DB_URL", "released")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "drop table people",
+        "attach database 'x.sqlite' as x",
+        "select 1; drop table people",
+        "/* select */ delete from t",
+    ],
+)
+def test_a_query_that_is_no_select_is_refused_before_it_runs(query: str) -> None:
+    with pytest.raises(ValueError, match="a source is read, not changed"):
+        options(query=query)
+
+
+@pytest.mark.parametrize(
+    "query", ["(select 1)", "with a as (select ';') select * from a;", "-- drop\nvalues (1)", "select $x$;$x$ as a"]
+)
+def test_a_query_that_reads_is_accepted(query: str) -> None:
+    assert options(query=query).sql.query == query  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select E'\\'' ; commit; drop table people; select '1'",
+        "with gone as (delete from people returning 1) select * from gone",
+        "select nextval('counter')",
+    ],
+)
+def test_a_query_that_hides_a_change_leaves_postgresql_as_it_was(database: sa.Engine, query: str) -> None:
+    refused(query=query)
     with database.begin() as connection:
-        connection.execute(sa.text("create view seen as select age from released"))
-        connection.execute(sa.text("grant select on released to public"))
-    first = to_arrow(read(table="released")).select(["age", "cost", "born", "smoker"])
-    assert first.equals(to_arrow(table).select(["age", "cost", "born", "smoker"]).cast(first.schema))
-    replace_sql_table(table.take(pd.Series([0]).to_numpy()), "TEST_DB_URL", "public.released")
-    with database.begin() as connection:
-        assert connection.execute(sa.text("select count(*) from seen")).scalar() == 1
-        assert connection.execute(sa.text("select has_table_privilege('public', 'released', 'select')")).scalar()
+        assert connection.execute(sa.text("select count(*) from people")).scalar() == 3
+        assert not connection.execute(sa.text("select is_called from counter")).scalar()
 
 
-def test_a_table_with_other_columns_is_left_alone(database: sa.Engine) -> None:
-    with pytest.raises(DataError, match="other columns"):
-        replace_sql_table(read(query="select 1 as other"), "TEST_DB_URL", "people")
-    assert len(read(table="people")) == 3
+@pytest.fixture
+def sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "db.sqlite"
+    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create table t (n integer, day date)")
+        connection.exec_driver_sql("insert into t values (3, '2026-01-02'), (null, null)")
+        connection.exec_driver_sql("create view seen as select n from t")
+    monkeypatch.setenv("TEST_DB_URL", f"sqlite:///{path}")
+    return path
 
 
-def test_sqlite_needs_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_DB_URL", f"sqlite:///{tmp_path / 'db.sqlite'}")
-    source = pa.table({"n": pa.array([3, None]), "day": pa.array([datetime.date(2026, 1, 2), None])})
-    from hybrid.table.read_file import typed_table
+def test_sqlite_needs_no_driver(sqlite: Path) -> None:
+    assert sorted(read(table="t").frame["n"].dropna()) == [3]
+    assert len(read(table="seen")) == len(read(query="select upper('a'), n from seen")) == 2
 
-    table = typed_table("x", source, options(table="t"), keep_types=True)
-    replace_sql_table(table, "TEST_DB_URL", "t")
-    pd.testing.assert_frame_equal(read(table="t").frame, table.frame)
+
+def test_an_sqlite_query_can_neither_change_nor_attach_nor_set(sqlite: Path) -> None:
+    before = sqlite.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hybrid.table.sources.sql._only_reads", lambda query: True)
+        for query in (
+            "drop table t",
+            f"attach database '{sqlite.with_name('new.sqlite')}' as x",
+            "delete from t returning n",
+            "pragma user_version = 7",
+        ):
+            assert "would change the database" in refused(query=query)
+    assert sqlite.read_bytes() == before
+    assert [path.name for path in sqlite.parent.iterdir()] == [sqlite.name]
+
+
+def test_a_missing_sqlite_file_is_not_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_DB_URL", f"sqlite:///{tmp_path / 'none.sqlite'}")
+    refused(table="t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_is_refused_where_no_read_only_mode_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_DB_URL", "mssql+pyodbc://u:p@host/db")
+    assert "no read-only mode of mssql is known" in refused(query="select 1")
 
 
 def test_numbers_of_the_database_are_exact(database: sa.Engine) -> None:

@@ -1,14 +1,11 @@
-"""Tables of databases, through SQLAlchemy: read in chunks, replaced in one transaction."""
+"""Tables of databases, through SQLAlchemy, read in chunks."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -16,20 +13,23 @@ from uuid import UUID
 import pyarrow as pa
 from pydantic import model_validator
 
-from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+from hybrid.base.errors import DataError
 from hybrid.base.options import Options
-from hybrid.table.arrow import to_arrow
 from hybrid.table.read_file import typed_table
 from hybrid.table.read_options import ReadOptions
-from hybrid.table.schema import Kind, Table
+from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
+from hybrid.table.sql_connection import connected
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
 CHUNK = 20_000
-"""Rows that are fetched or written at a time."""
-_CONNECT_SECONDS = 10
+"""Rows that are fetched at a time."""
+_NOT_CODE = re.compile(
+    r"""'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|"(?P<name>[^"]*)"|`(?P<quoted>[^`]*)`""", re.DOTALL
+)
+"""Literals, comments and quoted names of a query."""
 _NULLS: dict[type, pa.DataType] = {
     bool: pa.bool_(),
     int: pa.int64(),
@@ -69,6 +69,8 @@ class SqlOptions(Options):
             raise ValueError("url_env is the name of an environment variable, not the URL itself")
         if (self.table is None) == (self.query is None):
             raise ValueError("set table or query, and not both")
+        if self.query is not None and not _only_reads(self.query):
+            raise ValueError("query is one statement, a SELECT (or WITH, VALUES, TABLE): a source is read, not changed")
         return self
 
 
@@ -90,7 +92,7 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     Parameters
     ----------
     source : SqlOptions
-        Which. The transaction is read-only where the database knows that (PostgreSQL).
+        Which. The session is read-only; a query is refused where the database has no such mode.
     options : ReadOptions
         The columns' roles and kinds.
 
@@ -111,145 +113,26 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
         values or credentials), a column's type is not supported, or as :func:`hybrid.table.read_file.read_table`.
     """
     name = source.table or "the query of data.sql"
-    with _connection(source.url_env, name, read_only=True) as connection:
-        raw = _fetch(connection, source, name)
+    with connected(source.url_env, name, read_only=True, query=source.query is not None) as connection:
+        raw = fetch(connection, source, name)
     return typed_table(name, raw, options, keep_types=True)
 
 
-def replace_sql_table(table: Table, url_env: str, target: str) -> None:
-    """Replace the rows of a table in one transaction.
-
-    The table is made if it does not exist.
-
-    Readers see the old rows until the new ones are complete; rights and views stay as they are. Killed at any
-    point, the database keeps the old rows.
-
-    Parameters
-    ----------
-    table : Table
-        What the target holds afterwards.
-    url_env : str
-        The environment variable with the database's URL.
-    target : str
-        The table, with its schema if it is not the default one.
-
-    Raises
-    ------
-    ConfigError, MissingExtraError, DataError
-        As :func:`read_sql`; the target exists with other columns.
-    """
-    sa = _sqlalchemy()
-    content = to_arrow(table)
-    with _connection(url_env, target, read_only=False) as connection:
-        schema, _, name = target.rpartition(".")
-        if sa.inspect(connection).has_table(name, schema=schema or None):
-            found = sa.Table(name, sa.MetaData(), schema=schema or None, autoload_with=connection)
-            if [column.name for column in found.columns] != table.schema.names:
-                raise DataError(f"{target}: the table has other columns than the release", hint="drop or rename it")
-            connection.execute(found.delete())
-        else:
-            columns = [sa.Column(column.name, _sql_type(column.kind)) for column in table.schema]
-            found = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
-            found.create(connection)
-        for batch in content.to_batches(max_chunksize=CHUNK):
-            connection.execute(found.insert(), batch.to_pylist())
-        connection.commit()
-
-
-@contextmanager
-def _connection(url_env: str, name: str, *, read_only: bool) -> Iterator[sa.Connection]:
-    """A connection.
-
-    What the database or its driver says of an error stays inside.
-    """
-    sa = _sqlalchemy()
-    url = os.environ.get(url_env)
-    if not url:
-        raise ConfigError(
-            f"the environment variable {url_env} is not set",
-            hint="set it to the URL of the database: see docs/guides/nights.md",
-        )
-    try:
-        # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
-        engine = sa.create_engine(url, hide_parameters=True, poolclass=sa.NullPool, **_limits(url))
-    except sa.exc.NoSuchModuleError:
-        raise ConfigError(
-            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
-        ) from None
-    except sa.exc.ArgumentError:
-        raise ConfigError(
-            f"the environment variable {url_env} holds no URL of a database",
-            hint="write it like postgresql+psycopg://user:password@host/database",
-        ) from None
-    except ImportError as error:
-        raise MissingExtraError(
-            f"the URL in {url_env} needs the package {error.name}",
-            hint="for PostgreSQL: pip install 'hybrid-release[sql]'",
-        ) from None
-    try:
-        with engine.connect() as connection:
-            if read_only and connection.dialect.name == "postgresql":
-                connection = connection.execution_options(postgresql_readonly=True)
-            yield connection
-    except HybridError:
-        raise
-    except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
-        raise _redacted(error, url_env, name) from None
-
-
-def _sqlalchemy() -> Any:
-    """Import SQLAlchemy.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
-    try:
-        return import_module("sqlalchemy")
-    except ImportError:
-        raise MissingExtraError(
-            "a table of a database needs SQLAlchemy", hint="pip install 'hybrid-release[sql]'"
-        ) from None
-
-
-def _limits(url: str) -> dict[str, Any]:
-    """Connection timeout of PostgreSQL."""
-    return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if url.startswith("postgresql") else {}
-
-
-def _redacted(error: Exception, url_env: str, name: str) -> DataError:
-    """Error of a database by class and SQLSTATE only."""
+def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
+    """Fetch all rows, sorted by their content; ``name`` is for messages."""
     import sqlalchemy as sa
 
-    if isinstance(error, sa.exc.NoSuchTableError):
-        return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
-    state = getattr(getattr(error, "orig", None), "sqlstate", None)
-    code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
-    if isinstance(error, sa.exc.OperationalError) and state is None:
-        return UnreachableError(
-            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
-            hint="check that it runs, and the host, user and password of the URL",
-        )
-    return DataError(
-        f"{name}: the database of {url_env} refused ({code})",
-        hint="look the SQLSTATE up in the database's manual; check names and rights",
-    )
-
-
-def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
-    import sqlalchemy as sa
-
-    connection = connection.execution_options(stream_results=True, yield_per=CHUNK)
+    streamed = {"stream_results": True, "yield_per": CHUNK}
     declared: dict[str, pa.DataType] = {}
     if source.table is not None:
         schema, _, table = source.table.rpartition(".")
         found = sa.Table(table, sa.MetaData(), schema=schema or None, autoload_with=connection)
-        result = connection.execute(sa.select(found))
+        result = connection.execute(sa.select(found), execution_options=streamed)
         declared = {column.name: _null_type(column.type) for column in found.columns}
     else:
         # The literal query: neither ":" nor "%" means a parameter.
-        result = connection.execution_options(no_parameters=True).exec_driver_sql(str(source.query))
+        literal = connection.execution_options(no_parameters=True, **streamed)
+        result = literal.exec_driver_sql(str(source.query))
     names = list(result.keys())
     # Columns are put together under their positions: a query may give two the same name, which is reported later.
     chunks: list[pa.Table] = []
@@ -263,6 +146,17 @@ def _fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table
     whole = whole.sort_by([(name, "ascending") for name in whole.column_names]).rename_columns(names)
     types = [_settled(field.type, declared.get(field.name)) for field in whole.schema]
     return whole.cast(pa.schema(list(zip(names, types, strict=True))))
+
+
+def code_of(query: str) -> str:
+    """The query without literals, comments and quotes around names."""
+    return _NOT_CODE.sub(lambda found: f" {found['name'] or found['quoted'] or ''} ", query)
+
+
+def _only_reads(query: str) -> bool:
+    """True for one statement that begins as a reading one does."""
+    code = code_of(query).strip().rstrip("; \n\t")
+    return ";" not in code and re.match(r"[\s(]*(select|with|values|table)\b", code, re.IGNORECASE) is not None
 
 
 def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
@@ -292,16 +186,3 @@ def _null_type(declared: Any) -> pa.DataType:
         return _NULLS.get(declared.python_type, pa.null())
     except NotImplementedError:
         return pa.null()
-
-
-def _sql_type(kind: Kind) -> Any:
-    import sqlalchemy as sa
-
-    return {
-        Kind.INTEGER: sa.BigInteger(),
-        Kind.DECIMAL: sa.Double(),
-        Kind.CATEGORICAL: sa.Text(),
-        Kind.BOOLEAN: sa.Boolean(),
-        Kind.DATE: sa.Date(),
-        Kind.DATETIME: sa.DateTime(),
-    }[kind]

@@ -1,0 +1,197 @@
+"""Connections to databases through SQLAlchemy.
+
+A connection that reads is read-only in the way of its database. What a database or its driver says of an error is
+not repeated: it may hold values or credentials.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from hybrid.base.errors import ConfigError, DataError, HybridError, MissingExtraError, UnreachableError
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+_CONNECT_SECONDS = 10
+_SQLITE_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_SQLITE_PRAGMAS = {"database_list", "foreign_key_list", "index_info", "index_list", "table_info", "table_xinfo"}
+"""Pragmas that describe a table and change nothing."""
+
+
+# No session setting: behind a pooler of transactions it would be left to other programs.
+def _postgresql(connection: sa.Connection) -> sa.Connection:
+    return connection.execution_options(postgresql_readonly=True)
+
+
+def _mysql(connection: sa.Connection) -> sa.Connection:
+    connection.exec_driver_sql("SET SESSION TRANSACTION READ ONLY")
+    connection.commit()
+    return connection
+
+
+def _sqlite(connection: sa.Connection) -> sa.Connection:
+    driver: Any = connection.connection.dbapi_connection
+    driver.set_authorizer(_allow_reading)
+    return connection
+
+
+READ_ONLY: dict[str, Callable[[sa.Connection], sa.Connection]] = {
+    "postgresql": _postgresql,
+    "mysql": _mysql,
+    "mariadb": _mysql,
+    "sqlite": _sqlite,
+}
+"""Dialects with a read-only mode, and how a connection enters it."""
+
+
+@contextmanager
+def connected(url_env: str, name: str, *, read_only: bool, query: bool = False) -> Iterator[sa.Connection]:
+    """Connect to a database for the block.
+
+    Parameters
+    ----------
+    url_env : str
+        The environment variable with the database's URL.
+    name : str
+        The table or query, for messages.
+    read_only : bool
+        Enter the read-only mode of the database, where it is in :data:`READ_ONLY`.
+    query : bool
+        A query of the user will run: a database without a read-only mode is refused.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        The environment variable is not set or no URL; the driver is not installed; there is no read-only mode.
+    UnreachableError
+        The database cannot be reached.
+    DataError
+        It refused. By class and SQLSTATE only.
+    """
+    sa, url = sqlalchemy(), url_of(url_env)
+    dialect = url.get_dialect().name
+    if query and dialect not in READ_ONLY:
+        raise ConfigError(
+            f"data.sql.query: no read-only mode of {dialect} is known, so that a query could change the database",
+            hint="make a view of the query in the database, and set data.sql.table to its name",
+        )
+    try:
+        # Bound parameters stay out of the texts of errors; the texts are not repeated anyway.
+        place = _opened_read_only(url) if read_only else url
+        engine = sa.create_engine(place, hide_parameters=True, poolclass=sa.NullPool, **_limits(dialect))
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the URL in {url_env} needs the package {error.name}",
+            hint="for PostgreSQL: pip install 'hybrid-release[sql]'",
+        ) from None
+    try:
+        with engine.connect() as connection:
+            enter = READ_ONLY.get(dialect) if read_only else None
+            yield connection if enter is None else enter(connection)
+    except HybridError:
+        raise
+    except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
+        raise _redacted(error, url_env, name) from None
+
+
+def url_of(url_env: str) -> sa.URL:
+    """URL of a database in an environment variable.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        It is not set, or no URL of a known kind of database; SQLAlchemy is not installed.
+    """
+    library = sqlalchemy()
+    text = os.environ.get(url_env)
+    if not text:
+        raise ConfigError(
+            f"the environment variable {url_env} is not set",
+            hint="set it to the URL of the database: see docs/guides/nights.md",
+        )
+    try:
+        url: sa.URL = library.make_url(text)
+        url.get_dialect()
+    except library.exc.NoSuchModuleError:
+        raise ConfigError(
+            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
+        ) from None
+    except library.exc.ArgumentError:
+        raise ConfigError(
+            f"the environment variable {url_env} holds no URL of a database",
+            hint="write it like postgresql+psycopg://user:password@host/database",
+        ) from None
+    return url
+
+
+def sqlalchemy() -> Any:
+    """Import SQLAlchemy.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    """
+    try:
+        return import_module("sqlalchemy")
+    except ImportError:
+        raise MissingExtraError(
+            "a table of a database needs SQLAlchemy", hint="pip install 'hybrid-release[sql]'"
+        ) from None
+
+
+def _allow_reading(action: int, subject: str | None, *_: str | None) -> int:
+    """Authorize a step of an SQLite statement if it only reads."""
+    reads = action in _SQLITE_READS or action == sqlite3.SQLITE_TRANSACTION
+    describes = action == sqlite3.SQLITE_PRAGMA and (subject or "").lower() in _SQLITE_PRAGMAS
+    return sqlite3.SQLITE_OK if reads or describes else sqlite3.SQLITE_DENY
+
+
+def _opened_read_only(url: sa.URL) -> sa.URL:
+    """URL that opens an SQLite file read-only and never creates it; other URLs as they are."""
+    file = url.database or ":memory:"
+    if url.get_dialect().name != "sqlite" or file == ":memory:" or file.startswith("file:"):
+        return url
+    query = {**url.query, "mode": "ro", "uri": "true"}
+    return url.set(database=f"file:{quote(str(Path(file).absolute()))}", query=query)
+
+
+def _limits(dialect: str) -> dict[str, Any]:
+    """Connection timeout of PostgreSQL."""
+    return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if dialect == "postgresql" else {}
+
+
+def _redacted(error: Exception, url_env: str, name: str) -> DataError:
+    """Error of a database by class and SQLSTATE only."""
+    import sqlalchemy as sa
+
+    if isinstance(error, sa.exc.NoSuchTableError):
+        return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
+    if _denied(error):
+        return DataError(f"{name}: the query would change the database", hint="it may only read: SELECT")
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
+    if isinstance(error, sa.exc.OperationalError) and state is None:
+        return UnreachableError(
+            f"{name}: the database of {url_env} cannot be reached, or the connection broke ({code})",
+            hint="check that it runs, and the host, user and password of the URL",
+        )
+    return DataError(
+        f"{name}: the database of {url_env} refused ({code})",
+        hint="look the SQLSTATE up in the database's manual; check names and rights",
+    )
+
+
+def _denied(error: Exception) -> bool:
+    """True if a statement was not allowed in the read-only mode."""
+    origin = getattr(error, "orig", None)
+    code = getattr(origin, "sqlite_errorcode", None)
+    return code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or getattr(origin, "sqlstate", None) == "25006"
