@@ -1,4 +1,4 @@
-"""Commands about the keys that sign releases: keys make, keys show, keys rotate."""
+"""Commands about signing keys: keys make, keys show, keys rotate."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Signatures of releases: in-toto statements in DSSE envelopes, and the keys behind them."""
+"""Signed certificates: in-toto statements in DSSE envelopes, and their keys."""

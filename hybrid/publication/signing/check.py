@@ -1,4 +1,4 @@
-"""Checks of a release's signature: by whom, over what, and whether it is of this release."""
+"""Checks of a release's signature and signed statement."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def statement_problems(
 
 
 def _replayed(signed: SignedCertificate, files: Mapping[str, str]) -> bool:
-    """True if the certificate fits the envelope, and neither table nor manifest fits the certificate."""
+    """True if a certificate and its envelope lie with other files.
+
+    Neither table nor manifest is the signed one.
+    """
     marking = [name for name in signed.subjects if name == "manifest.json" or name.startswith("synthetic.")]
     return all(name in files and files[name] != signed.subjects[name] for name in marking)
 
@@ -114,7 +117,7 @@ def _key_problems(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> Iterat
 
 
 def _valid(signature: Signature, key: SSlibKey, data: bytes) -> bool:
-    """True if a key made a signature, whatever key id the signature names."""
+    """True if a key made a signature, under whatever key id."""
     try:
         key.verify_signature(Signature(key.keyid, signature.signature), data)
     except (UnverifiedSignatureError, VerificationError):

@@ -31,7 +31,7 @@ PREDICATE_TYPE = "urn:hybrid-release:certificate:1"
 
 @dataclass(frozen=True)
 class SignedCertificate:
-    """Envelope of a release and the statement in it, verified by nobody yet."""
+    """Envelope of a release and the statement in it, unverified."""
 
     envelope: Envelope
     subjects: Mapping[str, str]
@@ -46,7 +46,7 @@ class SignedCertificate:
 
 
 def signing_entry(key: SigningKey) -> dict[str, str]:
-    """Entry ``signing`` of a certificate: it says that a signature belongs to it, and under which key."""
+    """Entry ``signing`` of a certificate: its envelope, key and scheme."""
     return {"envelope": ENVELOPE, "keyid": key.keyid, "scheme": str(key.public.scheme)}
 
 

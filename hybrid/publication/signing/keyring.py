@@ -1,4 +1,4 @@
-"""Key ring of an installation: the current signing key and all earlier ones.
+"""Key ring of an installation: current and earlier signing keys.
 
 ``signing/keys.json`` in the private zone lists the public halves, in the order in which they were used, and where each
 private half is. Earlier keys stay listed, so that earlier releases can be verified; their private halves are removed
@@ -30,7 +30,7 @@ RING = "keys.json"
 
 @dataclass(frozen=True)
 class SigningKey:
-    """Public half of a signing key, and the place of its private half."""
+    """Public half of a signing key, and where the private is."""
 
     public: SSlibKey
     source: str
@@ -47,7 +47,9 @@ class SigningKey:
 
 
 def signing_keys(private_dir: Path) -> tuple[SigningKey, ...]:
-    """All keys of an installation, the current one last; none before the first release.
+    """All signing keys of an installation, the current one last.
+
+    None before the first release.
 
     Raises
     ------
@@ -150,7 +152,10 @@ def _add(private_dir: Path, source: str | None, keys: tuple[SigningKey, ...]) ->
 
 
 def _absolute(source: str) -> str:
-    """Source with an absolute path: a relative one is the user's, not the key ring's."""
+    """Source with an absolute path.
+
+    A relative one is relative to the user's folder, not to the key ring.
+    """
     kind, _, rest = source.partition(":")
     return f"file:{Path(rest).expanduser().absolute()}" if kind == "file" and rest else source
 

@@ -1,4 +1,4 @@
-"""Places of private keys: a file, an environment variable, a hardware security module.
+"""Places of private keys: files, environment variables, hardware security modules.
 
 ``file:PATH``
     A PEM file (PKCS8, Ed25519) that only its owner may read. A relative path is in the folder of the key ring.
