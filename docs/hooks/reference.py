@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import types
 import typing
@@ -50,6 +51,7 @@ def pages() -> dict[str, str]:
         "reference/metrics.md": metrics(),
         "reference/policies.md": policies(),
         "reference/generators.md": generators(),
+        "reference/certificate.md": certificate(),
         "reference/python.md": python(),
     }
 
@@ -200,6 +202,34 @@ def python() -> str:
         parts.append(f"## hybrid.{name}\n\n::: {module}.{found.__name__}\n" if module else f"## hybrid.{name}\n")
     parts.append("## hybrid.evaluation.frames\n\n::: hybrid.evaluation.frames.measure\n")
     return "\n".join(parts)
+
+
+def certificate() -> str:
+    """The entries of a certificate, from its JSON schema."""
+    schema = json.loads(files("hybrid.publication.signing").joinpath("certificate.schema.json").read_text("utf-8"))
+    rows = [f"| `{name}` | {kind} | {_cell(text)} |" for name, kind, text in _entries("", schema)]
+    return "\n".join(
+        [
+            "# Certificate\n",
+            f"`{schema['$id']}`. {schema['description']} "
+            "[Verify a release](../guides/verify.md) explains the envelope and the signature. The JSON schema is "
+            "`hybrid/publication/signing/certificate.schema.json`.\n",
+            "| entry | type | meaning |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _entries(prefix: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, type and meaning of every described entry of a JSON schema."""
+    for name, about in schema.get("properties", {}).items():
+        kinds = about.get("type", "text" if {"const", "enum"} & set(about) else "any")
+        listed = "/".join(kinds) if isinstance(kinds, list) else kinds
+        yield f"{prefix}{name}", listed, about.get("description", "")
+        yield from _entries(f"{prefix}{name}.", about)
+        yield from _entries(f"{prefix}{name}[].", about.get("items", {}))
 
 
 def shipped_policies() -> dict[str, Policy]:

@@ -20,6 +20,7 @@ MODULES = (
     "data",
     "run",
     "releases",
+    "keys",
     "policies",
     "nights",
     "compare",

@@ -128,17 +128,35 @@ def retain(
     console.line("ok", f"{len(removed)} releases removed{': ' + ', '.join(removed) if removed else ''}")
 
 
-def verify(release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")]) -> None:
-    """Check a release against its certificate, offline.
+def verify(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A published release.")],
+    key: Annotated[
+        list[Path] | None,
+        typer.Option("--key", metavar="PUBLIC", help="The publisher's public key (PEM). Repeatable; any may fit."),
+    ] = None,
+) -> None:
+    """Check a release against its certificate and signature, offline.
 
-    Every file present, unchanged, and nothing added.
+    Every file present, unchanged, and nothing added. With --key: signed by its publisher.
     """
+    from hybrid.publication.signing.envelope import read_envelope
+    from hybrid.publication.signing.public_key import read_public_keys
     from hybrid.publication.verify import verify as check
 
-    problems = check(release)
+    problems = check(release, read_public_keys(key or []))
     if problems:
         raise VerificationError(problems)
     console.line("ok", f"{release}: every file is as it was published")
+    signed = read_envelope(release)
+    if signed is None:
+        console.line("note", "authorship was not checked: the release is unsigned")
+        return
+    about = f"release {signed.certificate['release']}, made {signed.certificate['created'][:19]} UTC"
+    if key:
+        console.line("ok", f"signed by key {signed.keyids[0]}: {about}")
+    else:
+        hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
+        console.line("note", f"authorship was not checked: {about}, names key {signed.keyids[0]}", hint)
 
 
 GROUP = Group("Releases", (release, approve, verify, status, retain))

@@ -42,6 +42,7 @@ def build_certificate(
     data_tag: str,
     release_tag: str,
     files: Mapping[str, Mapping[str, Any]],
+    signing: Mapping[str, str],
 ) -> dict[str, Any]:
     """Build the content of ``certificate.json``.
 
@@ -59,12 +60,14 @@ def build_certificate(
         As :mod:`hybrid.publication.key` gives them.
     files : mapping
         ``{"sha256", "bytes"}`` of every other file of the release.
+    signing : mapping
+        As :func:`hybrid.publication.signing.envelope.signing_entry` gives it.
 
     Returns
     -------
     dict
-        Of JSON types; ``checksum`` is that of all other entries. It detects accidents only; against tampering compare
-        the certificate's own SHA-256 with one obtained out of band.
+        Of JSON types; ``checksum`` is that of all other entries. It detects accidents only; the signed statement,
+        which holds the same content, detects tampering.
     """
     policy = run.policy
     content = {
@@ -100,6 +103,7 @@ def build_certificate(
         "release_tag": release_tag,
         "code": {key: run.manifest.get(key) for key in ("packages", "python", "git")},
         "files": {name: dict(about) for name, about in sorted(files.items())},
+        "signing": dict(signing),
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
     return plain | {"checksum": checksum(plain)}

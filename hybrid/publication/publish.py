@@ -2,8 +2,8 @@
 
 The release is written to ``releases/<date>-<id>/``.
 
-A release holds the synthetic table, the report, the evaluation, a redacted manifest and the certificate. Labels of
-real records (``anonymized.parquet``), models, seeds and paths stay behind.
+A release holds the synthetic table, the report, the evaluation, a redacted manifest and the signed certificate. Labels
+of real records (``anonymized.parquet``), models, seeds and paths stay behind.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ from hybrid.publication.pending_membership import JoinedHistory, forget_membersh
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
+from hybrid.publication.signing.envelope import signing_entry, write_envelope
+from hybrid.publication.signing.keyring import release_signer
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
@@ -258,6 +260,7 @@ def _build(
     now = datetime.now(UTC)
     target = releases_dir / f"{now:%Y-%m-%d}-{secrets.token_hex(4)}"
     created = now.isoformat(timespec="microseconds")
+    signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
             shutil.copyfile(run.folder / name, temporary / name)
@@ -273,10 +276,12 @@ def _build(
             draw=draw,
             acceptances=acceptances,
             files=hash_files(temporary),
+            signing=signing_entry(signing_key),
             **tags,
         )
         _write_json(temporary / CERTIFICATE, certificate)
         refuse_leaks(temporary, run, private_dir)
+        write_envelope(temporary, certificate, signing_key, signer)
         entry = Entry(
             release=target.name,
             data_set=run.data_set,

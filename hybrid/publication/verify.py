@@ -1,23 +1,28 @@
-"""Offline verification of a release against its certificate."""
+"""Offline verification of a release against its certificate and signature."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hybrid.base.errors import Problem
+from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
+from hybrid.publication.signing.check import signature_problems, statement_problems
+from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
 from hybrid.publication.verdict import Check, Verdict
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import SSlibKey
 
 _FETCH = "fetch the release again from its publisher"
 
 
-def verify(release_dir: Path) -> list[Problem]:
+def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
     """List every problem of a release.
 
     Empty if it is as it was published.
@@ -26,28 +31,56 @@ def verify(release_dir: Path) -> list[Problem]:
     ----------
     release_dir : Path
         A release's folder, wherever it was copied to, or a link to it.
+    keys : sequence of SSlibKey
+        Public keys of the publisher, obtained another way than with the release; one of them must have signed it.
+        None: who published the release is not checked, and who can write the folder can forge it as a whole.
 
     Returns
     -------
     list of Problem
-        Missing, changed and extra files; a certificate that is damaged, contradicts itself or the evaluation, or
-        says that the gate did not let the release out.
+        Missing, changed and extra files; a certificate that is damaged, contradicts itself, the evaluation or the
+        signed statement, or says that the gate did not let the release out; a signature that is missing, damaged, by
+        another key, or of another release.
     """
     if not release_dir.is_dir():
         return [Problem(f"{release_dir}: there is no such folder")]
+    problems: list[Problem] = []
+    signed = None
     try:
-        certificate = json.loads((release_dir / CERTIFICATE).read_bytes())
-        found = certificate["format"], certificate["checksum"], certificate["files"], certificate["verdict"]
-    except OSError:
-        return [Problem(f"{CERTIFICATE} is missing or cannot be read", _FETCH)]
-    except (ValueError, LookupError, TypeError):
-        return [Problem(f"{CERTIFICATE} is damaged", _FETCH)]
-    if found[0] != FORMAT:
-        return [Problem(f"{CERTIFICATE} has format {found[0]}; this version reads {FORMAT}", "use a newer version")]
+        signed = read_envelope(release_dir)
+    except VerificationError as error:
+        problems += error.problems
+    certificate = _read_certificate(release_dir)
+    unreadable = [certificate] if isinstance(certificate, Problem) else []
+    if isinstance(certificate, Problem):
+        if signed is None:
+            return [*problems, certificate]
+        certificate = signed.certificate
     try:
-        return [*_certificate_problems(certificate), *_file_problems(release_dir, certificate)]
+        if certificate["format"] != FORMAT:
+            found = f"{CERTIFICATE} has format {certificate['format']}; this version reads {FORMAT}"
+            return [*problems, Problem(found, "use a newer version")]
+        if signed is not None or not problems:
+            problems += signature_problems(certificate, signed, keys)
+        if problems:  # what the publisher did not sign says nothing about the files
+            signed = None
+            problems += unreadable
+        problems += _certificate_problems(certificate)
+        problems += _folder_problems(release_dir, certificate, signed)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return [Problem(f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind", _FETCH)]
+        damaged = f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind"
+        return [*problems, Problem(damaged, _FETCH)]
+    return problems
+
+
+def _read_certificate(release_dir: Path) -> Mapping[str, Any] | Problem:
+    try:
+        certificate: Any = json.loads((release_dir / CERTIFICATE).read_bytes())
+    except OSError:
+        return Problem(f"{CERTIFICATE} is missing or cannot be read", _FETCH)
+    except ValueError:
+        return Problem(f"{CERTIFICATE} is damaged", _FETCH)
+    return certificate if isinstance(certificate, dict) else Problem(f"{CERTIFICATE} is damaged", _FETCH)
 
 
 def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
@@ -63,20 +96,36 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(f"{CERTIFICATE}: the gate did not let this release out ({worst})", "do not use it")
 
 
-def _file_problems(release_dir: Path, certificate: Mapping[str, Any]) -> Iterator[Problem]:
-    files: Mapping[str, Mapping[str, Any]] = certificate["files"]
-    if EVALUATION not in files or not any(Path(name).stem == "synthetic" for name in files):
+def _folder_problems(
+    release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None
+) -> Iterator[Problem]:
+    """Compare the folder with the signed statement.
+
+    With the certificate where no statement of this release is there.
+    """
+    stated = certificate["files"]
+    expected = {name: about["sha256"] for name, about in stated.items()}
+    signed_content = certificate if signed is None else signed.certificate
+    if signed is not None and signed_content["release"] == certificate["release"]:
+        expected = dict(signed.subjects)
+    present = {path.relative_to(release_dir).as_posix(): path for path in release_dir.rglob("*")}
+    files = {name: file_sha256(path) for name, path in present.items() if path.is_file() and not path.is_symlink()}
+    if signed is not None:
+        yield from statement_problems(release_dir, certificate, signed, files)
+    if EVALUATION not in certificate["files"] or not any(
+        Path(name).stem == "synthetic" for name in certificate["files"]
+    ):
         yield Problem(f"{CERTIFICATE} names no synthetic table or no {EVALUATION}", _FETCH)
-    present = {path.relative_to(release_dir).as_posix() for path in release_dir.rglob("*")}
-    for name in sorted(present - set(files) - {CERTIFICATE}):
+    above = {parent.as_posix() for name in expected for parent in Path(name).parents}
+    for name in sorted(set(present) - set(expected) - above - {CERTIFICATE, ENVELOPE}):
         yield Problem(f"{name} is not part of the release", "remove it")
-    for name, about in files.items():
-        path = release_dir / name
+    for name, sha256 in expected.items():
         if name not in present:
             yield Problem(f"{name} is missing", _FETCH)
-        elif path.is_symlink() or not path.is_file() or file_sha256(path) != about["sha256"]:
-            yield Problem(f"{name} was changed", _FETCH)
-        elif name == EVALUATION:
-            evaluation = evaluation_from_json(json.loads(path.read_bytes()))
-            if metrics_of(evaluation) != certificate["metrics"]:
-                yield Problem(f"{CERTIFICATE} gives other metrics than {EVALUATION}", _FETCH)
+        elif files.get(name) != sha256 and not (name == CERTIFICATE and certificate != signed_content):
+            other = next((file for file, sha in expected.items() if sha == files.get(name)), None)
+            yield Problem(f"{name} was changed" + (f": it is {other}" if other else ""), _FETCH)
+    if EVALUATION in files and files[EVALUATION] == expected.get(EVALUATION):
+        evaluation = evaluation_from_json(json.loads((release_dir / EVALUATION).read_bytes()))
+        if metrics_of(evaluation) != certificate["metrics"]:
+            yield Problem(f"{CERTIFICATE} gives other metrics than {EVALUATION}", _FETCH)

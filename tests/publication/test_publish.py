@@ -29,7 +29,14 @@ from hybrid.publication.publish import publish, retain
 from hybrid.publication.verify import verify
 
 RunMaker = Callable[..., Path]
-FILES = {"certificate.json", "evaluation.json", "manifest.json", "report.html", "synthetic.csv"}
+FILES = {
+    "certificate.dsse.json",
+    "certificate.json",
+    "evaluation.json",
+    "manifest.json",
+    "report.html",
+    "synthetic.csv",
+}
 
 
 @pytest.fixture

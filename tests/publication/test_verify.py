@@ -48,9 +48,9 @@ def test_a_link_is_fine(release: Path) -> None:
     assert verify(link) == []
 
 
-def test_a_reformatted_certificate_is_fine(release: Path) -> None:
+def test_a_reformatted_certificate_is_found(release: Path) -> None:
     rewrite(release, lambda content: None, reseal=False)
-    assert verify(release) == []
+    assert found(release) == ["certificate.json was changed"]
 
 
 @pytest.mark.parametrize("name", ["synthetic.csv", "report.html", "evaluation.json", "manifest.json"])
@@ -89,11 +89,15 @@ def test_several_problems_are_told_at_once(release: Path) -> None:
 )
 def test_a_broken_certificate_is_found(release: Path, content: str) -> None:
     (release / "certificate.json").write_text(content)
-    assert "damaged" in found(release)[0]
+    assert found(release)[0].startswith("certificate.json")
+    (release / "certificate.dsse.json").unlink()
+    assert any("damaged" in message for message in found(release))
 
 
 def test_a_missing_certificate_and_a_missing_folder_are_found(release: Path) -> None:
     (release / "certificate.json").unlink()
+    assert found(release) == ["certificate.json is missing"]
+    (release / "certificate.dsse.json").unlink()
     assert found(release) == ["certificate.json is missing or cannot be read"]
     assert "no such folder" in found(release / "none")[0]
 
@@ -105,7 +109,10 @@ def test_a_newer_format_is_told(release: Path) -> None:
 
 def test_a_changed_entry_is_found(release: Path) -> None:
     rewrite(release, lambda content: content["policy"].update(owner="somebody else"), reseal=False)
-    assert found(release) == ["certificate.json was changed: its checksum differs"]
+    assert found(release) == [
+        "certificate.json was changed: its checksum differs",
+        "certificate.json differs from what was signed, in: policy",
+    ]
 
 
 def better_metric(content: Any) -> None:

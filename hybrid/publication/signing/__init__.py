@@ -1,0 +1,1 @@
+"""Signed certificates: in-toto statements in DSSE envelopes, and their keys."""
