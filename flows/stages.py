@@ -145,7 +145,7 @@ def script(run: Callable[..., str], *arguments: object, **options: object) -> No
 
 
 def end(error: HybridError) -> NoReturn:
-    """Print an error in one message and exit with the code for it."""
+    """Print an error in one message; exit with its code."""
     for problem in error.problems:
         print(f"{error.title}  {problem}", file=sys.stderr)  # noqa: T201
     sys.exit(error.exit_code)

@@ -223,7 +223,10 @@ class Night:
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
 
     def _hold_back(self, candidate: Candidate, refusal: GateRefused, before: HeldRun | None) -> Notice:
-        """Keep a run for later nights that the gate did not let out; publishing has entered the outcome."""
+        """Keep a run that the gate held back for later nights.
+
+        Publishing has entered the outcome.
+        """
         self.refusal = refusal
         event = self.ledger.events(self.name, last=1)[-1]
         run = read_run(candidate.folder)
@@ -244,9 +247,9 @@ class Night:
         return self._tell(Notice(self.name, outcome, event.message, run=candidate.folder.name))
 
     def _held_run(self, tag: str) -> HeldRun | None:
-        """Run of this source, method and policy that was held back, if a night can go on with it.
+        """Held run of this source, method and policy.
 
-        Not where it was let out meanwhile, nor where the folder of a waiting run is gone.
+        None where it was released meanwhile, and where the folder of a waiting run is gone.
         """
         held = held_run(self.places.work, self.name)
         if held is None or (held.release_tag, held.policy) != (tag, self.pipeline.policy.sha256):
@@ -311,7 +314,7 @@ class Night:
 
 
 def _of_held_run(held: HeldRun) -> Decision:
-    """Go on with a run that was held back."""
+    """Decision about a run that was held back."""
     run, since = held.folder.name, held.since[:10]
     if held.outcome == "waiting":
         return Decision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)

@@ -1,4 +1,4 @@
-"""Run of a night that the gate held back, kept so that it is not drawn again.
+"""Runs of nights that the gate held back.
 
 One file per data set in the private zone. A night with the same source, method and policy finds it and continues with
 that very run, instead of drawing until one passes.
@@ -48,7 +48,7 @@ class HeldRun:
         return Path(self.run)
 
     def is_open(self, entries: Iterable[Entry]) -> bool:
-        """True until the ledger has a further release of this source and method."""
+        """True until a further release of its method is in the ledger."""
         return releases_of(self.release_tag, entries) <= self.released
 
     def check_unchanged(self) -> None:
@@ -65,7 +65,7 @@ class HeldRun:
             raise VerificationError(Problem(message, "put the run's folder back as it was, or remove the folder"))
 
     def keep(self, private_dir: Path) -> None:
-        """Write into the private zone; an older one of the data set is replaced.
+        """Write into the private zone, replacing an older one.
 
         Raises
         ------
@@ -82,7 +82,7 @@ def releases_of(tag: str, entries: Iterable[Entry]) -> int:
 
 
 def held_run(private_dir: Path, data_set: str) -> HeldRun | None:
-    """Read the run of a data set that is held back; None if there is none.
+    """Held run of a data set; None if there is none.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def held_run(private_dir: Path, data_set: str) -> HeldRun | None:
 
 
 def held_runs(private_dir: Path, data_set: str | None = None) -> list[HeldRun]:
-    """Runs of all data sets that are held back, or of one; errors as :func:`held_run`."""
+    """Held runs of all data sets, or of one; errors as :func:`held_run`."""
     names = [path.name for path in sorted(private_dir.glob(f"{_PREFIX}*{_SUFFIX}"))]
     known = [name.removeprefix(_PREFIX).removesuffix(_SUFFIX) for name in names]
     found = [held_run(private_dir, name) for name in known if data_set in (None, name)]

@@ -72,7 +72,7 @@ def releases_state(
 
 
 def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
-    """Runs of nights that wait, and those of data sets whose last event is that one waits."""
+    """Runs of nights that wait, and other runs that wait."""
     for name, run in held.items():
         if run.outcome == "waiting":
             yield Problem(f"{name}: {run.message}, since {run.since[:10]}", _approve(run.run))
