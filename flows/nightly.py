@@ -5,6 +5,7 @@ python flows/nightly.py configs/nightly.yaml
 
 import argparse
 import logging
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,17 +14,20 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.blocks.core import Block
 from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
+from prefect.states import Completed
 
 from flows.progress import ShownProgress
 from flows.shown import shown
-from flows.stages import STAGES, artifact_key, compute, flow, pipeline_of, script, set_secrets, show_run, stage_task
+from flows.stages import STAGES, artifact_key, compute, end, flow, pipeline_of, set_secrets, show_run, stage_task
 from hybrid.base.errors import HybridError, UnreachableError
-from hybrid.jobs.nightly import Decision, Listener, Night
+from hybrid.jobs.nightly import EXIT_CODES, Decision, Listener, Night
 from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 
 logger = logging.getLogger("hybrid.flows")
+STATES = {"released": "Released", "kept": "Kept", "waiting": "Waiting for approval", "refused": "Refused"}
+"""Names of the states that a night ends in, by outcome; one that fails ends in Prefect's own state Failed."""
 
 
 def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
@@ -52,7 +56,10 @@ def look(night: Night, accept_drift: bool) -> Decision:
 def close(night: Night, decision: Decision) -> Notice:
     """Carry out the decision."""
     try:
-        return night.close(decision)
+        notice = night.close(decision)
+        with shown("outcome"):
+            create_markdown_artifact(_outcome(night, notice), key=artifact_key(night.name, "outcome"))
+        return notice
     finally:
         if night.run_folder is not None and night.run_folder.is_dir():
             with shown("figures"):
@@ -68,10 +75,11 @@ def nightly(
     accept_drift: bool = False,
     credentials: dict[str, str] | None = None,
     notify: str | None = None,
-) -> str:
+) -> State:
     """Run one night of a data set.
 
-    Return the name of the published release.
+    The state's name is the outcome (:data:`STATES`), its result the name of the release that is out. A run that waits
+    for an approval, or that the gate refused, is no failure: the state is of the type COMPLETED.
 
     ``credentials``: Secret blocks by the environment variable they fill; ``notify``: a notification block, TYPE/NAME.
     """
@@ -87,7 +95,15 @@ def nightly(
             compute(night.pipeline, stage)
         notice = close(night, decision)
     progress.finish()
-    return str(notice.release)
+    return Completed(name=STATES[notice.outcome], message=str(notice), data=notice.release)
+
+
+def _outcome(night: Night, notice: Notice) -> str:
+    """Outcome as Markdown, with what the gate asks for."""
+    lines = [f"# {STATES[notice.outcome]}", "", notice.message]
+    if night.refusal is not None:
+        lines += ["", *(f"- {problem}" for problem in night.refusal.problems)]
+    return "\n".join(lines)
 
 
 def _listener(notify: str | None) -> Listener:
@@ -116,4 +132,11 @@ if __name__ == "__main__":
         "--accept-drift", action="store_true", help="continue although the data drifted beyond the limits"
     )
     arguments = parser.parse_args()
-    script(nightly, arguments.config, accept_drift=arguments.accept_drift)
+    try:
+        ended = nightly(arguments.config, accept_drift=arguments.accept_drift, return_state=True)
+        if ended.name not in STATES.values():
+            ended.result()
+    except HybridError as error:
+        end(error)
+    print(ended.message)  # noqa: T201
+    sys.exit(next(EXIT_CODES[outcome] for outcome, name in STATES.items() if name == ended.name))

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from prefect import Task, flow, task
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
@@ -29,6 +29,7 @@ from hybrid.store import Store
 __all__ = [
     "STAGES",
     "compute",
+    "end",
     "flow",
     "publish_artifacts",
     "script",
@@ -140,6 +141,11 @@ def script(run: Callable[..., str], *arguments: object, **options: object) -> No
     try:
         print(run(*arguments, **options))  # noqa: T201
     except HybridError as error:
-        for problem in error.problems:
-            print(f"{error.title}  {problem}", file=sys.stderr)  # noqa: T201
-        sys.exit(error.exit_code)
+        end(error)
+
+
+def end(error: HybridError) -> NoReturn:
+    """Print an error in one message; exit with its code."""
+    for problem in error.problems:
+        print(f"{error.title}  {problem}", file=sys.stderr)  # noqa: T201
+    sys.exit(error.exit_code)

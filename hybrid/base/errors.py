@@ -132,6 +132,12 @@ class GateRefused(HybridError):
     title = "refused"
 
 
+class ApprovalNeeded(GateRefused):
+    """The policy asks for a review that too few people have accepted."""
+
+    title = "waiting"
+
+
 def place_of(error: BaseException) -> str:
     """Module and line of this package that raised an error.
 

@@ -7,7 +7,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-FIELDS = ("data_set", "outcome", "release")
+FIELDS = ("data_set", "outcome", "release", "run")
 """Additional fields of the line about the end of a night."""
 
 

@@ -42,7 +42,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="Anonymize, then synthesize: release tables about people with the evidence beside them.\n\n"
-    "Exit codes: 0 done; 1 failed; 2 the input or the config is wrong; 3 the gate refused the release.",
+    "Exit codes: 0 done; 1 failed; 2 the input or the config is wrong; 3 the gate refused the release; "
+    "4 a night waits for an approval.",
 )
 for _module in MODULES:
     _group: Group = import_module(f"hybrid.cli.{_module}").GROUP

@@ -40,6 +40,8 @@ COLORS = {
     "ok": "green",
     "note": "cyan",
     "error": "red",
+    "waiting": "yellow",
+    "refused": "red",
 }
 
 

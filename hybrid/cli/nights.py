@@ -29,9 +29,9 @@ def nightly(
 ) -> None:
     """Run one night now.
 
-    Check for drift, keep or refit, pass the gate, publish, deliver. Exit code 3: refused.
+    Check for drift, keep or refit, pass the gate, publish, deliver. Exit codes: 3 refused, 4 waits for an approval.
     """
-    from hybrid.jobs.nightly import Night
+    from hybrid.jobs.nightly import EXIT_CODES, Night
     from hybrid.jobs.release import Places
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
@@ -41,8 +41,13 @@ def nightly(
     with console.progress() as progress:
         night = Night(Pipeline(loaded, store=places.store, progress=progress), places)
         notice = night.run(accept_drift)
-    console.line("ok", str(notice))
-    console.out.print(f"release  {releases / str(notice.release)}")
+    console.line(notice.outcome if notice.is_held_back else "ok", str(notice))
+    for problem in () if night.refusal is None else night.refusal.problems:
+        console.line("note", problem.message, problem.hint)
+    if notice.release is not None:
+        console.out.print(f"release  {releases / notice.release}")
+    if EXIT_CODES[notice.outcome]:
+        raise typer.Exit(EXIT_CODES[notice.outcome])
 
 
 def serve(

@@ -90,7 +90,7 @@ def status(
 ) -> None:
     """Show releases, pending approvals and errors.
 
-    Exit code 1: the last release is damaged, too old or missing.
+    Exit codes: 1 the last release is damaged, too old or missing, or a night ended badly; 4 an approval is missing.
     """
     from hybrid.publication.status import releases_state
 
@@ -106,12 +106,14 @@ def status(
         console.out.print(grid)
         for event in state.events:
             console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}", markup=False)
+        for waits in state.waiting:
+            console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:
             console.line("error", problem.message, problem.hint)
-        if not state.problems:
+        if not state.problems and state.latest is not None:
             console.line("ok", f"the last release is {state.latest}")
-    if state.problems:
-        raise typer.Exit(1)
+    if state.problems or state.waiting:
+        raise typer.Exit(1 if state.problems else 4)
 
 
 def retain(

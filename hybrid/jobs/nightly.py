@@ -4,6 +4,9 @@ The decision follows a rule and is logged: a night **skips** where data, method 
 release; it **reuses** that release where the rule allows it and the data changed little; it **refits** otherwise.
 Reusing keeps the latest release published and draws nothing: a second draw from the same model would add no
 information about the data, and would disclose more about the same people.
+
+A run that the gate held back is not drawn again for the same data, method and policy: a night **resumes** the run that
+waits for an approval, and **refuses** again without any work where the gate refused it.
 """
 
 from __future__ import annotations
@@ -16,14 +19,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from hybrid.base.errors import DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
+from hybrid.base.errors import ApprovalNeeded, DriftError, GateRefused, HybridError, Problem
+from hybrid.jobs.release import Candidate, Places, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details, keep_source_statistics
 from hybrid.operations.deliver import check_targets, deliver
 from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, releases_in
+from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
@@ -31,7 +36,9 @@ from hybrid.publication.redact import public_config
 from hybrid.publication.verify import verify
 
 logger = logging.getLogger(__name__)
-Action = Literal["skip", "reuse", "refit"]
+Action = Literal["skip", "reuse", "refit", "resume", "refuse"]
+EXIT_CODES: Mapping[Outcome, int] = {"released": 0, "kept": 0, "refused": 3, "waiting": 4}
+"""Exit codes of the nights that reach their end."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +50,13 @@ class Decision:
     findings: tuple[DriftFinding, ...] = ()
     release: str | None = None
     """Name of the latest release, if it is kept."""
+    held: HeldRun | None = None
+    """Run that the gate held back, if the night goes on with it."""
 
     @property
     def walks(self) -> bool:
         """True if the stages must be computed."""
-        return self.release is None
+        return self.action == "refit"
 
     def __str__(self) -> str:
         return f"{self.action}: {self.reason}"
@@ -76,6 +85,8 @@ class Night:
         self.name = pipeline.config.name
         self.run_folder: Path | None = None
         """Folder of the run behind a new release, once it is written."""
+        self.refusal: GateRefused | None = None
+        """What the gate said to the run of this night, if it held it back."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
@@ -89,12 +100,12 @@ class Night:
         Returns
         -------
         Notice
-            released or kept.
+            released, kept, waiting or refused.
 
         Raises
         ------
         HybridError
-            There is no new release; the ledger and the notice say so, every earlier release is as it was.
+            The night failed; the ledger and the notice say so, every earlier release is as it was.
         """
         with self.watched():
             return self.close(self.decide(accept_drift))
@@ -136,11 +147,16 @@ class Night:
         refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)
+        tag = release_tag(key, {"data_fingerprint": self.pipeline.data_fingerprint, "config": self._config})
         latest = self._latest()
+        is_latest = latest is not None and self._same_policy(latest) and latest.certificate["release_tag"] == tag
+        held = None if is_latest else self._held_run(tag)
+        if held is not None:
+            return _of_held_run(held)
         if latest is None:
             return Decision("refit", "there is no release of this data set that could stay")
         baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
-        if self._same_source_and_method(key, latest):
+        if is_latest:
             if baseline is None:
                 keep_source_statistics(self.pipeline, self.places.work)
             reason = "data, method and policy are those of the latest release"
@@ -160,30 +176,30 @@ class Night:
     def close(self, decision: Decision) -> Notice:
         """Carry out the decision.
 
-        Publish a new release or keep the latest, deliver it, clean the store.
+        Publish a new release or keep the latest, deliver it, clean the store. Where the gate holds the run back, the
+        notice says that it waits or is refused, and later nights find it.
 
         Raises
         ------
-        GateRefused
-            The policy does not let the new release out.
         OutputError
             Published, and not delivered to every target.
         """
         logger.info("%s", decision)
-        options = self.pipeline.config.nightly
-        outcome: Outcome = "kept"
         if decision.release is not None:
-            release = self.places.releases / decision.release
-            self.ledger.note(self.name, "kept", f"{release.name} ({decision})")
-        else:
-            candidate = write_candidate(self.pipeline, self.places)
-            self.run_folder = candidate.folder
-            before = self._latest()
+            self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
+            return self._deliver(decision, "kept", self.places.releases / decision.release)
+        if decision.action == "refuse" and decision.held is not None:
+            self.ledger.note(self.name, "refused", decision.reason)
+            return self._tell(Notice(self.name, "refused", decision.reason, run=decision.held.folder.name))
+        candidate = self._candidate(decision.held)
+        before = self._latest()
+        try:
             release = candidate.publish()
-            outcome = "kept" if before is not None and before.path.name == release.name else "released"
-        deliver(release, options.deliver, self.pipeline.config.data, self.pipeline.config.folder, self.places.work)
-        self.places.store.clean(timedelta(days=options.keep_days))
-        return self._tell(Notice(self.name, outcome, str(decision), release.name))
+        except GateRefused as refusal:
+            return self._hold_back(candidate, refusal, decision.held)
+        forget_held_run(self.places.work, self.name)
+        stays = before is not None and before.path.name == release.name
+        return self._deliver(decision, "kept" if stays else "released", release)
 
     def seconds_before(self) -> Mapping[str, float]:
         """Seconds of each stage for the latest release; empty if unknown."""
@@ -191,6 +207,58 @@ class Night:
         tag = "" if latest is None else latest.certificate["source"]["tag"]
         baseline = find_baseline(self.places.work, self.name, tag) if tag else None
         return {} if baseline is None else baseline.seconds
+
+    def _candidate(self, held: HeldRun | None) -> Candidate:
+        """Compute the run of this night, or read the one that waits."""
+        if held is None:
+            candidate = write_candidate(self.pipeline, self.places)
+        else:
+            held.check_unchanged()
+            candidate = read_candidate(held.folder, self.places)
+        self.run_folder = candidate.folder
+        return candidate
+
+    def _deliver(self, decision: Decision, outcome: Outcome, release: Path) -> Notice:
+        options, config = self.pipeline.config.nightly, self.pipeline.config
+        deliver(release, options.deliver, config.data, config.folder, self.places.work)
+        self.places.store.clean(timedelta(days=options.keep_days))
+        return self._tell(Notice(self.name, outcome, str(decision), release.name))
+
+    def _hold_back(self, candidate: Candidate, refusal: GateRefused, before: HeldRun | None) -> Notice:
+        """Keep a run that the gate held back for later nights.
+
+        Publishing has entered the outcome.
+        """
+        self.refusal = refusal
+        event = self.ledger.events(self.name, last=1)[-1]
+        run = read_run(candidate.folder)
+        outcome: Literal["waiting", "refused"] = "waiting" if isinstance(refusal, ApprovalNeeded) else "refused"
+        tag = release_tag(release_key(self.places.work), run.manifest)
+        held = HeldRun(
+            data_set=self.name,
+            outcome=outcome,
+            since=event.at if before is None else before.since,
+            release_tag=tag,
+            policy=run.policy.sha256,
+            run=str(candidate.folder.resolve()),
+            run_id=run.id,
+            released=releases_of(tag, self.ledger.entries(self.name)),
+            message=event.message,
+        )
+        held.keep(self.places.work)
+        return self._tell(Notice(self.name, outcome, event.message, run=candidate.folder.name))
+
+    def _held_run(self, tag: str) -> HeldRun | None:
+        """Held run of this source, method and policy.
+
+        None where it was released meanwhile, and where the folder of a waiting run is gone.
+        """
+        held = held_run(self.places.work, self.name)
+        if held is None or (held.release_tag, held.policy) != (tag, self.pipeline.policy.sha256):
+            return None
+        if not held.is_open(self.ledger.entries(self.name)):
+            return None
+        return held if held.outcome == "refused" or held.folder.is_dir() else None
 
     def _latest(self) -> Release | None:
         """Newest release of this data set.
@@ -203,10 +271,6 @@ class Night:
         own = [found for found in releases_in(self.places.releases) if found.certificate.get("name") == self.name]
         newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
         return None if newest is None or verify(newest.path) else newest
-
-    def _same_source_and_method(self, key: bytes, latest: Release) -> bool:
-        manifest = {"data_fingerprint": self.pipeline.data_fingerprint, "config": self._config}
-        return self._same_policy(latest) and latest.certificate["release_tag"] == release_tag(key, manifest)
 
     def _same_policy(self, latest: Release) -> bool:
         return bool(latest.certificate["policy"]["sha256"] == self.pipeline.policy.sha256)
@@ -230,11 +294,7 @@ class Night:
         return Decision("reuse", f"the data changed little; {words}", findings, latest.path.name)
 
     def _write_down(self, error: Exception) -> None:
-        if isinstance(error, GateRefused):
-            # Publishing has entered in the ledger whether it is refused or waits for an approval.
-            event = self.ledger.events(self.name, last=1)[-1]
-            self._tell(Notice(self.name, "waiting" if event.outcome == "waiting" else "refused", event.message))
-        elif isinstance(error, HybridError):
+        if isinstance(error, HybridError):
             keep_private_details(error, self.places.work)
             self._end("stopped" if error.exit_code == 2 else "failed", _first(error))
         else:
@@ -246,13 +306,22 @@ class Night:
         self._tell(Notice(self.name, outcome, message))
 
     def _tell(self, notice: Notice) -> Notice:
-        about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release}
+        about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release, "run": notice.run}
         logger.info("%s", notice, extra=about)
         if self.pipeline.config.nightly.webhook_env is not None:
             post(notice, self.pipeline.config.nightly.webhook_env)
         if self.listener is not None:
             self.listener(notice)
         return notice
+
+
+def _of_held_run(held: HeldRun) -> Decision:
+    """Decision about a run that was held back."""
+    run, since = held.folder.name, held.since[:10]
+    if held.outcome == "waiting":
+        return Decision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)
+    reason = f"the gate refused {run} of {since} ({held.message}); the same data, method and policy are not drawn again"
+    return Decision("refuse", reason, held=held)
 
 
 def _first(error: HybridError) -> str:

@@ -23,6 +23,13 @@ class Notice:
     message: str
     release: str | None = None
     """Name of the release that is out now."""
+    run: str | None = None
+    """Name of the run's folder that waits for an approval, or was refused."""
+
+    @property
+    def is_held_back(self) -> bool:
+        """True if the gate did not let the night's run out."""
+        return self.outcome in ("waiting", "refused")
 
     def __str__(self) -> str:
         return f"{self.data_set}: {self.outcome}. {self.message}"

@@ -163,6 +163,11 @@ class Ledger:
             database.execute(
                 "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?)", (run, acceptance.by, acceptance.reason, now)
             )
+        return self.approvals(run)
+
+    def approvals(self, run: str) -> tuple[Acceptance, ...]:
+        """Approvers of a run, deduplicated, oldest first."""
+        with self._connected() as database:
             rows = database.execute("SELECT by, reason FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
         by_name = {row["by"].casefold(): Acceptance(row["by"], row["reason"]) for row in reversed(rows)}
         return tuple(reversed(by_name.values()))
@@ -220,6 +225,16 @@ class Ledger:
                 (data_set, data_set, last),
             ).fetchall()
         return [Event(**row) for row in reversed(rows)]
+
+    def last_events(self, data_set: str | None = None) -> list[Event]:
+        """Last event of every data set, or of one."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT * FROM events WHERE rowid IN (SELECT MAX(rowid) FROM events GROUP BY data_set)"
+                " AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
+                (data_set, data_set),
+            ).fetchall()
+        return [Event(**row) for row in rows]
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

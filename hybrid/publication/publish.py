@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.atomic import remove
-from hybrid.base.errors import ConfigError, GateRefused, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
@@ -94,9 +94,10 @@ def publish(
     Raises
     ------
     GateRefused
-        The verdict is block, or review that too few people accepted; the failed checks are the problems. An
-        acceptance is kept in the ledger, and counts when the next person accepts. Or ``this_run``, and another draw
-        is out.
+        The verdict is block; the failed checks are the problems. Or ``this_run``, and another draw is out.
+    ApprovalNeeded
+        The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
+        next person accepts, or the run is published once more.
     ConfigError
         The roles of the columns are not decided; a review is accepted without a name or a reason, or the policy
         contradicts a metric.
@@ -195,7 +196,7 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Accep
     if verdict.status == "pass":
         return ()
     wanted = run.policy.approvals
-    accepted: tuple[Acceptance, ...] = ()
+    accepted = ledger.approvals(run.id)
     if acceptance is not None:
         if not acceptance.by or not acceptance.reason:
             raise ConfigError(
@@ -208,7 +209,7 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Accep
     people = "a person" if wanted == 1 else f"{wanted} people, by different names,"
     so_far = f"; {len(accepted)} accepted so far" if accepted else ""
     hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
-    raise GateRefused([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
+    raise ApprovalNeeded([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
 
 
 def _published(releases_dir: Path, release_tag: str) -> Release | None:

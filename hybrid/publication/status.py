@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from hybrid.base.errors import Problem
 from hybrid.publication.folder import Release, latest_in
+from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger
 from hybrid.publication.night_lock import cut_off_nights
 from hybrid.publication.verify import verify
 
+_HINTS = {
+    "refused": "see the report of the run; the same data, method and policy are not drawn again",
+    "stopped": "see the message; nothing was computed",
+    "failed": "see the log of the night; the next one tries again",
+}
+"""What to do about the last night of a data set that ended so."""
 _AFTER = "the next night continues from what it had finished; to have that now: hybrid nightly CONFIG"
 
 
@@ -28,6 +35,8 @@ class State:
     """The newest twenty, oldest of them first."""
     problems: tuple[Problem, ...]
     """Reasons to look; empty if there is no problem."""
+    waiting: tuple[Problem, ...] = ()
+    """Runs that wait for an approval, and how to give it."""
 
 
 def releases_state(
@@ -53,12 +62,36 @@ def releases_state(
     events = tuple(ledger.events(data_set))
     cut_off = cut_off_nights(private_dir, data_set)
     nights = [Problem(f"{name}: the night that began {began} was cut off", _AFTER) for name, began in cut_off.items()]
-    problems = (*nights, *_problems(releases_dir, latest, known, events, now, max_age_hours))
-    return State(None if latest is None else latest.path.name, entries, events, problems)
+    last = ledger.last_events(data_set)
+    held = {found.data_set: found for found in held_runs(private_dir, data_set) if found.is_open(known)}
+    waiting = tuple(_waiting(held, last))
+    problems = [*nights, *_problems(latest, known, events, now, max_age_hours), *_ended_badly(last)]
+    if latest is None and not waiting:
+        problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
+    return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting)
+
+
+def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
+    """Runs of nights that wait, and other runs that wait."""
+    for name, run in held.items():
+        if run.outcome == "waiting":
+            yield Problem(f"{name}: {run.message}, since {run.since[:10]}", _approve(run.run))
+    for event in last:
+        if event.outcome == "waiting" and (event.data_set not in held or held[event.data_set].outcome == "refused"):
+            yield Problem(f"{event.data_set}: {event.message}, since {event.at[:10]}", _approve("RUN"))
+
+
+def _approve(run: str) -> str:
+    return f"look at its report, then: hybrid approve {run} --by NAME --reason TEXT"
+
+
+def _ended_badly(last: list[Event]) -> Iterator[Problem]:
+    for event in last:
+        if event.outcome in _HINTS:
+            yield Problem(f"{event.data_set}: the last night: {event.outcome}: {event.message}", _HINTS[event.outcome])
 
 
 def _problems(
-    releases_dir: Path,
     latest: Release | None,
     entries: list[Entry],
     events: tuple[Event, ...],
@@ -66,7 +99,6 @@ def _problems(
     max_age_hours: float | None,
 ) -> Iterator[Problem]:
     if latest is None:
-        yield Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG")
         return
     for problem in verify(latest.path):
         yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
@@ -76,5 +108,3 @@ def _problems(
     newest = max([latest.created, *good])
     if max_age_hours is not None and (now - datetime.fromisoformat(newest)).total_seconds() > max_age_hours * 3600:
         yield Problem(f"the last good night was {newest[:16]}, more than {max_age_hours:g} hours ago", "see the events")
-    if events and events[-1].outcome in ("refused", "waiting", "stopped", "failed"):
-        yield Problem(f"the last night: {events[-1].outcome}: {events[-1].message}", "see its report")

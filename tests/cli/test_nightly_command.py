@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.cli_jobs import Run, edit
 
@@ -31,6 +32,35 @@ def test_released_kept_and_stopped(job: Path, hybrid: Run, tmp_path: Path, capsy
     assert hybrid("nightly", job, *places) == 2
     assert "199 rows, 600 at the last release: -66.8%" in capsys.readouterr().err
     assert hybrid("nightly", job, *places, "--accept-drift") == 0
+
+
+def test_waiting_refused_and_what_status_says_of_them(
+    job: Path, hybrid: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [word for place in ("work", "runs", "releases") for word in (f"--{place}", tmp_path / place)]
+    zones = [word for place in ("work", "releases") for word in (f"--{place}", tmp_path / place)]
+    rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "reason": "no copies"}
+
+    def judged_by(**limit: float) -> None:
+        policy = {"name": "test", "version": "1", "owner": "tests", "rules": [rule | limit]}
+        (job.parent / "policy.yaml").write_text(yaml.safe_dump(policy))
+
+    edit(job, policy="policy.yaml")
+    judged_by(review=-1.0)
+    assert hybrid("nightly", job, *places) == 4
+    (run,) = (tmp_path / "runs").iterdir()
+    printed = capsys.readouterr()
+    assert "waiting. review: 0 of 1 approvals" in printed.out and f"hybrid approve {run}" in printed.out
+    assert "Traceback" not in printed.out + printed.err
+    assert hybrid("status", *zones) == 4
+    assert f"hybrid approve {run}" in capsys.readouterr().out
+    assert hybrid("approve", run, "--by", "Eve", "--reason", "looked at it", *zones) == 0
+    assert hybrid("status", *zones) == 0
+    judged_by(block=-1.0)
+    assert [hybrid("nightly", job, *places), hybrid("nightly", job, *places)] == [3, 3]
+    assert "are not drawn again" in capsys.readouterr().out
+    assert hybrid("status", *zones) == 1
+    assert "the last night: refused" in capsys.readouterr().out
 
 
 def test_logs_for_programs(job: Path, hybrid: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,14 +150,59 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
     from flows.nightly import nightly
 
     options = _options(job) | {"notify": "custom-webhook/operators"}
-    release = nightly(str(job), **options)
+    ended = nightly(str(job), **options, return_state=True)
+    release = ended.result()
+    assert (ended.name, ended.type.value) == ("Released", "COMPLETED")
     assert (Path(options["releases"]) / "latest").resolve().name == release
     shown = _artifacts()
     assert "PASS" in shown["nightly-test-summary"] and shown["nightly-test-progress"] == "100"
     assert "total_variation" in shown["nightly-test-figures"]
-    assert nightly(str(job), **options) == release
+    ended = nightly(str(job), **options, return_state=True)
+    assert (ended.name, ended.result()) == ("Kept", release)
     assert "# skip" in _artifacts()["nightly-test-decision"]
     assert ["released" in heard[0], "kept" in heard[1]] == [True, True]
+
+
+def test_a_night_that_waits_or_is_refused_is_no_failure(
+    job: Path, heard: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    from flows.nightly import nightly
+    from hybrid.publication.certificate import Acceptance
+    from hybrid.publication.finished_run import read_run
+    from hybrid.publication.ledger import Ledger
+
+    def judged_by(**limit: float) -> None:
+        policy["rules"] = [rule | limit]
+        path.write_text(yaml.safe_dump(policy))
+
+    path = job.parent / "policy.yaml"
+    policy = yaml.safe_load(path.read_text())
+    (rule,) = policy["rules"]
+    del rule["block"]
+    options = _options(job) | {"notify": "custom-webhook/operators"}
+    judged_by(review=-1.0)
+    for night in ("drawn", "not drawn again"):
+        ended = nightly(str(job), **options, return_state=True)
+        assert (ended.name, ended.type.value, ended.result()) == ("Waiting for approval", "COMPLETED", None), night
+    (run,) = Path(options["runs"]).iterdir()
+    outcome = _artifacts()["nightly-test-outcome"]
+    assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
+    told = [record for record in caplog.records if "0 of 1 approvals" in record.getMessage()]
+    assert len([record for record in told if record.name.startswith("hybrid")]) == 2  # one line a night
+    Ledger(Path(options["work"])).approve(read_run(run).id, Acceptance("Eve", "looked at it"))
+    ended = nightly(str(job), **options, return_state=True)
+    assert ended.name == "Released" and list(Path(options["runs"]).iterdir()) == [run]
+    judged_by(block=-1.0)
+    ended = nightly(str(job), **options, return_state=True)
+    assert (ended.name, ended.type.value) == ("Refused", "COMPLETED")
+    assert "# Refused" in _artifacts()["nightly-test-outcome"]
+    assert [word for text in heard for word in ("waiting", "released", "refused") if f": {word}." in text] == [
+        "waiting",
+        "waiting",
+        "released",
+        "refused",
+    ]
+    assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
 
 
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:

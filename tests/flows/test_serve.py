@@ -45,6 +45,14 @@ def test_one_command_brings_server_schedule_and_nights(config: Path, tmp_path: P
         assert deployment["global_concurrency_limit"]["limit"] == 1
         assert prefect.night("laptop") == "COMPLETED"
         assert verify(tmp_path / "releases" / "latest") == []
+        waits = {key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}
+        policy = {"name": "test", "version": "2", "owner": "tests", "rules": [waits]}
+        (config.parent / "policy.yaml").write_text(yaml.safe_dump(policy))
+        config.write_text(config.read_text().replace("k: 5", "k: 6"))
+        run = prefect.begin("laptop")
+        assert prefect.end(run) == "COMPLETED"
+        assert prefect.ask("GET", f"/flow_runs/{run}")["state"]["name"] == "Waiting for approval"
+        assert "Traceback" not in (tmp_path / "serve.log").read_text()
         serving.send_signal(signal.SIGTERM)
         serving.wait(60)
         assert not prefect.is_healthy()

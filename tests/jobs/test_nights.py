@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -16,18 +17,23 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.base.errors import DataError, DriftError, GateRefused, HybridError, OutputError
+from hybrid.base import atomic
+from hybrid.base.errors import DataError, DriftError, HybridError, OutputError, VerificationError
 from hybrid.demo import write_demo
 from hybrid.jobs.nightly import Decision, Night
 from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.finished_run import read_run
 from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
+REVIEWED = {key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}
+"""The same, which every run has to be approved by."""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +43,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class Clinic:
     """A data set on disk whose nights are run one after the other."""
+
+    def decide(self) -> Decision:
+        """The decision alone, nothing computed."""
+        night = Night(Pipeline(load_config(self.config), store=self.places.store), self.places)
+        with night.watched():
+            return night.decide()
 
     def __init__(self, folder: Path, demo: Path) -> None:
         self.config = folder / "config.yaml"
@@ -54,14 +66,17 @@ class Clinic:
 
     def night(self, **options: Any) -> str:
         """The outcome."""
-        self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
-        (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
-        self.config.write_text(yaml.safe_dump(self.content))
+        self.write()
         pipeline = Pipeline(load_config(self.config), store=self.places.store)
         night = Night(pipeline, self.places, self.notices.append)
         with night.watched():
             self.decision = night.decide(**options)
             return night.close(self.decision).outcome
+
+    def write(self) -> None:
+        self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
+        (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
+        self.config.write_text(yaml.safe_dump(self.content))
 
     @property
     def latest(self) -> str | None:
@@ -164,18 +179,14 @@ def test_another_method_or_policy_is_never_reused(clinic: Clinic) -> None:
     assert clinic.night() == "released"
     assert clinic.decision is not None and "method or the policy changed" in clinic.decision.reason
     clinic.policy["rules"] = [RULE | {"block": -1.0}]
-    with pytest.raises(GateRefused):
-        clinic.night()
-    assert clinic.notices[-1].outcome == "refused"
+    assert clinic.night() == "refused"
 
 
 def test_a_review_waits_and_its_approval_becomes_what_later_nights_compare_with(clinic: Clinic) -> None:
     from hybrid.publication.publish import publish
 
-    clinic.policy["rules"] = [{key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}]
-    with pytest.raises(GateRefused):
-        clinic.night()
-    assert clinic.notices[-1].outcome == "waiting" and clinic.latest is None
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting" and clinic.latest is None
     (run,) = clinic.places.runs.iterdir()
     publish(run, clinic.places.releases, clinic.places.work, accept_review=True, by="Eve", reason="looked at it")
     assert clinic.night() == "kept"
@@ -248,7 +259,7 @@ def test_a_night_that_goes_on_or_failed_is_not_cut_off(clinic: Clinic, monkeypat
     with pytest.raises(DataError):
         clinic.night()
     assert seen == [[]]
-    assert problems(clinic) == ["the last night: stopped: the source is broken"]
+    assert problems(clinic) == ["clinic: the last night: stopped: the source is broken"]
 
 
 def problems(clinic: Clinic, name: str = "clinic") -> list[str]:
@@ -307,7 +318,13 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
     clinic.content["nightly"] = {"webhook_env": "TEST_HOOK"}
     clinic.night()
     assert hook == [
-        {"data_set": "clinic", "outcome": "released", "message": hook[0]["message"], "release": clinic.latest}
+        {
+            "data_set": "clinic",
+            "outcome": "released",
+            "message": hook[0]["message"],
+            "release": clinic.latest,
+            "run": None,
+        }
     ]
     for url in ("http://127.0.0.1:9/token-canary", "file:///etc/passwd", ""):
         monkeypatch.setenv("TEST_HOOK", url)
@@ -348,10 +365,87 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
     assert len(clinic.releases) == 2
 
 
-def test_a_refused_night_draws_nothing_new(clinic: Clinic) -> None:
-    clinic.policy["rules"] = [RULE | {"block": -1}]
-    for _ in range(2):
-        with pytest.raises(GateRefused):
-            clinic.night()
+def draws(clinic: Clinic) -> list[int]:
     with closing(sqlite3.connect(clinic.places.work / LEDGER)) as database:
-        assert database.execute("SELECT number FROM draws").fetchall() == [(1,)]
+        return [number for (number,) in database.execute("SELECT number FROM draws ORDER BY number")]
+
+
+def test_a_refused_night_draws_nothing_new_before_data_method_or_policy_change(clinic: Clinic) -> None:
+    del clinic.content["seed"]  # every draw would be another one
+    clinic.policy["rules"] = [RULE | {"block": -1}]
+    assert clinic.night() == "refused"
+    run = clinic.notices[-1].run
+    assert run is not None and [problem for problem in problems(clinic) if "the last night: refused" in problem]
+    shutil.rmtree(clinic.places.runs)  # removing the run does not bring another draw
+    assert clinic.night() == "refused"
+    assert clinic.decision is not None and clinic.decision.action == "refuse" and not clinic.decision.walks
+    assert run in clinic.notices[-1].message and "blocked by copies" in clinic.notices[-1].message
+    assert draws(clinic) == [1] and not clinic.places.runs.exists()
+    clinic.policy["rules"] = [RULE]
+    assert clinic.night() == "released"
+
+
+def test_a_waiting_night_is_not_drawn_again_and_goes_on_once_approved(clinic: Clinic) -> None:
+    del clinic.content["seed"]
+    clinic.content["nightly"] = {"deliver": {"folder": "elsewhere"}}
+    clinic.policy |= {"rules": [REVIEWED], "approvals": 2}
+    assert [clinic.night(), clinic.night()] == ["waiting", "waiting"]
+    (run,) = clinic.places.runs.iterdir()
+    assert draws(clinic) == [1] and clinic.notices[-1].run == run.name
+    assert clinic.decision is not None and clinic.decision.action == "resume" and not clinic.decision.walks
+    (waits,) = releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting
+    assert "0 of 2 approvals" in waits.message and f"hybrid approve {run}" in waits.hint
+    ledger = Ledger(clinic.places.work)
+    identity = read_run(run).id
+    for name in ("Ada", "Eve"):
+        ledger.approve(identity, Acceptance(name, "looked at it"))
+    assert clinic.night() == "released"
+    assert clinic.latest is not None and list(clinic.places.runs.iterdir()) == [run]
+    published = clinic.places.releases / clinic.latest
+    assert (published / "synthetic.csv").read_bytes() == (run / "synthetic.csv").read_bytes()
+    assert [entry.by for entry in ledger.entries()[-1].acceptances] == ["Ada", "Eve"]
+    assert verify(clinic.config.parent / "elsewhere" / clinic.latest) == []
+    assert releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting == ()
+    assert clinic.night() == "kept" and draws(clinic) == [1]
+
+
+def test_new_data_is_drawn_although_a_run_waits(clinic: Clinic) -> None:
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    grown(clinic.frame, 0.02).to_csv(clinic.config.parent / "admissions.csv", index=False)
+    assert clinic.decide().action == "refit"
+
+
+def test_another_run_in_the_place_of_the_waiting_one_is_not_published(clinic: Clinic) -> None:
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    (run,) = clinic.places.runs.iterdir()
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"written_by"', '"written_By"', 1))
+    with pytest.raises(VerificationError, match="not the run that waits"):
+        clinic.night()
+    assert clinic.latest is None and clinic.notices[-1].outcome == "failed"
+    shutil.rmtree(run)  # the operator gives the run up: the data is drawn anew
+    assert clinic.decide().action == "refit"
+
+
+def test_a_released_run_that_is_gone_does_not_come_back_by_its_note(clinic: Clinic) -> None:
+    """Once a release of this source and method is in the ledger, the note of the waiting run counts no more."""
+    from hybrid.publication.publish import publish
+
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    (run,) = clinic.places.runs.iterdir()
+    publish(run, clinic.places.releases, clinic.places.work, accept_review=True, by="Eve", reason="looked at it")
+    assert clinic.latest is not None
+    (clinic.places.releases / "latest").unlink()
+    atomic.remove(clinic.places.releases / Ledger(clinic.places.work).entries()[0].release)
+    assert clinic.decide().action == "refit"
+
+
+def test_a_damaged_note_of_a_held_run_stops_the_night(clinic: Clinic) -> None:
+    clinic.write()
+    clinic.places.work.mkdir(mode=0o700)
+    (clinic.places.work / ".night-clinic.held").write_text("{")
+    with pytest.raises(DataError, match="is damaged"):
+        clinic.decide()
