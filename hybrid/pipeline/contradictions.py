@@ -76,6 +76,13 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
             f"split.key: {config.split.key!r} is not the person of data.person ({', '.join(names)})",
             "leave split.key out: all rows of a person stay on one side",
         )
+    if config.anonymize is not None and config.anonymize.known_rows > 1 and not names:
+        yield Problem(
+            "anonymize.known_rows is about rows of one person, and data.person names no column",
+            "set data.person, or leave known_rows out",
+        )
+    if config.anonymize is not None and config.anonymize.engine == "anjana" and names:
+        yield Problem("engine anjana counts records, and data.person asks for persons", "use anonymize.engine: exact")
     if data.max_rows is not None and not names:
         yield Problem(
             "data.max_rows limits the rows of a person, and data.person names no column",
