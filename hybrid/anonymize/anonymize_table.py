@@ -12,9 +12,10 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.infeasible import refuse_impossible
+from hybrid.anonymize.search.known_rows import hide_pairs
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.verify_table import verify
+from hybrid.anonymize.verify_table import lost_persons, verify
 from hybrid.base.arrays import Counts
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.progress import Progress, silent
@@ -63,10 +64,15 @@ def anonymize(
     started = time.perf_counter()
     task = prepare(train, hierarchies, options, population)
     recoding = recode(task, progress)
+    if train.persons is not None and options.known_rows > 1:
+        task, recoding = hide_pairs(task, recoding)
     seconds = time.perf_counter() - started
     anonymized = _assemble(task, recoding, seconds)
     verified = verify(anonymized, task)
-    return replace(anonymized, result=replace(anonymized.result, verified=verified))
+    result = replace(anonymized.result, verified=verified)
+    if train.persons is not None:
+        result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
+    return replace(anonymized, result=result)
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
@@ -115,7 +121,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     seconds : float
         What deciding took.
     """
-    loss = task.options.loss
+    loss, persons = task.options.loss, task.records.persons
     per_attribute = dict(zip(task.records.names, recoding.score.per_attribute, strict=False))
     return AnonymizationResult(
         engine=task.options.engine,
@@ -130,4 +136,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         optimal=recoding.gap == 0.0,
         gap=recoding.gap,
         seconds=seconds,
+        persons=None if persons is None else persons.n_persons,
+        suppressed_persons=None if persons is None else persons.gone(recoding.suppressed),
+        known_rows=None if persons is None else task.options.known_rows,
     )

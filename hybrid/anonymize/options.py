@@ -50,11 +50,12 @@ class AnonymizeOptions(Options):
     """global: one level per column. local: the level may differ from row to row; about a third to a half of the
     loss, but a column then mixes levels."""
     k: PositiveInt = 5
-    """Records with equal quasi-identifiers, at least."""
+    """Persons with equal quasi-identifiers, at least (`data.person`); records, where each is another person."""
     models: tuple[AnyModel, ...] = ()
     """Privacy models beside k; all hold together."""
     suppression_limit: float = Field(default=0.02, ge=0, le=1)
-    """Share of records that may be left out, 0..1. Local recoding leaves none out."""
+    """Share of records that may be left out, 0..1, and of persons who may lose all their records. Local recoding
+    leaves none out."""
     loss: LossOptions = LossOptions()
     """What the search minimizes."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
@@ -62,6 +63,9 @@ class AnonymizeOptions(Options):
     time_limit: PositiveFloat = 60.0
     """Seconds for lattices of more than a million combinations; then the best one found, and how far it can be
     from the optimum."""
+    known_rows: Literal[1, 2] = 1
+    """Rows of one person that an attacker may know. 2: any two rows of a person are in classes that k persons share in
+    the same way, reached by leaving out rows within the suppression limit. Needs `data.person`."""
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
     memory_limit: PositiveFloat | None = None
@@ -74,6 +78,8 @@ class AnonymizeOptions(Options):
                 raise ValueError("levels are fixed for global recoding only")
             if self.loss.name not in ("loss", "precision"):
                 raise ValueError(f"local recoding minimizes loss or precision, not {self.loss.name}")
+        if self.engine == "anjana" and self.known_rows > 1:
+            raise ValueError("engine anjana counts records: known_rows needs engine exact")
         if self.engine == "anjana" and (self.recoding == "local" or self.levels or self._foreign_models):
             raise ValueError(
                 "engine anjana knows global recoding without fixed levels, k and distinct l-diversity of one attribute"

@@ -34,10 +34,27 @@ class AnonymizationResult:
     seconds: float
     verified: dict[str, Any] = field(default_factory=dict)
     """What our own check, and pycanon where it can judge, found."""
+    persons: int | None = None
+    """Persons (with a key) that came in; None where each record is another person, as for what follows."""
+    suppressed_persons: int | None = None
+    """Persons who lost all their records."""
+    min_class_persons: int | None = None
+    """Persons of the class that has fewest."""
+    known_rows: int | None = None
+    """Rows of one person that an attacker may know."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
-        return asdict(self)
+        """As a dictionary of JSON types; of persons only where records share them."""
+        content = asdict(self)
+        if self.persons is None:
+            for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
+                del content[key]
+        return content
+
+    @property
+    def unit(self) -> str:
+        """What k counts: persons or records."""
+        return "records" if self.persons is None else "persons"
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.models.alpha_k import AlphaK
-from hybrid.anonymize.models.k import k_reached
+from hybrid.anonymize.models.k import k_reached, persons_per_class
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.measure import CheckInputs, check
 from hybrid.anonymize.models.protocol import PopulationModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.base.arrays import Counts, Leaves, Nodes
+from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
@@ -63,14 +63,20 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     frame = pd.DataFrame(dict(zip(names, anonymized.labels.nodes.T, strict=True)))
     frame = pd.concat([frame, anonymized.labels.rest.frame], axis=1)
     failures = _shape_failures(anonymized, task)
-    k = k_reached(frame, names)
+    persons = anonymized.originals.persons
+    k = k_reached(frame, names) if persons is None else int(persons_per_class(frame, names, persons).min())
     if k < task.options.k:
-        failures.append(f"the smallest class has {k} records, not {task.options.k}")
-    reached = _models_reached(frame, names, task)
+        unit = "records" if persons is None else "persons"
+        failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
+    if persons is not None and task.options.known_rows > 1:
+        failures += _pair_failures(frame, names, persons, task.options.k)
+    reached = _models_reached(frame, names, task, persons)
     failures += [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
-    pycanon = _pycanon(frame, names, task, k)
+    pycanon: dict[str, Any] = {"skipped": "pycanon counts records, not persons"}
+    if persons is None:
+        pycanon = _pycanon(frame, names, task, k)
     failures += [f"pycanon disagrees on {name}" for name, agrees in pycanon.get("agrees", {}).items() if not agrees]
     if failures:
         raise VerificationError(
@@ -86,10 +92,20 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
         failures.append("records were lost or added")
     if len(anonymized.suppressed) > task.allowed:
         failures.append(f"{len(anonymized.suppressed)} records are left out, {task.allowed} were allowed")
+    if task.allowed_persons is not None and (gone := lost_persons(anonymized)) > task.allowed_persons:
+        failures.append(f"{gone} persons are left out, {task.allowed_persons} were allowed")
     for at, name in enumerate(anonymized.quasi_identifiers):
         if not covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
             failures.append(f"labels of {name!r} do not cover their values")
     return failures
+
+
+def lost_persons(anonymized: AnonymizedTable) -> int:
+    """Number of persons with a key who lost all their records."""
+    kept, left_out = anonymized.originals.persons, anonymized.suppressed.persons
+    if kept is None or left_out is None:
+        return 0
+    return len(set(left_out[left_out >= 0].tolist()) - set(kept.tolist()))
 
 
 def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
@@ -102,11 +118,26 @@ def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
     return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())
 
 
-def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> list[ModelCheck]:
+def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int) -> list[str]:
+    """Pairs of rows of a person that fewer than k persons have in the same classes, by joining all rows."""
+    members = pd.DataFrame({"class": equivalence_classes(frame, names)[0], "person": persons, "row": range(len(frame))})
+    members = members[members["person"] >= 0]
+    pairs = members.merge(members, on="person")
+    pairs = pairs[(pairs["row_x"] < pairs["row_y"])]
+    pairs = pairs.assign(low=pairs[["class_x", "class_y"]].min(axis=1), high=pairs[["class_x", "class_y"]].max(axis=1))
+    fewest = pairs.groupby(["low", "high"])["person"].nunique().min()
+    return [f"two rows of a person are shared by {fewest} persons, not {k}"] if fewest < k else []
+
+
+def _models_reached(
+    frame: pd.DataFrame, names: list[str], task: SearchProblem, persons: Codes | None
+) -> list[ModelCheck]:
     attributes = task.options.attributes
     inputs = CheckInputs(
         hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
         reference={name: task.train.frame[name] for name in attributes},
+        persons=persons,
+        reference_persons=task.train.persons,
     )
     return [
         model.verify(_people(frame, names, task))

@@ -23,6 +23,9 @@ from pydantic import BaseModel
 
 from hybrid.base.arrays import Array
 
+ABSENT_UNLESS_SET = {"absent_unless_set": True}
+"""Metadata of a dataclass field that counts only where it is not None."""
+
 
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of any mixture of values, tables and options.
@@ -160,9 +163,17 @@ def _feed_composite(sink: _Sink, value: Any) -> None:
             _sequence(sink, "fields", [(name, getattr(value, name)) for name in sorted(type(value).model_fields)])
         case _ if is_dataclass(value) and not isinstance(value, type):
             _bytes(sink, "dataclass", _name(value).encode())
-            _sequence(sink, "fields", [(item.name, getattr(value, item.name)) for item in fields(value)])
+            _sequence(sink, "fields", list(_counting(value)))
         case _:
             raise TypeError(f"a {_name(value)} has no fingerprint")
+
+
+def _counting(value: Any) -> Iterator[tuple[str, Any]]:
+    """Name and content of the fields of a dataclass that count."""
+    for item in fields(value):
+        content = getattr(value, item.name)
+        if content is not None or not item.metadata.get("absent_unless_set"):
+            yield item.name, content
 
 
 def _name(value: Any) -> str:

@@ -21,7 +21,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.jobs.run import configuration, new_folder, write_draw
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.roles import refuse_split_persons, refuse_undecided
+from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.count_draws import count_run
 from hybrid.publication.draw import Draw
@@ -184,18 +184,18 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
-    """Refuse undecided roles, and persons on both sides of the split.
+    """Refuse undecided roles, and rows of nobody knows whom.
 
     Both are checked before the work: a person must have decided all roles.
 
     Raises
     ------
     ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_split_persons`.
+        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`.
     """
     refuse_undecided(pipeline.config)
     pipeline.check()
-    refuse_split_persons(pipeline.config, pipeline.table)
+    refuse_without_person(pipeline.config, pipeline.table)
 
 
 def release(

@@ -55,7 +55,8 @@ def stage_keys(
         libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
-    tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed)}
+    whose = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
+    tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}
     if config.protection is not None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import TypeVar
 
+import numpy as np
+
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
@@ -19,7 +21,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import check_targets
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
-from hybrid.pipeline.roles import CHOICES, refuse_undecided, split_persons, split_problem
+from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.protect import text_problems
 from hybrid.publication.policy import load_policy
@@ -28,6 +30,8 @@ from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
 from hybrid.table.infer import ambiguous_dates
+from hybrid.table.options import EACH_ROW
+from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.split import split
 from hybrid.table.text import as_text
 
@@ -130,18 +134,36 @@ def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
     except ConfigError as error:
         yield from (Finding("note", problem.message, problem.hint) for problem in error.problems)
     table = whole.without_undecided()
-    names = split_persons(config, table)
+    names = without_person(config, table)
     if names:
-        problem = split_problem(names)
-        yield Finding("note", f"no release: {problem.message}", problem.hint)
+        yield Finding.error(person_problem(names))
+    yield from _persons(config, table)
+
+
+def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
+    """Persons behind the rows, as far as they are declared."""
     repeating = [name for name in table.schema.identifiers if repeats(table.frame[name])]
-    if repeating and config.anonymize is not None:
+    if config.data.person == EACH_ROW and repeating:
         yield Finding(
             "note",
-            f"k counts rows, not persons: one person may have several rows (equal {', '.join(repeating)}), and fill a "
-            "class alone",
-            "raise anonymize.k by the most rows that one person has, or keep one row per person",
+            f"data.person: none states that each row is another person, although {', '.join(repeating)} repeats",
+            "name the column that says whose a row is, unless that is so",
         )
+    if table.persons is None:
+        return
+    rows = np.bincount(person_groups(table.persons))
+    yield Finding("ok", f"{len(rows):,} persons with up to {rows.max(initial=0):,} rows each; k counts persons")
+    nameless = int((table.persons < 0).sum())
+    if nameless:
+        yield Finding(
+            "note",
+            f"{nameless:,} rows have no person ({', '.join(config.data.person_columns)} is missing): "
+            "in k they count as nobody",
+            "fill the column in, or leave these rows out of the file",
+        )
+    static = constant_within(table, table.schema.without_identifiers().names)
+    if static:
+        yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
 
 
 def _examples(table: Table, name: str) -> str:
@@ -155,7 +177,7 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
-    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split")))
+    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), config.data.person_columns))
     if parts is not None:
         findings += _protection(config, parts[0].without_identifiers())
     if parts is not None and not config.synthesize.is_off:

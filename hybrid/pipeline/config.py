@@ -46,6 +46,7 @@ from hybrid.table import Role, Table
 from hybrid.table.files import File
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
+from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
 from hybrid.table.sources import SOURCES
@@ -176,6 +177,11 @@ class RunConfig(Options):
         return self.protect if isinstance(self.protect, ProtectOptions) else None
 
     @property
+    def record_key(self) -> tuple[str, ...]:
+        """Columns that tell whose a record is: those of the person, or ``split.key``; none where neither is set."""
+        return self.data.person_columns or (() if self.split.key is None else (self.split.key,))
+
+    @property
     def k(self) -> int:
         """Of the anonymization; 0 without one."""
         return 0 if self.anonymize is None else self.anonymize.k
@@ -268,9 +274,11 @@ class RunConfig(Options):
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table`, or :func:`hybrid.table.read_frame.read_frame`.
+            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`, or
+            :func:`hybrid.table.persons.with_persons`.
         """
-        return load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
+        found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
+        return with_persons(found, self.data.person_columns)
 
     def load_population(self) -> Table | None:
         """Population table of k-map; None where there is none.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.table import Role
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -60,8 +61,38 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
         )
 
 
+def _persons(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions between the person of a row and other keys."""
+    data, names = config.data, config.data.person_columns
+    for name in names:
+        column = data.columns.get(name)
+        if column is None or column.role is not Role.IDENTIFIER:
+            yield Problem(
+                f"data.person: the column {name!r} does not have the role identifier",
+                f"set data.columns.{name}.role: identifier; it is never learned, and surrogates take its place",
+            )
+    if names and config.split.key is not None and names != (config.split.key,):
+        yield Problem(
+            f"split.key: {config.split.key!r} is not the person of data.person ({', '.join(names)})",
+            "leave split.key out: all rows of a person stay on one side",
+        )
+    if config.anonymize is not None and config.anonymize.known_rows > 1 and not names:
+        yield Problem(
+            "anonymize.known_rows is about rows of one person, and data.person names no column",
+            "set data.person, or leave known_rows out",
+        )
+    if config.anonymize is not None and config.anonymize.engine == "anjana" and names:
+        yield Problem("engine anjana counts records, and data.person asks for persons", "use anonymize.engine: exact")
+    if data.max_rows is not None and not names:
+        yield Problem(
+            "data.max_rows limits the rows of a person, and data.person names no column",
+            "set data.person, or leave max_rows out",
+        )
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
+    yield from _persons(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

@@ -18,6 +18,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.table import Table
+from hybrid.table.persons import limited
 from hybrid.table.split import split
 from hybrid.table.write_csv import Layout, layout_of
 
@@ -87,9 +88,14 @@ class Inputs:
     def split(self, seed: int) -> tuple[Table, Table | None]:
         """Training and control records, with identifiers.
 
-        No control where its share is 0.
+        No control where its share is 0. Of each person no more rows than ``data.max_rows``.
         """
-        return split(self.table, self.config.split, rng_for(seed, "split"))
+        data = self.config.data
+        train, control = split(self.table, self.config.split, rng_for(seed, "split"), data.person_columns)
+        if data.max_rows is None:
+            return train, control
+        rng = rng_for(seed, "max_rows")
+        return limited(train, data.max_rows, rng), None if control is None else limited(control, data.max_rows, rng)
 
     def with_training(self, table: Table) -> Inputs:
         """Inputs with other training records and no control records.

@@ -57,38 +57,36 @@ def refuse_undecided(config: RunConfig) -> None:
         )
 
 
-def refuse_split_persons(config: RunConfig, table: Table) -> None:
-    """Refuse a release with a person on both sides of the split.
-
-    All rows of one person must be on the same side.
+def refuse_without_person(config: RunConfig, table: Table) -> None:
+    """Refuse a release of a table whose rows may share a person.
 
     Raises
     ------
     ConfigError
-        An identifier repeats and ``split.key`` is not set.
+        An identifier repeats and ``data.person`` is not set.
     """
-    names = split_persons(config, table)
+    names = without_person(config, table)
     if names:
-        raise ConfigError(split_problem(names))
+        raise ConfigError(person_problem(names))
 
 
-def split_problem(names: tuple[str, ...]) -> Problem:
-    """Problem of identifiers that repeat without ``split.key``."""
+def person_problem(names: tuple[str, ...]) -> Problem:
+    """Problem of identifiers that repeat without ``data.person``."""
     listed = ", ".join(repr(name) for name in names)
     return Problem(
-        f"identifiers repeat and split.key is not set: {listed}; rows of one person are in training and in control, "
-        "and attacks are measured against people that the generator has seen",
-        f"set split.key: {names[0]}, or the identifier that names the person",
+        f"identifiers repeat and data.person is not set: {listed}; k would count rows, so that one person "
+        "fills a class alone, and rows of one person would be in training and in control",
+        f"set data.person: {names[0]}, or the identifier that names the person, or none if each row is another person",
     )
 
 
-def split_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
-    """Repeating identifiers whose rows no ``split.key`` keeps together.
+def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
+    """Repeating identifiers, where nobody has said whose the rows are.
 
     If numbers repeat, only these are named. Names and addresses count only where no other identifier repeats: different
     people share them.
     """
-    if config.split.key is not None or config.split.control == 0:
+    if config.data.person is not None:
         return ()
     found = {name: evidence_of(table.schema[name], table.frame[name]) for name in table.schema.identifiers}
     repeating = [name for name in found if repeats(table.frame[name])]
@@ -116,5 +114,6 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
         undecided=tuple(name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED),
         as_they_are=tuple(evidence),
         suspected=tuple(name for name, found in evidence.items() if found is not None and found.strong),
-        split_rows=split_persons(config, table),
+        repeating=without_person(config, table),
+        person=config.data.person_columns,
     )

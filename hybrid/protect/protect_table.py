@@ -91,7 +91,7 @@ def protect(
         columns[column.name] = new.iloc[back].reset_index(drop=True)
         results.append(result)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
-    return Protected(Table(frame, table.schema), Protection(least, tuple(results)))
+    return Protected(Table(frame, table.schema, table.persons), Protection(least, tuple(results)))
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:

@@ -11,6 +11,7 @@ This is an upper bound: released are synthetic tables, sampled and generated fro
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,7 +141,9 @@ class JointClasses:
             return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()])
 
 
-def membership(train: Table, learned: Table, anonymized: AnonymizedTable, secret: bytes, key: str | None) -> Membership:
+def membership(
+    train: Table, learned: Table, anonymized: AnonymizedTable, secret: bytes, key: Sequence[str]
+) -> Membership:
     """Class of every training record in the intermediate table.
 
     Parameters

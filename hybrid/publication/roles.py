@@ -28,8 +28,10 @@ class DecidedRoles:
         Columns that are neither replaced as identifiers nor generalized as quasi-identifiers.
     suspected : tuple of str
         Those of ``as_they_are`` whose name or values are those of identifiers.
-    split_rows : tuple of str
-        Identifiers with several rows per value, where no ``split.key`` keeps these on one side.
+    repeating : tuple of str
+        Identifiers with several rows per value, where nobody has said whose the rows are.
+    person : tuple of str
+        Columns that name the person of a row; none where each row is another person.
     """
 
     decided_by: str | None = None
@@ -37,7 +39,8 @@ class DecidedRoles:
     undecided: tuple[str, ...] = ()
     as_they_are: tuple[str, ...] = ()
     suspected: tuple[str, ...] = ()
-    split_rows: tuple[str, ...] = ()
+    repeating: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
@@ -66,13 +69,13 @@ class DecidedRoles:
             open_points.append(f"undecided and left out: {', '.join(self.undecided)}")
         if self.suspected:
             open_points.append(f"look like identifiers and are left as they are: {', '.join(self.suspected)}")
-        if self.split_rows:
+        if self.repeating:
             open_points.append(
-                f"rows with equal {', '.join(self.split_rows)} are in training and control: "
-                "attacks are measured against people that the generator has seen"
+                f"rows with equal {', '.join(self.repeating)} count as different people: one person may fill a class "
+                "alone, and be both in training and in control"
             )
         if open_points:
-            hint = "decide every column under data.columns, set split.key, and sign with roles: {decided_by, date}"
+            hint = "decide every column under data.columns, set data.person, and sign with roles: {decided_by, date}"
             return Check(RULE, "review", f"{'; '.join(open_points)}; {left}", hint)
         return Check(RULE, "pass", f"by {self.decided_by} on {self.date}; {left}")
 

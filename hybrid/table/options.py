@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
 from hybrid.base.options import Options
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.source import Source
+
+EACH_ROW = "none"
+"""Statement that each row is another person."""
 
 
 class _SourceChoice(Options):
@@ -35,9 +38,33 @@ class _SourceChoice(Options):
         return self
 
 
+class PersonOptions(Options):
+    """Options of the persons behind the rows."""
+
+    person: str | tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    """The identifier column, or columns, that name the person of a row: k, control, attacks then count persons.
+    none: each row is another person. null: nobody has said, which is refused where an identifier repeats."""
+    max_rows: int | None = Field(default=None, ge=1)
+    """Rows of one person that are used, at most, drawn at random; null: all."""
+
+    @field_validator("person")
+    @classmethod
+    def _some_column(cls, person: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if person is not None and not person:
+            raise ValueError("person needs a column, a list of columns, or none")
+        return person
+
+    @property
+    def person_columns(self) -> tuple[str, ...]:
+        """Columns that name the person of a row; none where each row is another person."""
+        if self.person is None or self.person == EACH_ROW:
+            return ()
+        return (self.person,) if isinstance(self.person, str) else self.person
+
+
 if TYPE_CHECKING:
 
-    class DataOptions(_SourceChoice, ReadOptions):
+    class DataOptions(_SourceChoice, ReadOptions, PersonOptions):
         """Options of the input table: its source and how to read.
 
         One key per source of the registry.
@@ -52,7 +79,11 @@ else:
     }
     DataOptions = create_model(
         "DataOptions",
-        __base__=(ReadOptions, create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys)),
+        __base__=(
+            ReadOptions,
+            PersonOptions,
+            create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys),
+        ),
         __module__=__name__,
         __doc__="Options of the input table, one key per source.",
     )
@@ -66,8 +97,9 @@ class SplitOptions(Options):
     rows: int | None = Field(default=None, ge=2)
     """Use no more than so many records, drawn at random: a budget for trying things out."""
     key: str | None = None
-    """A column whose equal values stay on one side, so that one person is never in both."""
+    """A column whose equal values stay on one side, such as a ward. With `data.person` it follows from it: all rows of
+    a person are on one side."""
     stable: bool = False
     """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
-    give more away if everybody changed sides. Records are distinguished by ``key``, else by the identifiers, else by
-    all columns."""
+    give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
+    identifiers, else by all columns."""

@@ -19,7 +19,7 @@ SECRET_BYTES = 12
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
-def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
+def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array:
     """Hash of each record, the same from table to table.
 
     Parameters
@@ -28,9 +28,9 @@ def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
         The records.
     secret : bytes
         12 bytes. Without them no attacker can test a guessed record against a hash (SipHash of each value's text).
-    key : str, optional
-        The column that identifies a person; not given: the identifiers, else all columns. A record that has none
-        of these values is distinguished by all columns.
+    key : sequence of str
+        The columns that identify a person; none: the identifiers, else all columns. A record that lacks a value of the
+        key, or has no identifier at all, is distinguished by all columns.
 
     Returns
     -------
@@ -38,9 +38,10 @@ def record_hashes(table: Table, secret: bytes, key: str | None = None) -> Array:
         Two of a million different records share a hash with a probability of about 3e-8.
     """
     every = table.schema.names
-    names = [key] if key is not None else table.schema.identifiers or every
+    names = list(key) or table.schema.identifiers or every
     hashes = _hashes(table, names, secret)
-    nameless = table.frame[names].isna().all(axis=1).to_numpy()
+    missing = table.frame[names].isna()
+    nameless = (missing.any(axis=1) if key else missing.all(axis=1)).to_numpy()
     if nameless.any() and names != every:
         hashes[nameless] = _hashes(table.take(nameless), every, secret)
     return hashes

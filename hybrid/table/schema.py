@@ -8,7 +8,8 @@ from enum import StrEnum
 
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
+from hybrid.base.hashing import ABSENT_UNLESS_SET
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """Files that are read and written as Parquet; all others are CSV."""
@@ -177,14 +178,20 @@ class Table:
         Treat as read-only: no stage mutates its input.
     schema : Schema
         The columns, in the frame's order.
+    persons : numpy.ndarray, shape (n_rows,), int64, or None
+        Person of each row, negative for rows without a key (:func:`hybrid.table.persons.person_codes`); None: each row
+        is another person.
     """
 
     frame: pd.DataFrame
     schema: Schema
+    persons: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
 
     def __post_init__(self) -> None:
         if list(self.frame.columns) != self.schema.names:
             raise ValueError("the frame's columns are not the schema's")
+        if self.persons is not None and len(self.persons) != len(self.frame):
+            raise ValueError("there is not one person per row")
         if not isinstance(self.frame.index, pd.RangeIndex):
             object.__setattr__(self, "frame", self.frame.reset_index(drop=True))
 
@@ -197,12 +204,13 @@ class Table:
         Positions are integers or a boolean mask.
         """
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
-        return Table(rows.reset_index(drop=True), self.schema)
+        persons = None if self.persons is None else self.persons[positions]
+        return Table(rows.reset_index(drop=True), self.schema, persons)
 
     def only(self, names: Iterable[str]) -> Table:
         """These columns, in the table's order."""
         schema = self.schema.only(names)
-        return Table(self.frame[schema.names], schema)
+        return Table(self.frame[schema.names], schema, self.persons)
 
     def without_identifiers(self) -> Table:
         """The table without its identifier and undecided columns."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.table.options import SplitOptions
+from hybrid.table.persons import person_groups
 from hybrid.table.record_hash import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.schema import Table
 
 
-def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Table, Table | None]:
+def split(
+    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str] = ()
+) -> tuple[Table, Table | None]:
     """Part the records into a training and a control set.
 
     Parameters
@@ -24,13 +29,15 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
     rng : numpy.random.Generator
         Decides who goes where. With ``options.stable``, a generator in the same state gives the same record the
         same side in every table, but for the few that keep the share exact.
+    person : sequence of str
+        The columns that name the person of a row, where several rows may have the same one: ``table.persons``.
 
     Returns
     -------
     train, control : Table, Table or None
         Disjoint, together all records (or ``options.rows`` of them), in the table's order.
-        ``round(control * n_rows)`` records are control; with a key, that share of the key's distinct values (records
-        without a key count as one person each).
+        ``round(control * n_rows)`` records are control; with persons or a key, that share of the persons or of the
+        key's distinct values (records without one count as one person each).
         ``control`` is None if the share is 0.
 
     Raises
@@ -49,7 +56,7 @@ def split(table: Table, options: SplitOptions, rng: np.random.Generator) -> tupl
         table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
     if options.control == 0:
         return table, None
-    groups, order = _ranked(table, options, rng)
+    groups, order = _ranked(table, options, rng, person)
     mask = _first(order, options.control)[groups]
     return table.take(~mask), table.take(mask)
 
@@ -88,16 +95,22 @@ def _first(order: Array, share: float) -> Array:
     return in_control
 
 
-def _ranked(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Array, Array]:
+def _ranked(
+    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str]
+) -> tuple[Array, Array]:
     """Group of each record, and the groups in control order.
 
     In this order they become the control group.
     """
+    key = tuple(person) or (() if options.key is None else (options.key,))
     if options.stable:
-        hashes = record_hashes(table, rng.bytes(SECRET_BYTES), options.key)
-        distinct, groups = np.unique(hashes if options.key else each_once(hashes), return_inverse=True)
+        hashes = record_hashes(table, rng.bytes(SECRET_BYTES), key)
+        distinct, groups = np.unique(hashes if key else each_once(hashes), return_inverse=True)
         return groups, np.arange(len(distinct))
-    groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    if table.persons is not None:
+        groups = person_groups(table.persons)
+    else:
+        groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
     return groups, rng.permutation(int(groups.max()) + 1)
 
 

@@ -63,7 +63,8 @@ def test_untouched_guess_is_never_released(
     roles = {name: column["role"] for name, column in guessed["data"]["columns"].items()}
     assert roles["Versichertennr"] == roles["Patient"] == roles["Rückruf"] == "identifier"
     assert (roles["remark"], roles["diagnosis"], roles["age"]) == ("undecided", "sensitive", "quasi_identifier")
-    assert guessed["split"]["key"] == "Versichertennr"
+    assert guessed["data"]["person"] == "Versichertennr"
+    assert "key" not in guessed["split"]
     assert guessed["transition"]["method"] == "tree"
     assert guessed["policy"] == "default"
     assert guessed["evaluate"] == {"targets": ["readmitted"], "secrets": ["diagnosis"]}
@@ -99,7 +100,7 @@ def test_check_lists_undecided_columns_with_examples_on_a_terminal_only(
     assert hybrid("check", str(started)) == 0
     said = capsys.readouterr().out
     assert "'remark' is undecided: it enters no run and no release" in said
-    assert "k counts rows, not persons" in said
+    assert "persons with up to 10 rows each; k counts persons" in said
     assert "CANARY" not in said
     monkeypatch.setenv("HYBRID_SHOW_VALUES", "1")
     assert hybrid("check", str(started)) == 0
@@ -127,16 +128,23 @@ def test_columns_that_look_like_identifiers_are_a_review(started: Path, hybrid: 
     assert not list((tmp_path / "releases").glob("*/certificate.json"))
 
 
-def test_rows_of_one_person_on_both_sides_are_refused(
+def test_rows_of_nobody_knows_whom_are_refused(
     started: Path, hybrid: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _quick(started)
-    edit(started, data__columns__remark={"role": "identifier"}, roles=SIGNED, split={"control": 0.3})
+    decided = {"data__columns__remark": {"role": "identifier"}, "roles": SIGNED, "data__person": None}
+    # A key of the split alone says nothing about k.
+    edit(started, **decided, split={"control": 0.3, "key": "Versichertennr"})
+    assert hybrid("check", str(started)) == 2
+    assert "identifiers repeat and data.person is not set: 'Versichertennr'" in capsys.readouterr().out
+    places = ("--work", str(tmp_path / "work"), "--runs", str(tmp_path / "runs"))
+    assert hybrid("release", str(started), *places, "--out", str(tmp_path / "releases")) == 2
+    assert "data.person: Versichertennr" in capsys.readouterr().err
+    assert hybrid("nightly", str(started), *places, "--releases", str(tmp_path / "releases")) == 2
+    assert "data.person: Versichertennr" in capsys.readouterr().err
+    edit(started, data__person="none")
     assert hybrid("check", str(started)) == 0
-    assert "identifiers repeat and split.key is not set: 'Versichertennr'" in capsys.readouterr().out
-    places = ("--work", str(tmp_path / "work"), "--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "releases"))
-    assert hybrid("release", str(started), *places) == 2
-    assert "split.key: Versichertennr" in capsys.readouterr().err
+    assert "states that each row is another person" in capsys.readouterr().out
 
 
 def test_a_run_without_decided_roles_is_not_published_later(

@@ -89,7 +89,7 @@ def a_table(ages: list[int], ids: list[str] | None = None) -> Table:
 def of(table: Table, k: int) -> Membership:
     options = AnonymizeOptions(k=k, suppression_limit=0.3)
     people = table.without_identifiers()
-    return membership(table, people, anonymize(people, HIERARCHIES, options), SECRET, None)
+    return membership(table, people, anonymize(people, HIERARCHIES, options), SECRET, ())
 
 
 def test_members_are_the_kept_records_in_their_classes() -> None:
@@ -117,5 +117,5 @@ def test_equal_records_without_an_identifier_are_counted_each() -> None:
 def test_without_the_secret_the_hashes_are_others() -> None:
     table = a_table([30] * 10)
     anonymized = anonymize(table, HIERARCHIES, AnonymizeOptions(k=5))
-    one, two = (membership(table, table, anonymized, secret, None) for secret in (SECRET, b"other secret"))
+    one, two = (membership(table, table, anonymized, secret, ()) for secret in (SECRET, b"other secret"))
     assert not set(one.records.tolist()) & set(two.records.tolist())

@@ -59,7 +59,7 @@ def test_a_record_is_its_identifier_and_without_one_all_its_values() -> None:
     assert hashes.dtype == np.uint64
     assert hashes[0] == hashes[1]
     assert len(set(hashes.tolist())) == 4
-    by_age = record_hashes(PEOPLE, SECRET, key="age")
+    by_age = record_hashes(PEOPLE, SECRET, key=["age"])
     assert by_age[0] == by_age[2] and len(set(by_age.tolist())) == 4
 
 

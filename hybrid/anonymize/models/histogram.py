@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.base.arrays import Codes, Counts, Numbers
+from hybrid.base.arrays import Array, Codes, Counts, Numbers
 from hybrid.base.keys import group_sums
 
 _CELLS = 1 << 22
@@ -21,8 +21,10 @@ class Histogram:
 
     Parameters
     ----------
-    classes, values, counts : numpy.ndarray, shape (n_entries,), int64
+    classes, values : numpy.ndarray, shape (n_entries,), int64
         Entries with count > 0, sorted by class, then by value.
+    counts : numpy.ndarray, shape (n_entries,), int64 or float64
+        Records of each entry, or persons, of whom parts may count.
     n_classes, n_values : int
         Every class has an entry.
     reference : numpy.ndarray, shape (n_values,), float64
@@ -31,13 +33,15 @@ class Histogram:
 
     classes: Codes
     values: Codes
-    counts: Counts
+    counts: Counts | Numbers
     n_classes: int
     n_values: int
     reference: Numbers
 
     @classmethod
-    def of(cls, classes: Codes, values: Codes, counts: Counts, n_classes: int, reference: Numbers) -> Histogram:
+    def of(
+        cls, classes: Codes, values: Codes, counts: Counts | Numbers, n_classes: int, reference: Numbers
+    ) -> Histogram:
         """Add up entries given in any order.
 
         Equal (class, value) pairs are joined.
@@ -56,7 +60,7 @@ class Histogram:
         else:
             cells, where = np.unique(code, return_inverse=True)
             sums = np.bincount(where.reshape(-1), weights=counts, minlength=len(cells))
-        return cls(cells // n_values, cells % n_values, sums.astype(np.int64), n_classes, n_values, reference)
+        return cls(cells // n_values, cells % n_values, _as_given(sums, counts), n_classes, n_values, reference)
 
     @property
     def sizes(self) -> Numbers:
@@ -82,7 +86,7 @@ class Histogram:
         result: Any = np.maximum.reduceat(entries, starts) if self.n_classes else entries[:0]
         return np.asarray(result, dtype=np.float64)
 
-    def descending(self) -> tuple[Counts, Codes]:
+    def descending(self) -> tuple[Counts | Numbers, Codes]:
         """Counts in descending order inside each class, and their ranks.
 
         The most frequent value has rank 0.
@@ -113,3 +117,9 @@ class Histogram:
             dense[self.classes[low:high] - start, self.values[low:high]] += frequencies[low:high]
             result[start:stop] = measure(dense)
         return result
+
+
+def _as_given(sums: Array, counts: Counts | Numbers) -> Counts | Numbers:
+    """Sums of whole numbers as whole numbers."""
+    result: Counts | Numbers = sums if np.issubdtype(counts.dtype, np.floating) else sums.astype(np.int64)
+    return result

@@ -5,6 +5,9 @@ Source: doi 10.1145/1217299.1217302, definitions 4.1 to 4.3.
 Pruning: distinct diversity is record-monotone, because a class only loses values under a finer generalization. Entropy
 is concave and recursive (c,l)-diversity is closed under union (theorems 4.1 and 4.2), so both are convex; they imply a
 number of distinct values, since the entropy is at most log(number of values) and recursive diversity needs an l-th one.
+
+Where records share persons, distinct diversity is the largest number of persons with pairwise different values, which
+a class only loses, too; the others weigh a record by 1 / (records of the person in the class).
 """
 
 from __future__ import annotations
@@ -83,7 +86,7 @@ class LDiversity(SensitiveModel):
         if self.kind == "entropy":
             bits = counts.per_class(cells["share"] * np.log2(cells["share"])).sum()
             return at_least(self.name, 2**-bits, self.l)
-        return at_least(self.name, counts.per_class(cells["value"]).nunique(), self.l)
+        return at_least(self.name, counts.different(), self.l)
 
 
 def distinct_l(histogram: Histogram) -> Numbers:

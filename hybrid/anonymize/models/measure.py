@@ -19,6 +19,7 @@ from hybrid.anonymize.models.k_map import people_per_class
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, ModelCheck, equivalence_classes, frame_of
+from hybrid.base.arrays import Codes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 
@@ -63,11 +64,15 @@ class CheckInputs:
         the checked table itself is the reference. It contains every value of the checked table.
     population : pandas.DataFrame or None
         People, generalized as the table is, for k-map.
+    persons, reference_persons : numpy.ndarray, int, or None
+        Person of each record of the checked table, and of the whole one; None: each record is another person.
     """
 
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     reference: Mapping[str, pd.Series] = field(default_factory=dict)
     population: pd.DataFrame | None = None
+    persons: Codes | None = None
+    reference_persons: Codes | None = None
 
 
 def check(
@@ -111,7 +116,7 @@ def class_counts(
     reference = context.reference.get(attribute, values)
     codes, known = pd.factorize(pd.concat([values, reference], ignore_index=True), sort=True)
     numbers = np.where(codes < 0, len(known), codes)
-    overall = pd.Series(numbers[len(values) :]).value_counts(normalize=True, sort=False)
+    overall = _shares(numbers[len(values) :], context.reference_persons)
     n_values = len(known) + bool((codes < 0).any())
     hierarchy = context.hierarchies.get(attribute)
     leaves = None
@@ -120,4 +125,15 @@ def class_counts(
     records = pd.DataFrame(
         {"class": equivalence_classes(frame, quasi_identifiers)[0], "value": numbers[: len(values)], "records": 1}
     )
+    if context.persons is not None:
+        records["person"] = context.persons
     return ClassCounts.of(records, overall.reindex(range(n_values), fill_value=0.0), hierarchy, leaves)
+
+
+def _shares(numbers: Codes, persons: Codes | None) -> pd.Series:
+    """Share of each value in a table, where a record of a person weighs 1 / (records of the person)."""
+    found = pd.Series(numbers)
+    if persons is None:
+        return found.value_counts(normalize=True, sort=False)
+    weights = 1 / pd.Series(persons).groupby(persons).transform("size")
+    return weights.groupby(found).sum() / max(weights.sum(), 1)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from hybrid.base.arrays import Codes, Leaves
 from hybrid.hierarchy import Hierarchy
@@ -102,24 +104,54 @@ class ClassCounts:
         Of the sensitive column.
     leaves : numpy.ndarray, shape (n_values,), int, or None
         Leaf of each value in the hierarchy.
+    held : pandas.DataFrame or None
+        Where records share persons: ``class``, ``person`` and ``value`` of each person with a key, each once. Then
+        ``records`` and ``size`` count persons, of whom every record is a part.
     """
 
     cells: pd.DataFrame
     overall: pd.Series
     hierarchy: Hierarchy | None = None
     leaves: Leaves | None = None
+    held: pd.DataFrame | None = None
 
     @classmethod
     def of(
         cls, records: pd.DataFrame, overall: pd.Series, hierarchy: Hierarchy | None = None, leaves: Leaves | None = None
     ) -> ClassCounts:
-        """Add up rows of ``class``, ``value`` and ``records``."""
+        """Add up rows of ``class``, ``value`` and ``records``, and ``person`` where records share persons."""
+        held = None
+        if "person" in records:
+            counted = records.groupby(["class", "person"])["records"].transform("sum")
+            held = records.loc[records["person"] >= 0, ["class", "person", "value"]].drop_duplicates()
+            records = records.assign(records=records["records"] / counted)
         cells = records.groupby(["class", "value"], sort=True)["records"].sum().reset_index()
         cells["size"] = cells.groupby("class")["records"].transform("sum")
         cells["share"] = cells["records"] / cells["size"]
         cells["overall"] = cells["value"].map(overall)
-        return cls(cells, overall, hierarchy, leaves)
+        return cls(cells, overall, hierarchy, leaves, held)
 
     def per_class(self, column: pd.Series) -> pd.core.groupby.SeriesGroupBy:
         """One column of numbers per cell, grouped by class."""
         return column.groupby(self.cells["class"])
+
+    def different(self) -> pd.Series:
+        """Different values of each class; where records share persons, persons with pairwise different values.
+
+        Those are counted by a maximum flow from persons to values, each of capacity one (Dinic's algorithm): as many
+        as the largest matching (König's theorem).
+        """
+        if self.held is None:
+            return self.per_class(self.cells["value"]).nunique()
+        held, classes = self.held, self.cells["class"].unique()
+        member = held.groupby(["class", "person"]).ngroup().to_numpy()
+        value = held.groupby(["class", "value"]).ngroup().to_numpy()
+        n, m = int(member.max(initial=-1)) + 1, int(value.max(initial=-1)) + 1
+        source, sink = n + m, n + m + 1
+        start = np.concatenate([np.full(n, source), member, n + np.arange(m)])
+        end = np.concatenate([np.arange(n), n + value, np.full(m, sink)])
+        graph = csr_array((np.ones(len(start), dtype=np.int32), (start, end)), shape=(n + m + 2, n + m + 2))
+        flow = maximum_flow(graph, source, sink, method="dinic").flow.tocoo()
+        leaves = (flow.row == source) & (flow.data > 0)
+        matched = pd.Series(held["class"].to_numpy(), index=member).groupby(level=0).first()[flow.col[leaves]]
+        return matched.value_counts().reindex(classes, fill_value=0)

@@ -23,7 +23,12 @@ from hybrid.base.progress import Progress, silent
 
 
 def search(
-    checker: Checker, loss: Loss, allowed: int, seconds: float, progress: Progress = silent
+    checker: Checker,
+    loss: Loss,
+    allowed: int,
+    seconds: float,
+    progress: Progress = silent,
+    persons: int | None = None,
 ) -> Solution | Infeasible:
     """Best node found in the time given, and a lower bound.
 
@@ -41,12 +46,14 @@ def search(
         Time to search. With enough of it the search is complete, and the gap 0.
     progress : Progress
         Receives the loss and the gap at intervals.
+    persons : int or None
+        Persons that may lose all their records; None: as many as the records allow.
 
     Returns
     -------
     Solution or Infeasible
     """
-    state = _State(checker, loss, allowed, time.monotonic() + seconds)
+    state = _State(checker, loss, allowed, time.monotonic() + seconds, persons)
     lattice = checker.lattice
     state.descend()
     state.push(lattice.bottom, lattice.top, state.bound(lattice.top))
@@ -69,7 +76,8 @@ class _Box:
 
 
 class _State:
-    def __init__(self, checker: Checker, loss: Loss, allowed: int, deadline: float) -> None:
+    def __init__(self, checker: Checker, loss: Loss, allowed: int, deadline: float, persons: int | None = None) -> None:
+        self.persons = persons
         self.checker, self.loss, self.allowed, self.deadline = checker, loss, allowed, deadline
         self.initial = loss.initial()
         self.open: list[_Box] = []
@@ -98,12 +106,12 @@ class _State:
         n_records = self.checker.records.n_records
         if found.n_suppressed < self.fewest:
             self.fewest, self.fewest_at = found.n_suppressed, node
-        if found.n_suppressed <= self.allowed and found.n_suppressed < n_records:
+        if found.n_suppressed < n_records and found.within(self.allowed, self.persons):
             score = self.loss.score(node, found)
             if score.value < self.value:
                 self.best = node, score, found
         hopeless = found.n_certain > self.allowed or found.n_certain == n_records
-        if hopeless or (self.allowed == 0 and found.n_suppressed > 0):
+        if hopeless or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex):
             return None
         return self.loss.below(found)
 

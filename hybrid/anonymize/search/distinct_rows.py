@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.search.person_rows import Holdings, PersonRows
 from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Codes, Counts, Leaves, Numbers, Rows
 from hybrid.base.keys import group_sums, pack_small, ranks
 from hybrid.hierarchy import Hierarchy
+from hybrid.table.persons import person_groups
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Sensitive:
     rows, values, counts : numpy.ndarray, shape (n_pairs,), int64
         Distinct row, value number and number of records of every combination that occurs.
     reference : numpy.ndarray, shape (n_values,), float64
-        Relative frequency of each value in the whole table. Values are numbered in their own order, a missing
+        Relative frequency of each value in the whole table, where a row of a person weighs 1 / (rows of the person).
+        Values are numbered in their own order, a missing
         one last: a missing value counts as a value.
     known : pandas.Series, length n_values
         The values themselves. Private.
@@ -60,6 +63,10 @@ class DistinctRows:
         The sensitive columns that privacy models look at.
     population : numpy.ndarray, shape (n_distinct,), int64, or None
         People of the population table per distinct row.
+    persons : PersonRows or None
+        Persons of each distinct row; None: each record is another person.
+    held : mapping of str to Holdings
+        Sensitive values of each person; empty where each record is another person.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -68,6 +75,8 @@ class DistinctRows:
     row_of: Rows
     sensitive: Mapping[str, Sensitive]
     population: Counts | None = None
+    persons: PersonRows | None = None
+    held: Mapping[str, Holdings] = field(default_factory=dict)
 
     @cached_property
     def n_records(self) -> int:
@@ -99,6 +108,8 @@ def collect(
     sensitive: Mapping[str, pd.Series],
     population: Counts | None = None,
     counts: Counts | None = None,
+    persons: Codes | None = None,
+    parts: Codes | None = None,
 ) -> DistinctRows:
     """Take the distinct rows of a table.
 
@@ -114,6 +125,10 @@ def collect(
         Leaves of a population table.
     counts : numpy.ndarray, shape (n_rows,), int, optional
         Records that each row represents, 1 or more; 1 if not given.
+    persons : numpy.ndarray, shape (n_rows,), int, optional
+        Person of each row, negative without a key; each record is another person if not given.
+    parts : numpy.ndarray, shape (n_rows,), int, optional
+        0 or 1: rows of different parts are different; the population is in part 1.
 
     Returns
     -------
@@ -121,16 +136,24 @@ def collect(
     """
     n = len(leaves)
     everyone = leaves if population is None else np.concatenate([leaves, population])
-    columns = ((everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies))
+    columns = [(everyone[:, at], hierarchy.n_leaves) for at, hierarchy in enumerate(hierarchies)]
+    if parts is not None:
+        columns.append((np.append(parts, np.ones(len(everyone) - n, dtype=np.int64)), 2))
     code, size = pack_small(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
+    people = None if persons is None else person_groups(persons)
+    known = people if persons is None or people is None else np.where(persons < 0, -1, people)
+    n_known = 0 if known is None else int(known.max(initial=-1)) + 1
+    secrets = {name: _sensitive(row_of[:n], values, counts, people, n_known) for name, values in sensitive.items()}
     return DistinctRows(
         hierarchies=tuple(hierarchies),
         leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
         counts=_summed(row_of[:n], counts, n_distinct),
         row_of=row_of[:n],
-        sensitive={name: _sensitive(row_of[:n], values, counts) for name, values in sensitive.items()},
+        sensitive={name: found for name, (found, _) in secrets.items()},
         population=None if population is None else np.bincount(row_of[n:], minlength=n_distinct),
+        persons=None if known is None else PersonRows.of(row_of[:n], known, n_distinct),
+        held={name: held for name, (_, held) in secrets.items() if held is not None},
     )
 
 
@@ -153,18 +176,23 @@ def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
     return np.bincount(groups, counts, n_groups).astype(np.int64, copy=False)
 
 
-def _sensitive(row_of: Rows, values: pd.Series, counts: Counts | None) -> Sensitive:
+def _sensitive(
+    row_of: Rows, values: pd.Series, counts: Counts | None, people: Codes | None, n_known: int
+) -> tuple[Sensitive, Holdings | None]:
+    """One sensitive column per row, and per row and person where records share persons."""
     numbers, known = value_numbers(values)
     n_values = max(len(known), 1)
     pairs, records = add_up(row_of * n_values + numbers, counts)
-    occurs = _summed(numbers, counts, len(known))
-    return Sensitive(
+    held = None if people is None else Holdings.of(row_of, people, numbers, counts, n_known, n_values)
+    occurs = _summed(numbers, counts, len(known)) if held is None else held.overall()
+    column = Sensitive(
         rows=pairs // n_values,
         values=pairs % n_values,
         counts=records,
         reference=occurs / max(occurs.sum(), 1),
         known=known,
     )
+    return column, held
 
 
 def value_numbers(values: pd.Series) -> tuple[Codes, pd.Series]:

@@ -25,7 +25,9 @@ LARGEST = 1 << 20
 """Lattices of more nodes than this are searched by :mod:`hybrid.anonymize.search.branch_and_bound`."""
 
 
-def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = silent) -> Solution | Infeasible:
+def search(
+    checker: Checker, loss: Loss, allowed: int, progress: Progress = silent, persons: int | None = None
+) -> Solution | Infeasible:
     """Node of least loss within the suppression limit.
 
     At most ``allowed`` records are suppressed, and not all.
@@ -42,12 +44,14 @@ def search(checker: Checker, loss: Loss, allowed: int, progress: Progress = sile
         Records that may be suppressed.
     progress : Progress
         Receives the number of nodes that are ruled out.
+    persons : int or None
+        Persons that may lose all their records; None: as many as the records allow.
 
     Returns
     -------
-    Solution or Nothing
+    Solution or Infeasible
     """
-    run = Search(checker, loss, allowed)
+    run = Search(checker, loss, allowed, persons)
     if allowed == 0:
         run.probe_pairs()
     elif (better := loss.grouped(checker)) is not None:
@@ -66,6 +70,7 @@ class Search:
     checker: Checker
     loss: Loss
     allowed: int
+    persons: int | None = None
     bounds: Numbers = field(init=False)
     strides: list[int] = field(init=False)
     best: tuple[Node, Score, NodeOutcome] | None = None
@@ -137,7 +142,7 @@ class Search:
         n_records = self.checker.records.n_records
         if self.fewest < 0 or found.n_suppressed < self.fewest:
             self.fewest, self.fewest_at = found.n_suppressed, node
-        if found.n_suppressed <= self.allowed and found.n_suppressed < n_records:
+        if found.n_suppressed < n_records and found.within(self.allowed, self.persons):
             self.propose(node, found)
         self.conclude(node, found)
 
@@ -155,7 +160,7 @@ class Search:
         at_or_below = tuple(slice(0, position + 1) for position in node)
         at_or_above = tuple(slice(position, None) for position in node)
         hopeless = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records
-        if hopeless or (self.allowed == 0 and found.n_suppressed > 0):
+        if hopeless or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex):
             self.bounds[at_or_below] = np.inf
             return
         if found.n_suppressed == 0:

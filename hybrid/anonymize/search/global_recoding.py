@@ -27,9 +27,10 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     lattice = task.lattice
     checker, loss = task.checker(lattice), task.loss(lattice)
     if lattice.size <= exhaustive.LARGEST:
-        solution = exhaustive.search(checker, loss, task.allowed, progress)
+        solution = exhaustive.search(checker, loss, task.allowed, progress, task.allowed_persons)
     else:
-        solution = branch_and_bound.search(checker, loss, task.allowed, task.options.time_limit, progress)
+        seconds, persons = task.options.time_limit, task.allowed_persons
+        solution = branch_and_bound.search(checker, loss, task.allowed, seconds, progress, persons)
     if isinstance(solution, Infeasible):
         raise explain(task, solution)
     return Recoding(

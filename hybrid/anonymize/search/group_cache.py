@@ -15,6 +15,7 @@ import numpy as np
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.person_rows import Holdings, PersonRows
 from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.keys import by_first_row, fits, group_rows, group_sums, pack
 
@@ -37,7 +38,7 @@ class Pairs:
 
     rows: Rows
     values: Codes
-    counts: Counts
+    counts: Counts | Numbers
 
     def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> Pairs:
         """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
@@ -61,6 +62,10 @@ class Grouping:
         People of the population per row.
     sensitive : mapping of str to Pairs
         Sensitive values per row.
+    persons : PersonRows or None
+        Persons of each row; None: each record is another person.
+    held : mapping of str to Holdings
+        Sensitive values of each person.
     parent : Grouping or None
         The finer base that this one was made from; None: its rows are the distinct rows.
     row_of : numpy.ndarray, shape (n of the parent or of the distinct rows,), int64
@@ -71,6 +76,8 @@ class Grouping:
     counts: Numbers
     population: Numbers | None
     sensitive: Mapping[str, Pairs]
+    persons: PersonRows | None
+    held: Mapping[str, Holdings]
     parent: Grouping | None
     row_of: Rows
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
@@ -215,6 +222,8 @@ class GroupCache:
             counts=records.counts.astype(np.float64),
             population=None if records.population is None else records.population.astype(np.float64),
             sensitive={name: Pairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()},
+            persons=records.persons,
+            held=records.held,
             parent=None,
             row_of=np.arange(records.n_distinct),
         )
@@ -265,6 +274,8 @@ class GroupCache:
                 name: pairs.joined(row_of, n, self.records.sensitive[name].reference)
                 for name, pairs in base.sensitive.items()
             },
+            persons=None if base.persons is None else base.persons.joined(row_of, n),
+            held={name: held.joined(row_of) for name, held in base.held.items()},
             parent=base,
             row_of=row_of,
         )

@@ -24,7 +24,13 @@ def refuse_impossible(task: SearchProblem) -> None:
 
 def _impossible(task: SearchProblem) -> Iterator[Problem]:
     n, k = len(task.train), task.options.k
-    if k > n:
+    persons = task.records.persons
+    if persons is not None and k > persons.n_persons:
+        yield Problem(
+            f"k is {k} but there are only {persons.n_persons} persons with a key",
+            f"use a k of at most {persons.n_persons}, or more persons",
+        )
+    elif k > n:
         yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
     for rule in task.rules:
         distinct = task.records.sensitive[rule.attribute].n_values
@@ -58,6 +64,12 @@ def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
         message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
         hint = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
         return InfeasibleError(message, hint=hint)
+    if nothing.fewest <= allowed:
+        return InfeasibleError(
+            f"no generalization meets {wanted} with at most {allowed} of {n} records left out and at most "
+            f"{task.allowed_persons} persons without any record",
+            hint="set a larger suppression_limit, or weaken the models",
+        )
     share = -(-nothing.fewest * 10_000 // n) / 10_000
     proof = "" if nothing.complete else " (of those tried within the time limit)"
     return InfeasibleError(

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.losses import CellLoss, Score
 from hybrid.anonymize.search.outcome import Infeasible, Recoding
@@ -102,7 +103,7 @@ class TopDown:
         self.split_cost = split_cost
         self.costs = loss.node_costs
         self.checker = task.checker(task.lattice)
-        self.pairs = self.checker.bases.whole.sensitive
+        self.whole = self.checker.bases.whole
         hierarchies = task.records.hierarchies
         self.nodes = np.stack([np.full(self.records.n_distinct, h.root, dtype=np.int32) for h in hierarchies])
         self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
@@ -154,7 +155,7 @@ class TopDown:
         Shape (n_classes,), bool; classes without records meet them.
         """
         size = group_sums(classes, self.weights[rows], n_classes)
-        enough: Mask = size >= self.k
+        enough: Mask = self.persons_in(rows, classes, n_classes, size) >= self.k
         if self.population_k and self.records.population is not None:
             people = group_sums(classes, self.records.population[rows], n_classes)
             enough = enough & (people >= self.population_k)
@@ -164,12 +165,27 @@ class TopDown:
             class_of_row[rows] = number[classes]
             good = np.ones(int(enough.sum()), dtype=bool)
             for rule in self.rules:
-                good &= rule.holds(
-                    self.checker.histogram(rule.attribute, self.pairs[rule.attribute], class_of_row, len(good))
-                )
+                good &= self._meets(rule, class_of_row, len(good))
             enough[enough] = good
         result: Mask = enough | (size == 0)
         return result
+
+    def persons_in(self, rows: Rows, classes: Codes, n_classes: int, size: Numbers) -> Numbers:
+        """Persons per class of distinct rows; the records where each is another person."""
+        if self.records.persons is None:
+            return size
+        class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
+        class_of_row[rows] = classes
+        return self.records.persons.per_class(class_of_row, n_classes, self.checker.bases.kernels)
+
+    def _meets(self, rule: ClassRule, class_of_row: Codes, n_classes: int) -> Mask:
+        """Mask of the classes that meet a rule; rows of class -1 are in none."""
+        held = self.whole.held.get(rule.attribute)
+        if held is None or not rule.record_monotone:
+            return rule.holds(self.checker.histogram(rule.attribute, self.whole, class_of_row, n_classes))
+        # The last number takes the rows that are in no class.
+        class_of, asked = np.where(class_of_row < 0, n_classes, class_of_row), np.arange(n_classes + 1) < n_classes
+        return ~held.lacking(class_of, n_classes + 1, asked, rule.least_distinct)[:n_classes]
 
     @cached_property
     def familiarity(self) -> Numbers:
@@ -182,9 +198,15 @@ class TopDown:
             familiarity += np.log(np.maximum(self.records.leaf_counts[at], 1))[leaves]
         return familiarity
 
+    @cached_property
+    def people(self) -> Numbers:
+        """Persons of each distinct row, shape (n_distinct,); the records where each is another person."""
+        persons = self.records.persons
+        return self.weights if persons is None else np.bincount(persons.rows, minlength=len(self.weights)) * 1.0
+
     @property
     def least_loan(self) -> int:
-        """Records that a diverse pool borrows at least."""
+        """Persons that a diverse pool borrows at least."""
         return max((rule.least_distinct - 1 for rule in self.rules), default=1)
 
 
@@ -246,12 +268,14 @@ class _Groups:
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
-        behind = group_sums(self.classes[stays], self.weights[stays], self.n_classes)
+        size = group_sums(self.classes[stays], self.weights[stays], self.n_classes)
+        behind = run.persons_in(self.rows[stays], self.classes[stays], self.n_classes, size)
         loan = np.maximum(run.k - behind, max(run.least_loan, 1))
         able = np.flatnonzero(lenders[self.group])
         able = able[np.lexsort((run.familiarity[self.rows[able]], self.group[able]))]
         group = self.group[able]
-        before = np.cumsum(self.weights[able]) - self.weights[able]
+        lends = run.people[self.rows[able]]
+        before = np.cumsum(lends) - lends
         starts = np.searchsorted(group, group)
         lent = able[before - before[starts] < loan[self.class_of_group[group]]]
         trial = stays.copy()

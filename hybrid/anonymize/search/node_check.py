@@ -15,7 +15,7 @@ import pandas as pd
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.anonymize.search.group_cache import GroupCache, Grouping, Pairs
+from hybrid.anonymize.search.group_cache import GroupCache, Grouping
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.base.arrays import Codes, Mask, Numbers
 from hybrid.base.keys import group_rows, group_sums
@@ -44,6 +44,12 @@ class Groups:
     base: Grouping
     class_of: Codes
     sizes: Numbers
+
+    @cached_property
+    def people(self) -> Numbers:
+        """Persons per class number; the records where each is another person."""
+        persons = self.base.persons
+        return self.sizes if persons is None else persons.per_class(self.class_of, len(self.sizes), self.bases.kernels)
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,24 @@ class NodeOutcome:
     def size_of_row(self) -> Numbers:
         """Records in the class of each row; shape (len(groups.base),), float64."""
         return self.groups.sizes[self.groups.class_of]
+
+    @cached_property
+    def people_of_row(self) -> Numbers:
+        """Persons in the class of each row; shape (len(groups.base),), float64."""
+        return self.groups.people[self.groups.class_of]
+
+    @cached_property
+    def n_gone(self) -> int:
+        """Persons all of whose records are suppressed.
+
+        0 where each record is another person: those are counted as records.
+        """
+        persons = self.groups.base.persons
+        return 0 if persons is None else persons.gone(self.suppressed)
+
+    def within(self, records: int, persons: int | None) -> bool:
+        """True if no more records are suppressed, and no more persons lose all theirs."""
+        return self.n_suppressed <= records and (persons is None or self.n_gone <= persons)
 
     @cached_property
     def class_share(self) -> Numbers:
@@ -126,7 +150,7 @@ class Checker:
     Parameters
     ----------
     k : int
-        Least class size.
+        Least number of persons in a class; of records, where each is another person.
     population_k : int
         Least number of people of the population in a class (k-map); 0: not asked for.
     rules : sequence of ClassRule
@@ -165,12 +189,14 @@ class Checker:
 
     def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
-        certain = (groups.sizes < self.k)[groups.class_of]
+        certain = (groups.people < self.k)[groups.class_of]
         if self.population_k and groups.base.population is not None:
             people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
             certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
+        if groups.base.persons is not None:
+            certain |= self._unmatched(groups, ~certain)
         suppressed = certain
         if not all(rule.record_monotone for rule in self.rules):
             suppressed = certain | self._violating(groups, ~certain)
@@ -198,6 +224,27 @@ class Checker:
         result[asked] = np.bincount(cells // n_values, minlength=len(enough))[class_of[asked]] < least
         return result
 
+    @property
+    def convex(self) -> bool:
+        """True if a violating class leaves one at every finer node.
+
+        Not with weights of persons, whose rows in two classes weigh less in their union.
+        """
+        return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
+
+    def _unmatched(self, groups: Groups, rows: Mask) -> Mask:
+        """Those of these rows in classes with too few persons of different values."""
+        n_classes = len(groups.sizes)
+        asked = np.zeros(n_classes, dtype=bool)
+        asked[groups.class_of[rows]] = True
+        lacking = np.zeros(n_classes, dtype=bool)
+        for rule in self.rules:
+            if rule.record_monotone and rule.least_distinct > 1:
+                held = groups.base.held[rule.attribute]
+                lacking |= held.lacking(groups.class_of, n_classes, asked & ~lacking, rule.least_distinct)
+        result: Mask = rows & lacking[groups.class_of]
+        return result
+
     @cached_property
     def _least_distinct(self) -> dict[str, int]:
         """Number of distinct values that every class needs, per sensitive column."""
@@ -218,17 +265,19 @@ class Checker:
         holds = np.ones(len(chosen), dtype=bool)
         for rule in self.rules:
             if not rule.record_monotone:
-                pairs = groups.base.sensitive[rule.attribute]
-                holds &= rule.holds(self.histogram(rule.attribute, pairs, class_of_row, len(chosen)))
+                holds &= rule.holds(self.histogram(rule.attribute, groups.base, class_of_row, len(chosen)))
         result[inside] = ~holds[number]
         return result
 
-    def histogram(self, attribute: str, pairs: Pairs, class_of_row: Codes, n_classes: int) -> Histogram:
-        """Sensitive values per class of the rows that have these pairs.
+    def histogram(self, attribute: str, base: Grouping, class_of_row: Codes, n_classes: int) -> Histogram:
+        """Sensitive values per class of the rows of a base.
 
-        Rows of class -1 are left out.
+        In records, or in persons where records share them. Rows of class -1 are left out.
         """
+        reference = self.records.sensitive[attribute].reference
+        if attribute in base.held:
+            return Histogram.of(*base.held[attribute].weights(class_of_row), n_classes, reference)
+        pairs = base.sensitive[attribute]
         classes = class_of_row[pairs.rows]
         inside = classes >= 0
-        reference = self.records.sensitive[attribute].reference
         return Histogram.of(classes[inside], pairs.values[inside], pairs.counts[inside], n_classes, reference)

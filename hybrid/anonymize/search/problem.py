@@ -6,7 +6,7 @@ The encoded table, its hierarchies, and the rules of its models.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
-from hybrid.base.arrays import Leaves
+from hybrid.base.arrays import Leaves, Mask
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
@@ -71,6 +71,12 @@ class SearchProblem:
         """Records that may be suppressed."""
         return self.options.allowed(len(self.train))
 
+    @property
+    def allowed_persons(self) -> int | None:
+        """Persons that may lose all their records; None where each record is another person."""
+        persons = self.records.persons
+        return None if persons is None else self.options.allowed(persons.n_persons)
+
     def checker(self, lattice: Lattice) -> Checker:
         """Checker of the classes at the nodes of a lattice."""
         return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
@@ -97,14 +103,35 @@ def prepare(
     refuse_contradictions(train.schema, hierarchies, options, population)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
+    if train.persons is not None and options.engine == "anjana":
+        raise ConfigError("engine anjana counts records, not persons", hint="use engine: exact")
     names = train.schema.quasi_identifiers
     used = [hierarchies[name] for name in names]
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
-    records = collect(leaves, used, {name: train.frame[name] for name in options.attributes}, people)
+    sensitive = {name: train.frame[name] for name in options.attributes}
+    records = collect(leaves, used, sensitive, people, persons=train.persons)
     return SearchProblem(
         train, hierarchies, options, leaves, records, build_rules(options, hierarchies, records), population
     )
+
+
+def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
+    """The same problem with distinct rows parted into kept and other records.
+
+    Parameters
+    ----------
+    task : SearchProblem
+        With the records.
+    kept : numpy.ndarray, shape (n,), bool
+        Which record goes to which part.
+    """
+    train, used = task.train, task.records.hierarchies
+    people = None if task.population is None else encode(task.population, used)
+    sensitive = {name: train.frame[name] for name in task.options.attributes}
+    parts = kept.astype(np.int64)
+    records = collect(task.leaves, used, sensitive, people, persons=train.persons, parts=parts)
+    return replace(task, records=records)
 
 
 def build_rules(

@@ -80,20 +80,24 @@ def tradeoff(
     """
     task = prepare(train, hierarchies, options, population)
     checker = task.checker(task.lattice)
-    allowed = {limit: _at_limit(options, limit).allowed(len(train)) for limit in sorted(set(limits))}
+    at_limits = [replace(task, options=_at_limit(options, limit)) for limit in sorted(set(limits))]
+    allowed = [(one.allowed, one.allowed_persons) for one in at_limits]
     points: list[TradeoffPoint] = []
     family: _Family | None = None
-    known = _Known(sorted(set(ks)), task.lattice.shape) if task.lattice.size <= exhaustive.LARGEST else None
+    known = None
+    if task.lattice.size <= exhaustive.LARGEST:
+        known = _Known(sorted(set(ks)), task.lattice.shape, convex=checker.convex)
     for done, k in enumerate(sorted(set(ks))):
         progress("trade-off", done, len(set(ks)))
         at_k = replace(checker, k=k)
         loss = replace(task, options=options.model_copy(update={"k": k})).loss(task.lattice)
         if known is None:
-            found = [branch_and_bound.search(at_k, loss, n, options.time_limit) for n in allowed.values()]
+            seconds = options.time_limit
+            found = [branch_and_bound.search(at_k, loss, n, seconds, persons=persons) for n, persons in allowed]
         else:
-            family = _Family(at_k, loss, max(allowed.values()), known, family)
-            found = list(family.outcomes(sorted(allowed.values(), reverse=True)))[::-1]
-        points += [_point(task, k, limit, one) for limit, one in zip(allowed, found, strict=True)]
+            family = _Family(at_k, loss, allowed[-1][0], known, family)
+            found = list(family.outcomes(allowed[::-1]))[::-1]
+        points += [_point(task, k, limit, one) for limit, one in zip(sorted(set(limits)), found, strict=True)]
     return points
 
 
@@ -108,7 +112,8 @@ class _Known:
     From the nodes grouped so far.
     """
 
-    def __init__(self, ks: Sequence[int], shape: Node) -> None:
+    def __init__(self, ks: Sequence[int], shape: Node, *, convex: bool) -> None:
+        self.convex = convex
         self.certain = {k: np.zeros(shape, dtype=np.int64) for k in ks}
         self.violated = np.zeros(shape, dtype=bool)
 
@@ -118,10 +123,10 @@ class _Known:
         The next k is no smaller.
         """
         self.certain[k][node] = found.n_certain
-        self.violated[node] |= found.n_suppressed > 0
+        self.violated[node] |= found.n_suppressed > 0 and self.convex
         for larger in self.certain:
             if larger > k:
-                self.certain[larger][node] = int(found.counts @ (found.size_of_row < larger))
+                self.certain[larger][node] = int(found.counts @ (found.people_of_row < larger))
 
     def hopeless(self, k: int, allowed: int) -> Mask:
         """Nodes at or below one that suppresses too much.
@@ -149,24 +154,25 @@ class _Family(exhaustive.Search):
         self.known = known
         self.kept: Numbers = self.bounds.copy()
         self.most = allowed
-        self.candidates: list[tuple[float, tuple[int, Node], int, Node]] = []
+        self.candidates: list[tuple[float, tuple[int, Node], int, int, Node]] = []
 
     @property
     def reach(self) -> float:
         """All bounds are raised: the best of a smaller limit is worse."""
         return np.inf
 
-    def outcomes(self, falling: Sequence[int]) -> Iterator[Solution | Infeasible]:
+    def outcomes(self, falling: Sequence[tuple[int, int | None]]) -> Iterator[Solution | Infeasible]:
         """One outcome per limit, from the largest limit to the smallest.
 
-        Limits are numbers of records.
+        Limits are numbers of records, and of persons where records share them.
         """
-        for allowed in falling:
-            self.allowed, self.best = allowed, None
+        for allowed, persons in falling:
+            self.allowed, self.persons, self.best = allowed, persons, None
             self.bounds[self.known.hopeless(self.checker.k, allowed)] = np.inf
-            feasible = [candidate for candidate in self.candidates if candidate[2] <= allowed]
+            most = np.inf if persons is None else persons
+            feasible = [one for one in self.candidates if one[2] <= allowed and one[3] <= most]
             if feasible:
-                node = min(feasible)[3]
+                node = min(feasible)[4]
                 found = self.checker.check(node)
                 self.best = node, self.loss.score(node, found), found
             self.finish()
@@ -178,7 +184,7 @@ class _Family(exhaustive.Search):
         It may be the best of a smaller limit.
         """
         value = self.loss.score(node, found).value
-        self.candidates.append((value, self.checker.lattice.order(node), found.n_suppressed, node))
+        self.candidates.append((value, self.checker.lattice.order(node), found.n_suppressed, found.n_gone, node))
         super().propose(node, found)
 
     def conclude(self, node: Node, found: NodeOutcome) -> None:

@@ -70,9 +70,7 @@ def guess_config(path: Path) -> GuessedConfig:
     person = person_key(table, roles)
     if person is not None:
         most = int(table.frame[person].value_counts().max())
-        notes.append(
-            f"{person} repeats (up to {most:,} rows): split.key keeps the rows of one person together; k counts rows"
-        )
+        notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
     notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
     for column in table.schema:
         if column.kind.is_temporal and column.format.arrow_type is None:

@@ -147,9 +147,6 @@ class GuessedConfig:
         yield "split:"
         yield "  control: 0.3              # records no generator sees; every attack is measured against them"
         yield "  stable: true              # a record keeps its side from release to release"
-        if self.person is not None:
-            yield "  # review: this identifier repeats; all rows of one person stay on one side"
-            yield f"  key: {_scalar(self.person)}"
         if quasi:
             yield ""
             yield from self._anonymize_lines()
@@ -183,6 +180,9 @@ class GuessedConfig:
                 yield f"  encoding: {options.encoding}          # review"
         yield f'  missing: {_scalar(list(options.missing))}   # review: texts that mean "missing"'
         yield "  unlisted: error           # a new column must be given a role before anything runs"
+        if self.person is not None:
+            yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"
+            yield f"  person: {_scalar(self.person)}"
         yield "  columns:"
         paths = self._hierarchy_paths(folder)
         for guessed in self.columns:
@@ -199,7 +199,7 @@ class GuessedConfig:
 
     def _anonymize_lines(self) -> Iterator[str]:
         yield "anonymize:"
-        yield "  k: 5                      # every combination of labels is shared by at least 5 rows"
+        yield "  k: 5                      # every combination of labels is shared by at least 5 people"
         sensitive = next((guessed.column.name for guessed in self.columns if self._can_be_diverse(guessed)), None)
         if sensitive is not None:
             model = {"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": sensitive}

@@ -1,0 +1,136 @@
+"""Persons behind the rows of a table: the unit of privacy.
+
+A row whose key is missing has a person of its own, with a negative number: draws treat it as somebody else, and
+nobody may be counted on its account, since it may be a row of any person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.errors import ConfigError
+from hybrid.base.keys import group_rows, pack_small
+from hybrid.table.schema import Table
+
+
+def with_persons(table: Table, names: Sequence[str]) -> Table:
+    """The table with the person of each row.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        With the key columns.
+    names : sequence of str
+        Columns whose values together name a person; none: each row is another person, and the table stays as it is.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    """
+    if not names:
+        return table
+    unknown = [name for name in names if name not in table.schema]
+    if unknown:
+        raise ConfigError(
+            f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
+        )
+    columns = [pd.factorize(table.frame[name])[0].astype(np.int64) for name in names]
+    return replace(table, persons=person_codes(columns))
+
+
+def person_codes(columns: Sequence[Codes]) -> Codes:
+    """Number persons by the values of their key columns.
+
+    Parameters
+    ----------
+    columns : sequence of numpy.ndarray, each of shape (n,), int64
+        Number of each row's value, in the order of appearance; -1 where it is missing.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), int64
+        0, 1, ... in the order of appearance; -1, -2, ... for rows that lack a value.
+    """
+    known = np.logical_and.reduce([column >= 0 for column in columns])
+    codes = np.empty(len(known), dtype=np.int64)
+    if len(columns) == 1:
+        codes[known] = columns[0][known]
+    else:
+        parts = ((column[known], int(column.max(initial=0)) + 1) for column in columns)
+        codes[known] = group_rows(*pack_small(parts, int(known.sum())))[0]
+        codes[known] = pd.factorize(codes[known])[0]
+    codes[~known] = -1 - np.arange(int((~known).sum()))
+    return codes
+
+
+def person_groups(persons: Codes) -> Codes:
+    """Persons as numbers without gaps, those without a key last.
+
+    Parameters
+    ----------
+    persons : numpy.ndarray, shape (n,), int
+        As :func:`person_codes` numbers them, or a part of them.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), int64
+        0..n_persons-1.
+    """
+    groups, distinct = pd.factorize(persons, use_na_sentinel=False)
+    order = np.lexsort((np.where(distinct < 0, -distinct, distinct), distinct < 0))
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[order] = np.arange(len(distinct))
+    result: Codes = rank[groups]
+    return result
+
+
+def n_persons(table: Table) -> int:
+    """Number of persons of a table; its rows where each is another person."""
+    return len(table) if table.persons is None else len(pd.unique(table.persons))
+
+
+def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
+    """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
+    order = np.lexsort((rng.random(len(persons)), persons))
+    ranked = persons[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
+    place: Array = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.append(starts, len(ranked))))
+    kept = np.zeros(len(persons), dtype=bool)
+    kept[order[place < most]] = True
+    return kept
+
+
+def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
+    """Table with at most ``most`` rows of each person, drawn at random; None: with all rows."""
+    if most is None or table.persons is None:
+        return table
+    return table.take(within_limit(table.persons, most, rng))
+
+
+def constant_within(table: Table, names: Sequence[str]) -> list[str]:
+    """Those of some columns that have one value in all rows of every person.
+
+    None where no person has several rows.
+    """
+    if table.persons is None:
+        return []
+    groups = person_groups(table.persons)
+    several = np.bincount(groups)[groups] > 1
+    if not several.any():
+        return []
+    first = np.unique(groups[several], return_index=True)[1]
+    found = []
+    for name in names:
+        codes = pd.factorize(table.frame[name], use_na_sentinel=True)[0][several]
+        of_person = np.full(int(groups.max()) + 1, -1)
+        of_person[groups[several][first]] = codes[first]
+        if (codes == of_person[groups[several]]).all():
+            found.append(name)
+    return found

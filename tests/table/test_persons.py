@@ -1,0 +1,92 @@
+"""Persons behind rows: numbers, sides of the split, and the most rows of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.hashing import fingerprint
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.options import SplitOptions
+from hybrid.table.persons import constant_within, limited, n_persons, person_groups, with_persons
+from hybrid.table.split import split
+
+KEYS = st.lists(st.integers(0, 8) | st.none(), min_size=2, max_size=60)
+modest = settings(max_examples=60, deadline=None)
+
+
+def table(keys: list[int | None], wards: list[str] | None = None) -> Table:
+    columns = (
+        Column("row", Role.INSENSITIVE, Kind.INTEGER),
+        Column("person", Role.IDENTIFIER, Kind.INTEGER),
+        Column("ward", Role.IDENTIFIER, Kind.CATEGORICAL),
+    )
+    frame = pd.DataFrame({"row": pd.Series(range(len(keys)), dtype="Int64"), "person": pd.Series(keys, dtype="Int64")})
+    return Table(frame.assign(ward=pd.Series(wards or ["A"] * len(keys), dtype="category")), Schema(columns))
+
+
+def test_rows_without_a_key_are_somebody_else_each() -> None:
+    found = with_persons(table([7, None, 7, 3, None]), ["person"])
+    assert found.persons is not None
+    assert found.persons.tolist() == [0, -1, 0, 1, -2]
+    assert person_groups(found.persons).tolist() == [0, 2, 0, 1, 3]
+    assert n_persons(found) == 4
+    assert found.take(np.array([4, 3])).only(["row"]).persons.tolist() == [-2, 1]  # type: ignore[union-attr]
+
+
+def test_several_columns_name_a_person_together() -> None:
+    found = with_persons(table([7, 7, 7, None, 3], ["A", "B", "A", "A", "B"]), ["person", "ward"])
+    assert found.persons is not None
+    assert found.persons.tolist() == [0, 1, 0, -1, 2]
+
+
+def test_an_unknown_column_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"data\.person names columns that the data does not have: 'patient'"):
+        with_persons(table([1, 2]), ["patient"])
+
+
+def test_without_persons_the_fingerprint_is_that_of_frame_and_schema_alone() -> None:
+    plain = table([1, 1, 2])
+    assert fingerprint(plain) != fingerprint(with_persons(plain, ["person"]))
+    assert fingerprint(plain) == fingerprint(with_persons(plain, []))
+
+
+@modest
+@given(KEYS, st.booleans(), st.integers(0, 2**32))
+def test_persons_part_as_the_same_key_does(keys: list[int | None], stable: bool, seed: int) -> None:
+    whole, options = table(keys), SplitOptions(control=0.4, stable=stable)
+    people = len(set(keys) - {None}) + keys.count(None)
+    assume(0 < round(0.4 * people) < people)
+    expected, _ = split(whole, options.model_copy(update={"key": "person"}), np.random.default_rng(seed))
+    train, control = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
+    pd.testing.assert_frame_equal(train.frame, expected.frame)
+    assert control is not None
+    assert train.persons is not None
+    assert control.persons is not None
+    assert not set(train.persons.tolist()) & set(control.persons.tolist())
+
+
+@modest
+@given(KEYS, st.integers(1, 4), st.integers(0, 2**32))
+def test_no_person_has_more_rows_than_allowed(keys: list[int | None], most: int, seed: int) -> None:
+    whole = with_persons(table(keys), ["person"])
+    left = limited(whole, most, np.random.default_rng(seed))
+    counts = pd.Series(keys).value_counts()
+    assert left.frame["person"].value_counts().to_dict() == counts.clip(upper=most).to_dict()
+    assert left.frame["person"].isna().sum() == keys.count(None)
+
+
+def test_rows_of_a_person_are_drawn_evenly() -> None:
+    whole = with_persons(table([1] * 10), ["person"])
+    drawn = [limited(whole, 1, np.random.default_rng(seed)).frame["row"][0] for seed in range(400)]
+    assert min(np.bincount(drawn, minlength=10)) > 20
+
+
+def test_what_is_constant_within_persons() -> None:
+    whole = with_persons(table([1, 1, 2, 2], ["A", "A", "B", "B"]), ["person"])
+    assert constant_within(whole, ["row", "ward"]) == ["ward"]
+    assert constant_within(with_persons(table([1, 2, 3]), ["person"]), ["row"]) == []
