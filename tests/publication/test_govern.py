@@ -42,7 +42,7 @@ def test_two_people_let_a_run_out(
     run = make_run(measured=evaluation(copies=0.0017), judged_by=two)
     assert code(["approve", str(run), "--by", "Ada", "--reason", "rare rows", *zones]) == 3
     assert "1 accepted so far" in capsys.readouterr().err
-    assert state(zones, capsys)[0] == 1
+    assert state(zones, capsys)[0] == 4
     assert code(["approve", str(run), "--by", "Bob", "--reason", "agreed", *zones]) == 0
     found, content = state(zones, capsys)
     assert found == 0
@@ -62,7 +62,7 @@ def test_status_says_what_is_wrong(
     blocked = make_run("two", measured=evaluation(copies=0.9), data_fingerprint="a" * 64)
     assert code(["approve", str(blocked), "--by", "Ada", "--reason", "want it", *zones]) == 3
     found, content = state(zones, capsys)
-    assert (found, content["problems"][0]["message"]) == (1, "the last night: refused: blocked by copies")
+    assert (found, content["problems"][0]["message"]) == (1, "adult: the last night: refused: blocked by copies")
     (release / "synthetic.csv").chmod(0o644)
     (release / "synthetic.csv").write_text("age\n1\n")
     messages = [problem["message"] for problem in state(zones, capsys)[1]["problems"]]

@@ -18,7 +18,8 @@ SQL = {"url_env": "DATABASE_URL", "table": "clinic.people"}
 
 def test_every_source_is_a_key_of_the_section_data() -> None:
     own = set(DataOptions.model_fields) - set(ReadOptions.model_fields)
-    assert own == set(SOURCES) == {"path", "sql"}
+    assert own == {*SOURCES, "person", "max_rows"}
+    assert set(SOURCES) == {"path", "sql"}
     for key, source in SOURCES.items():
         assert source.key == key
         assert DataOptions.model_fields[key].default == source.unset
