@@ -63,8 +63,15 @@ def release(
 
 def approve(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run that waits for a decision.")],
-    by: Annotated[str, typer.Option("--by", help="Who decides.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; the certificate shows it.")],
+    by: Annotated[str, typer.Option("--by", help="Who decides.")] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why; the certificate shows it.")] = "",
+    statement: Annotated[
+        Path | None, typer.Option("--statement", metavar="FILE", help="Only write what the approver signs.")
+    ] = None,
+    signed: Annotated[
+        Path | None,
+        typer.Option("--signed", metavar="FILE", help="A statement; its signature lies beside it as FILE.sig."),
+    ] = None,
     releases: Releases = Path("releases"),
     work: Work = Path("work"),
 ) -> None:
@@ -72,10 +79,16 @@ def approve(
 
     It is published once enough people have approved. Exit code 3: not yet.
     """
+    from hybrid.publication.approvals import read_signed, write_statement
     from hybrid.publication.publish import publish
 
-    published = publish(run, releases, work, accept_review=True, by=by, reason=reason)
-    console.line("ok", f"accepted by {by}")
+    if statement is not None:
+        write_statement(statement, run, by, reason, datetime.now(UTC))
+        console.line("ok", f"{statement}: to be signed", "ssh-keygen -Y sign -n hybrid-approval -f KEY FILE")
+        return
+    given = None if signed is None else read_signed(signed)
+    published = publish(run, releases, work, accept_review=True, by=by, reason=reason, signed=given)
+    console.line("ok", f"accepted by {by}" if given is None else f"accepted by the signer of {signed}")
     console.out.print(f"release  {published}")
 
 

@@ -28,6 +28,7 @@ from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
+from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
 from hybrid.publication.first_page import folded
@@ -348,6 +349,7 @@ def _write_manifest(
     )
     said: dict[str, Any] = {
         "draw": _number(pipeline),
+        RAN_BY: account(),
         "roles": pipeline.roles.to_json(),
         "explanation": pipeline.explanation.text if pipeline.explanations else None,
         "differential_privacy": pipeline.is_private,

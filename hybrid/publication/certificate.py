@@ -29,6 +29,10 @@ class Acceptance:
 
     by: str
     reason: str
+    at: str = ""
+    """UTC, ISO 8601."""
+    proof: str = ""
+    """Key that signed it, or that the name was not proven."""
 
 
 def build_certificate(

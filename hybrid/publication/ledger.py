@@ -39,6 +39,13 @@ CREATE TABLE events (data_set TEXT NOT NULL, at TEXT NOT NULL, outcome TEXT NOT 
 CREATE TABLE draws (data_tag TEXT NOT NULL, policy TEXT NOT NULL, draw TEXT NOT NULL, number INTEGER NOT NULL,
     at TEXT NOT NULL, PRIMARY KEY (data_tag, policy, draw));
 """,
+    """
+ALTER TABLE approvals ADD COLUMN account TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+CREATE TABLE withdrawals (folder TEXT NOT NULL, release TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL,
+    reason TEXT NOT NULL, account TEXT NOT NULL, PRIMARY KEY (folder, release));
+CREATE TABLE deliveries (release TEXT NOT NULL, target TEXT NOT NULL, at TEXT NOT NULL);
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 
@@ -64,6 +71,20 @@ class Entry:
     """As in the certificate."""
     exposure: Exposure | None
     """Exposure together with all earlier releases; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Approval:
+    """Approval of a run as it was given."""
+
+    by: str
+    reason: str
+    at: str
+    """UTC, ISO 8601."""
+    account: str
+    """Account of the operating system, and host."""
+    proof: str
+    """Statement and signature as JSON; empty where the name was not proven."""
 
 
 @dataclass(frozen=True)
@@ -156,21 +177,18 @@ class Ledger:
                     "UPDATE releases SET joint_classes = NULL WHERE data_set = ? AND rowid < ?", (data_set, row)
                 )
 
-    def approve(self, run: str, acceptance: Acceptance) -> tuple[Acceptance, ...]:
-        """Add an approver; return all approvers, deduplicated, oldest first."""
+    def approve(self, run: str, given: Approval) -> None:
+        """Keep an approval of a run; one by the same name replaces it."""
         with self._connected() as database:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            database.execute(
-                "INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?)", (run, acceptance.by, acceptance.reason, now)
-            )
-        return self.approvals(run)
+            row = (run, given.by, given.reason, given.at, given.account, given.proof)
+            database.execute("INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def approvals(self, run: str) -> tuple[Acceptance, ...]:
-        """Approvers of a run, deduplicated, oldest first."""
+    def approvals(self, run: str) -> list[Approval]:
+        """Approvals of a run as they were given, oldest first."""
         with self._connected() as database:
-            rows = database.execute("SELECT by, reason FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
-        by_name = {row["by"].casefold(): Acceptance(row["by"], row["reason"]) for row in reversed(rows)}
-        return tuple(reversed(by_name.values()))
+            columns = "by, reason, at, account, proof"
+            rows = database.execute(f"SELECT {columns} FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
+        return [Approval(**row) for row in rows]
 
     def count_draw(self, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
         """Count a draw, once.

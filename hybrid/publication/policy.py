@@ -18,6 +18,7 @@ from pydantic import Field, create_model, model_validator
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
+from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
@@ -41,7 +42,15 @@ class _PolicyHead(Options):
     description: str = ""
     """What the policy is for."""
     approvals: int = Field(default=1, ge=1, le=10)
-    """How many people, by different names, must accept a review."""
+    """How many people must accept a review."""
+    approvers: tuple[Approver, ...] = ()
+    """Roster of those who may accept a review, with their public keys: then only approvals signed by these count.
+    Empty: anybody, by name, which proves nothing."""
+    separate_duties: bool | None = None
+    """Whether who ran it may not approve it (compared by account of the operating system and host), and two approvals
+    come from two accounts. null: yes where the policy has a roster or wants more than one approval."""
+    approval_days: float = Field(default=30, gt=0, le=365)
+    """Days for which an approval counts."""
     must_detect: MustDetect = Field(default_factory=dict)
     """Leaks that the verdict must notice to be a pass, each with its size: copy, near (numbers within 5 %, one category
     redrawn) and secrets (quasi-identifiers, secrets and targets) as shares of the released rows, exposed as a share of
@@ -64,6 +73,12 @@ class _PolicyHead(Options):
         """The policy with the rules of some kinds only."""
         others = {kind.section: () for kind in KINDS.values() if kind not in kinds}
         return self.model_copy(update=others)
+
+    @property
+    def separates_duties(self) -> bool:
+        """True where who ran it may not approve it."""
+        default = bool(self.approvers) or self.approvals > 1
+        return default if self.separate_duties is None else self.separate_duties
 
     @property
     def plants_leaks(self) -> bool:
@@ -96,6 +111,9 @@ class _PolicyHead(Options):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"rules need different names; these are used twice: {', '.join(twice)}")
+        problem = roster_problem(self.approvers, self.approvals)
+        if problem:
+            raise ValueError(problem)
         return self
 
 

@@ -22,6 +22,7 @@ from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.publication.approvals import SignedStatement, accepted, approve
 from hybrid.publication.certificate import Acceptance, build_certificate
 from hybrid.publication.composition import Exposure
 from hybrid.publication.count_draws import count_run
@@ -59,6 +60,7 @@ def publish(
     accept_review: bool = False,
     by: str = "",
     reason: str = "",
+    signed: SignedStatement | None = None,
     this_run: bool = False,
 ) -> Path:
     """Publish a finished run if its policy lets it out.
@@ -83,6 +85,8 @@ def publish(
         Publish although the verdict is review; never although it is block.
     by, reason : str
         Who accepts the review and why; both are in the certificate.
+    signed : SignedStatement, optional
+        The approver's signed statement, instead of ``by`` and ``reason``; needed where the policy has a roster.
     this_run : bool
         Refuse where another draw of the same source and method is already released, instead of returning that one.
 
@@ -131,7 +135,9 @@ def publish(
             forget_membership(private_dir, run)
             ledger.note(run.data_set, "kept", existing.path.name)
             return existing.path
-        acceptances = _admit(run, verdict, ledger, Acceptance(by.strip(), reason.strip()) if accept_review else None)
+        if accept_review and verdict.status == "review":
+            approve(run, ledger, by, reason, signed, datetime.now(UTC))
+        acceptances = _admit(run, verdict, ledger)
         release = _build(run, releases_dir, private_dir, ledger, verdict, draw, acceptances, tags, history)
         ledger.settle(releases_dir)
         point_latest(release)
@@ -191,23 +197,17 @@ def _problems(verdict: Verdict) -> list[Problem]:
     return [Problem(f"{check.status}: {check.rule}: {check.message}", check.hint) for check in verdict.open_checks]
 
 
-def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger, acceptance: Acceptance | None) -> tuple[Acceptance, ...]:
+def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptance, ...]:
     """Acceptances of the review; none for a pass."""
     if verdict.status == "pass":
         return ()
     wanted = run.policy.approvals
-    accepted = ledger.approvals(run.id)
-    if acceptance is not None:
-        if not acceptance.by or not acceptance.reason:
-            raise ConfigError(
-                "accepting a review needs a name and a reason", hint="give both; the certificate shows them"
-            )
-        accepted = ledger.approve(run.id, acceptance)
-    if len(accepted) >= wanted:
-        return accepted
-    ledger.note(run.data_set, "waiting", f"review: {len(accepted)} of {wanted} approvals of {run.folder.name}")
-    people = "a person" if wanted == 1 else f"{wanted} people, by different names,"
-    so_far = f"; {len(accepted)} accepted so far" if accepted else ""
+    found = accepted(run, ledger, datetime.now(UTC))
+    if len(found) >= wanted:
+        return found
+    ledger.note(run.data_set, "waiting", f"review: {len(found)} of {wanted} approvals of {run.folder.name}")
+    people = "a person" if wanted == 1 else f"{wanted} different people"
+    so_far = f"; {len(found)} accepted so far" if found else ""
     hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
     raise ApprovalNeeded([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
 

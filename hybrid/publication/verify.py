@@ -12,6 +12,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
+from hybrid.publication.names import person_of
 from hybrid.publication.signing.check import signature_problems, statement_problems
 from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
 from hybrid.publication.verdict import Check, Verdict
@@ -90,7 +91,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
     worst = Verdict.of(verdict["policy"], tuple(Check(**check) for check in verdict["checks"])).status
     if worst != verdict["status"]:
         yield Problem(f"{CERTIFICATE}: the verdict is {verdict['status']}, the worst check {worst}", _FETCH)
-    names = {found["by"].casefold() for found in certificate["acceptances"] if found["by"] and found["reason"]}
+    names = {person_of(found["by"]) for found in certificate["acceptances"] if found["by"] and found["reason"]}
     accepted = len(names) >= certificate["policy"]["approvals"]
     if worst == "block" or (worst == "review" and not accepted):
         yield Problem(f"{CERTIFICATE}: the gate did not let this release out ({worst})", "do not use it")

@@ -99,6 +99,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         judged_by: Policy | None = None,
         work: Path = tmp_path / "work",
         draw: int | None = None,
+        ran_by: str | None = "night@server",
         **sections: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
@@ -122,7 +123,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             libraries=("numpy",),
             stages=recorder.stages,
         )
-        manifest |= {"roles": ROLES, "table": TABLE.to_json(), "draw": draw}
+        manifest |= {"roles": ROLES, "table": TABLE.to_json(), "draw": draw, "ran_by": ran_by}
         (folder / "manifest.json").write_text(json.dumps(sealed(manifest, work)))
         run = read_run(folder)
         count_draw(work, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)

@@ -15,7 +15,7 @@ from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses, Membership
 from hybrid.publication.draw import Draw
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Approval, Entry, Ledger
 
 ENTRY = Entry(
     release="2026-01-01-aaaa",
@@ -118,12 +118,11 @@ def test_a_release_not_known_by_its_records_makes_the_rest_unknown(ledger: Ledge
     assert ledger.joint_classes("patients") is None
 
 
-def test_the_same_name_counts_once(ledger: Ledger) -> None:
-    ledger.approve("run", Acceptance("Ada", "one"))
-    assert len(ledger.approve("run", Acceptance("ADA", "again"))) == 1
-    assert len(ledger.approve("another run", Acceptance("Bob", "other"))) == 1
-    names = {acceptance.by.casefold() for acceptance in ledger.approve("run", Acceptance("Bob", "two"))}
-    assert names == {"ada", "bob"}
+def test_approvals_are_kept_by_run_and_name(ledger: Ledger) -> None:
+    for run, by, at in (("run", "Ada", "2"), ("run", "Bob", "1"), ("run", "Ada", "3"), ("another run", "Bob", "1")):
+        ledger.approve(run, Approval(by, "looked at", at, "ada@ward", ""))
+    assert [(given.by, given.at) for given in ledger.approvals("run")] == [("Bob", "1"), ("Ada", "3")]
+    assert len(ledger.approvals("another run")) == 1
 
 
 def test_events_come_back_in_order(ledger: Ledger) -> None:
@@ -186,12 +185,15 @@ def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: P
     appears(releases, ENTRY)
     ledger.settle(releases)
     with sqlite3.connect(ledger.path) as database:
-        database.execute("DROP TABLE draws")
+        for table in ("draws", "withdrawals", "deliveries", "approvals"):
+            database.execute(f"DROP TABLE {table}")
+        database.execute("CREATE TABLE approvals (run TEXT, by TEXT, reason TEXT, at TEXT, PRIMARY KEY (run, by))")
         database.execute("PRAGMA user_version = 1")
     assert ledger.entries() == [ENTRY]
     assert ledger.count_draw("d", "p", "a") == Draw(1, 1)
+    ledger.approve("run", Approval("Ada", "looked at", "1", "ada@ward", ""))
     with sqlite3.connect(ledger.path) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+        assert database.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 @pytest.mark.parametrize(

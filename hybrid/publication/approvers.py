@@ -1,0 +1,62 @@
+"""Roster of a policy: who may accept a review, and by which key."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from pydantic import Field, field_validator
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.options import Options
+from hybrid.publication.names import clean_name, person_of
+from hybrid.publication.ssh_signature import SignatureProblem, parse_public_key
+
+
+class Approver(Options):
+    """One person who may accept reviews."""
+
+    name: str
+    """Name as in --by."""
+    key: str
+    """Public Ed25519 key, the line of a .pub file of OpenSSH: "ssh-ed25519 AAAA... comment"."""
+    accounts: tuple[str, ...] = ()
+    """Accounts of the operating system of this person, such as "ada@ward7": what they ran, this person does not
+    approve."""
+    until: datetime.date | None = Field(default=None)
+    """The last day on which approvals of this person count; null: no end."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The key in its encoded form."""
+        return parse_public_key(self.key)
+
+    @field_validator("name")
+    @classmethod
+    def _name_of_a_person(cls, name: str) -> str:
+        try:
+            return clean_name(name, "name")
+        except ConfigError as error:
+            raise ValueError(error.problems[0].message) from None
+
+    @field_validator("key")
+    @classmethod
+    def _key_of_openssh(cls, key: str) -> str:
+        try:
+            parse_public_key(key)
+        except SignatureProblem as problem:
+            raise ValueError(f"{problem}: ssh-keygen -t ed25519 makes one") from None
+        return " ".join(key.split())
+
+
+def roster_problem(approvers: Sequence[Approver], approvals: int) -> str:
+    """Reason why a roster cannot be used; empty if it can."""
+    if not approvers:
+        return ""
+    people = {person_of(approver.name) for approver in approvers}
+    keys = {approver.public_key for approver in approvers}
+    if len(people) < len(approvers) or len(keys) < len(approvers):
+        return "approvers: every person is named once, with a key that nobody else has"
+    if approvals > len(approvers):
+        return f"approvals is {approvals}, and approvers names {len(approvers)}"
+    return ""
