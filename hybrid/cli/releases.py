@@ -152,9 +152,10 @@ def verify(
 ) -> None:
     """Check a release against its certificate and signature, offline.
 
-    Every file present, unchanged, and nothing added. With --key: signed by its publisher.
+    Every file present, unchanged, and nothing added. With --key: signed by its publisher. Exit code 1 also if it was
+    withdrawn.
     """
-    from hybrid.publication.signing.envelope import read_envelope
+    from hybrid.publication.folder import read_mark
     from hybrid.publication.signing.public_key import read_public_keys
     from hybrid.publication.verify import verify as check
 
@@ -162,16 +163,53 @@ def verify(
     if problems:
         raise VerificationError(problems)
     console.line("ok", f"{release}: every file is as it was published")
+    _print_signer(release, checked=bool(key))
+    mark = read_mark(release)
+    if mark is not None:
+        said = {entry: str(mark.get(entry, "?")) for entry in ("at", "by", "reason")}
+        hint = "use the publisher's latest release"
+        raise VerificationError(f"withdrawn on {said['at'][:10]} by {said['by']}: {said['reason']}", hint=hint)
+
+
+def _print_signer(release: Path, *, checked: bool) -> None:
+    """Print who signed a release, and whether that was checked."""
+    from hybrid.publication.signing.envelope import read_envelope
+
     signed = read_envelope(release)
     if signed is None:
         console.line("note", "authorship was not checked: the release is unsigned")
         return
     about = f"release {signed.certificate['release']}, made {signed.certificate['created'][:19]} UTC"
-    if key:
+    if checked:
         console.line("ok", f"signed by key {signed.keyids[0]}: {about}")
     else:
         hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
         console.line("note", f"authorship was not checked: {about}, names key {signed.keyids[0]}", hint)
 
 
-GROUP = Group("Releases", (release, approve, verify, status, retain))
+def withdraw(
+    release: Annotated[str, typer.Argument(metavar="ID", help="Name of the release's folder.")],
+    by: Annotated[str, typer.Option("--by", help="Who withdraws it; readers see the name.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; readers see it.")],
+    releases: Releases = Path("releases"),
+    work: Work = Path("work"),
+) -> None:
+    """Withdraw a release: marked, no longer the latest, still verifiable.
+
+    Lists the copies that were delivered.
+    """
+    from hybrid.publication.withdraw import withdraw as take_back
+
+    found = take_back(Path(release).name, releases, work, by, reason)
+    given = found.withdrawal
+    console.line("ok", f"{given.release} is withdrawn since {given.at[:10]} by {given.by}: {given.reason}")
+    if found.latest is None:
+        console.line("note", "there is no other release that could be the latest", "hybrid release CONFIG")
+    else:
+        console.line("ok", f"the latest release is {found.latest}")
+    for copy in found.deliveries:
+        newer = "" if copy.newest == given.release else f", and {copy.newest} later"
+        console.line("note", f"delivered to {copy.target} on {copy.at[:10]}{newer}", "tell who reads it there")
+
+
+GROUP = Group("Releases", (release, approve, verify, status, withdraw, retain))

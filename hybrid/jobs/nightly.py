@@ -263,12 +263,17 @@ class Night:
     def _latest(self) -> Release | None:
         """Newest release of this data set.
 
-        None if there is none or it was changed.
+        None if there is none that is not withdrawn, or it was changed.
 
         The folder's ``latest`` may belong to another data set. The ledger, not the clock, gives the order.
         """
-        order = {entry.release: at for at, entry in enumerate(self.ledger.entries(self.name))}
-        own = [found for found in releases_in(self.places.releases) if found.certificate.get("name") == self.name]
+        order = {release: at for at, release in enumerate(self.ledger.outs(self.name))}
+        gone = {found.release for found in self.ledger.withdrawals()}
+        own = [
+            found
+            for found in releases_in(self.places.releases)
+            if found.certificate.get("name") == self.name and found.path.name not in gone
+        ]
         newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
         return None if newest is None or verify(newest.path) else newest
 

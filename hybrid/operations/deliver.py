@@ -21,6 +21,7 @@ from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.operations.sql_table import refuse_source, replace_sql_table
 from hybrid.publication.folder import LATEST, LOCK
+from hybrid.publication.ledger import Ledger
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
@@ -105,6 +106,7 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
             continue
         make_private(state.parent)
         write_text(state, release.name)
+        Ledger(private_dir).deliver(release.name, name)
         logger.info("release %s delivered to %s", release.name, name)
         done.append(name)
     if problems:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,9 @@ from hybrid.base.ownership import CERTIFICATE
 
 LATEST = "latest"
 LOCK = ".publish.lock"
+WITHDRAWN = "withdrawn.json"
+"""Name of the file that marks a release as withdrawn."""
+MARK_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Release:
     def created(self) -> str:
         """UTC, ISO 8601: sorts by time."""
         return str(self.certificate["created"])
+
+    @property
+    def withdrawn(self) -> Mapping[str, Any] | None:
+        """Content of the mark of a withdrawn release; None where there is no mark."""
+        return read_mark(self.path)
 
 
 @contextmanager
@@ -104,6 +112,18 @@ def place(temporary: Path, target: Path) -> None:
 def point_latest(release: Path) -> None:
     """Let ``latest`` name this release."""
     atomic.point(release.with_name(LATEST), release.name)
+
+
+def read_mark(release: Path) -> Mapping[str, Any] | None:
+    """Content of the mark of a withdrawn release, empty if damaged; None where there is no mark."""
+    path = release / WITHDRAWN
+    if not path.exists() and not path.is_symlink():
+        return None
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        content = {}
+    return content if isinstance(content, dict) else {}
 
 
 def _read(path: Path) -> Release | None:

@@ -45,6 +45,8 @@ ALTER TABLE approvals ADD COLUMN proof TEXT NOT NULL DEFAULT '';
 CREATE TABLE withdrawals (folder TEXT NOT NULL, release TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL,
     reason TEXT NOT NULL, account TEXT NOT NULL, PRIMARY KEY (folder, release));
 CREATE TABLE deliveries (release TEXT NOT NULL, target TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE outs (data_set TEXT NOT NULL, release TEXT NOT NULL, at TEXT NOT NULL);
+INSERT INTO outs SELECT data_set, release, created FROM releases WHERE confirmed ORDER BY rowid;
 """,
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
@@ -85,6 +87,30 @@ class Approval:
     """Account of the operating system, and host."""
     proof: str
     """Statement and signature as JSON; empty where the name was not proven."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """Withdrawal of a release."""
+
+    release: str
+    at: str
+    """UTC, ISO 8601."""
+    by: str
+    reason: str
+    account: str
+    """Account of the operating system, and host."""
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Delivery of a release to a place besides the folder of all releases."""
+
+    target: str
+    at: str
+    """UTC, ISO 8601."""
+    newest: str
+    """Name of the release that the target got last."""
 
 
 @dataclass(frozen=True)
@@ -172,10 +198,55 @@ class Ledger:
                     database.execute("DELETE FROM releases WHERE rowid = ?", (row,))
                     continue
                 database.execute("UPDATE releases SET confirmed = 1 WHERE rowid = ?", (row,))
+                _put_out(database, data_set, release)
                 # The newest state holds all earlier ones.
                 database.execute(
                     "UPDATE releases SET joint_classes = NULL WHERE data_set = ? AND rowid < ?", (data_set, row)
                 )
+
+    def put_out(self, data_set: str, release: str) -> None:
+        """Record that an earlier release is out again."""
+        with self._connected() as database:
+            _put_out(database, data_set, release)
+
+    def outs(self, data_set: str) -> list[str]:
+        """Releases of a data set in the order in which they were put out; one that came back, again."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT release FROM outs WHERE data_set = ? ORDER BY rowid", (data_set,)
+            ).fetchall()
+        return [row["release"] for row in rows]
+
+    def withdraw(self, folder: Path, given: Withdrawal) -> Withdrawal:
+        """Record the withdrawal of a release of a folder; one that was recorded before stays as it is."""
+        with self._connected() as database:
+            row = (str(folder.resolve()), given.release, given.at, given.by, given.reason, given.account)
+            database.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?, ?, ?, ?, ?)", row)
+        return next(found for found in self.withdrawals() if found.release == given.release)
+
+    def withdrawals(self) -> list[Withdrawal]:
+        """All withdrawals, oldest first."""
+        with self._connected() as database:
+            columns = "release, at, by, reason, account"
+            rows = database.execute(f"SELECT {columns} FROM withdrawals ORDER BY rowid").fetchall()
+        return [Withdrawal(**row) for row in rows]
+
+    def deliver(self, release: str, target: str) -> None:
+        """Record that a target has got a release."""
+        with self._connected() as database:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            database.execute("INSERT INTO deliveries VALUES (?, ?, ?)", (release, target, now))
+
+    def deliveries(self, release: str) -> list[Delivery]:
+        """Targets that got a release, oldest first."""
+        later = "SELECT release FROM deliveries AS newer WHERE newer.target = one.target ORDER BY rowid DESC LIMIT 1"
+        with self._connected() as database:
+            rows = database.execute(
+                f"SELECT target, MAX(at) AS at, ({later}) AS newest FROM deliveries AS one WHERE release = ?"
+                " GROUP BY target ORDER BY MIN(rowid)",
+                (release,),
+            ).fetchall()
+        return [Delivery(**row) for row in rows]
 
     def approve(self, run: str, given: Approval) -> None:
         """Keep an approval of a run; one by the same name replaces it."""
@@ -281,6 +352,11 @@ class Ledger:
         for statement in "".join(_FORMATS[found:]).split(";"):
             database.execute(statement)
         database.execute(f"PRAGMA user_version = {len(_FORMATS)}")
+
+
+def _put_out(database: sqlite3.Connection, data_set: str, release: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    database.execute("INSERT INTO outs VALUES (?, ?, ?)", (data_set, release, now))
 
 
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")

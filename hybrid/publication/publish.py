@@ -71,7 +71,8 @@ def publish(
     filled under a hidden name, written through to the disk and renamed; then ``latest`` is exchanged. Killed at any
     point, every earlier release is whole, ``latest`` names a whole release, and the next call clears up. A release is
     never overwritten. Runs of the same source, hierarchies and method (whatever their seed) are one release:
-    publishing the second returns the first, unless that was damaged since.
+    publishing the second returns the first, unless that was damaged since; where another was out in between, ``latest``
+    names the first again. Of a source and method whose release was withdrawn nothing is published.
 
     Parameters
     ----------
@@ -98,7 +99,8 @@ def publish(
     Raises
     ------
     GateRefused
-        The verdict is block; the failed checks are the problems. Or ``this_run``, and another draw is out.
+        The verdict is block; the failed checks are the problems. Or ``this_run``, and another draw is out. Or
+        the release of the same source and method was withdrawn.
     ApprovalNeeded
         The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
         next person accepts, or the run is published once more.
@@ -122,6 +124,7 @@ def publish(
     _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
+        _refuse_withdrawn(run, ledger, tags["release_tag"])
         existing = _published(releases_dir, tags["release_tag"])
         history = joined_history(run, ledger, releases_dir, private_dir)
         found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
@@ -131,9 +134,9 @@ def publish(
             if this_run:
                 _refuse_other_draw(run, existing, ledger)
             logger.info("already published as %s", existing.path.name)
-            _catch_up(releases_dir, existing)
+            outcome, message = _catch_up(releases_dir, existing, run, ledger)
             forget_membership(private_dir, run)
-            ledger.note(run.data_set, "kept", existing.path.name)
+            ledger.note(run.data_set, outcome, message)
             return existing.path
         if accept_review and verdict.status == "review":
             approve(run, ledger, by, reason, signed, datetime.now(UTC))
@@ -155,7 +158,7 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
         The public zone.
     keep : int
         How many of the newest stay, 1 or more. Beyond those, the one ``latest`` names stays, and the newest that
-        :func:`verify` finds whole. Folders without a readable certificate are not touched.
+        :func:`verify` finds whole and that is not withdrawn. Folders without a readable certificate are not touched.
 
     Returns
     -------
@@ -167,7 +170,8 @@ def retain(releases_dir: Path, keep: int) -> list[str]:
     with opened(releases_dir):
         releases = releases_in(releases_dir)
         latest = latest_in(releases_dir)
-        good = next((release for release in reversed(releases) if not verify(release.path)), None)
+        sound = (found for found in reversed(releases) if found.withdrawn is None and not verify(found.path))
+        good = next(sound, None)
         protected = {release.path.name for release in (latest, good) if release is not None}
         removed = [release.path for release in releases[:-keep] if release.path.name not in protected]
         for path in removed:
@@ -237,14 +241,37 @@ def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> N
         )
 
 
-def _catch_up(releases_dir: Path, existing: Release) -> None:
-    """Point ``latest`` to an unpointed newer release.
+def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> None:
+    """Refuse a source and method whose release was withdrawn."""
+    of_this = {entry.release for entry in ledger.entries() if entry.release_tag == release_tag}
+    found = next((known for known in reversed(ledger.withdrawals()) if known.release in of_this), None)
+    if found is not None:
+        message = f"the release of this data and method, {found.release}, was withdrawn by {found.by}: {found.reason}"
+        ledger.note(run.data_set, "refused", message)
+        raise GateRefused(
+            f"{message}; nothing was published",
+            hint="release other data, or change the method (the config) so that the reason no longer holds",
+        )
 
-    Its process was killed before that; never points to an older release.
+
+def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: Ledger) -> tuple[str, str]:
+    """Point ``latest`` to a release that is published already, where it names another.
+
+    That is so if its process was killed before that, or if the source has gone back: the run was drawn after the
+    release that is out. Publishing an old run again does not turn ``latest`` back.
+
+    Returns the outcome and its message for the ledger.
     """
-    latest = latest_in(releases_dir)
+    name, latest = existing.path.name, latest_in(releases_dir)
     if latest is None or latest.created < existing.created:
         point_latest(existing.path)
+        return "kept", name
+    is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
+    if is_out or str(run.manifest["created"]) <= latest.created:
+        return "kept", name
+    ledger.put_out(run.data_set, name)
+    point_latest(existing.path)
+    return "released", f"returned to {name}"
 
 
 def _build(

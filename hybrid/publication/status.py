@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from hybrid.base.errors import Problem
-from hybrid.publication.folder import Release, latest_in
+from hybrid.publication.folder import Release, latest_in, read_mark
 from hybrid.publication.held_run import HeldRun, held_runs
-from hybrid.publication.ledger import Entry, Event, Ledger
+from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
 from hybrid.publication.night_lock import cut_off_nights
 from hybrid.publication.verify import verify
 
@@ -21,6 +21,7 @@ _HINTS = {
 }
 """What to do about the last night of a data set that ended so."""
 _AFTER = "the next night continues from what it had finished; to have that now: hybrid nightly CONFIG"
+_COMPLETE = "complete it: hybrid withdraw"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class State:
     """Reasons to look; empty if there is no problem."""
     waiting: tuple[Problem, ...] = ()
     """Runs that wait for an approval, and how to give it."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    """All withdrawals, oldest first."""
 
 
 def releases_state(
@@ -60,15 +63,16 @@ def releases_state(
     known = ledger.entries()
     entries = tuple(entry for entry in known if data_set in (None, entry.data_set))
     events = tuple(ledger.events(data_set))
+    withdrawn = tuple(ledger.withdrawals())
     cut_off = cut_off_nights(private_dir, data_set)
     nights = [Problem(f"{name}: the night that began {began} was cut off", _AFTER) for name, began in cut_off.items()]
     last = ledger.last_events(data_set)
     held = {found.data_set: found for found in held_runs(private_dir, data_set) if found.is_open(known)}
     waiting = tuple(_waiting(held, last))
-    problems = [*nights, *_problems(latest, known, events, now, max_age_hours), *_ended_badly(last)]
+    problems = [*nights, *_problems(releases_dir, latest, known, events, withdrawn, now, max_age_hours), *_ended_badly(last)]
     if latest is None and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
-    return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting)
+    return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting, withdrawn)
 
 
 def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
@@ -95,6 +99,7 @@ def _problems(
     latest: Release | None,
     entries: list[Entry],
     events: tuple[Event, ...],
+    withdrawn: Sequence[Withdrawal],
     now: datetime,
     max_age_hours: float | None,
 ) -> Iterator[Problem]:
@@ -102,6 +107,12 @@ def _problems(
         return
     for problem in verify(latest.path):
         yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
+    gone = {found.release for found in withdrawn}
+    if latest.path.name in gone:
+        yield Problem(f"{latest.path.name} is withdrawn, and still the latest", f"{_COMPLETE} {latest.path.name}")
+    for name in sorted(gone):
+        if (releases_dir / name).is_dir() and read_mark(releases_dir / name) is None:
+            yield Problem(f"{name} is withdrawn, and its mark is missing", f"{_COMPLETE} {name}")
     if latest.path.name not in {entry.release for entry in entries}:
         yield Problem(f"{latest.path.name} is not in the ledger", "name the private zone it was made with: --work")
     good = [event.at for event in events if event.outcome in ("released", "kept")]

@@ -12,6 +12,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
+from hybrid.publication.folder import WITHDRAWN
 from hybrid.publication.names import person_of
 from hybrid.publication.signing.check import signature_problems, statement_problems
 from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
@@ -26,7 +27,7 @@ _FETCH = "fetch the release again from its publisher"
 def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
     """List every problem of a release.
 
-    Empty if it is as it was published.
+    Empty if it is as it was published, also where it was withdrawn since.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def _folder_problems(
     ):
         yield Problem(f"{CERTIFICATE} names no synthetic table or no {EVALUATION}", _FETCH)
     above = {parent.as_posix() for name in expected for parent in Path(name).parents}
-    for name in sorted(set(present) - set(expected) - above - {CERTIFICATE, ENVELOPE}):
+    for name in sorted(set(present) - set(expected) - above - {CERTIFICATE, ENVELOPE, WITHDRAWN}):
         yield Problem(f"{name} is not part of the release", "remove it")
     for name, sha256 in expected.items():
         if name not in present:
