@@ -96,6 +96,7 @@ def _ended_badly(last: list[Event]) -> Iterator[Problem]:
 
 
 def _problems(
+    releases_dir: Path,
     latest: Release | None,
     entries: list[Entry],
     events: tuple[Event, ...],
