@@ -69,7 +69,11 @@ def releases_state(
     last = ledger.last_events(data_set)
     held = {found.data_set: found for found in held_runs(private_dir, data_set) if found.is_open(known)}
     waiting = tuple(_waiting(held, last))
-    problems = [*nights, *_problems(releases_dir, latest, known, events, withdrawn, now, max_age_hours), *_ended_badly(last)]
+    problems = [
+        *nights,
+        *_problems(releases_dir, latest, known, events, withdrawn, now, max_age_hours),
+        *_ended_badly(last),
+    ]
     if latest is None and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
     return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting, withdrawn)

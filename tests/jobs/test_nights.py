@@ -368,7 +368,88 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
 
 def draws(clinic: Clinic) -> list[int]:
     with closing(sqlite3.connect(clinic.places.work / LEDGER)) as database:
-        assert database.execute("SELECT number FROM draws").fetchall() == [(1,)]
+        return [number for (number,) in database.execute("SELECT number FROM draws ORDER BY number")]
+
+
+def test_a_refused_night_draws_nothing_new_before_data_method_or_policy_change(clinic: Clinic) -> None:
+    del clinic.content["seed"]  # every draw would be another one
+    clinic.policy["rules"] = [RULE | {"block": -1}]
+    assert clinic.night() == "refused"
+    run = clinic.notices[-1].run
+    assert run is not None and [problem for problem in problems(clinic) if "the last night: refused" in problem]
+    shutil.rmtree(clinic.places.runs)  # removing the run does not bring another draw
+    assert clinic.night() == "refused"
+    assert clinic.decision is not None and clinic.decision.action == "refuse" and not clinic.decision.walks
+    assert run in clinic.notices[-1].message and "blocked by copies" in clinic.notices[-1].message
+    assert draws(clinic) == [1] and not clinic.places.runs.exists()
+    clinic.policy["rules"] = [RULE]
+    assert clinic.night() == "released"
+
+
+def test_a_waiting_night_is_not_drawn_again_and_goes_on_once_approved(clinic: Clinic) -> None:
+    del clinic.content["seed"]
+    clinic.content["nightly"] = {"deliver": {"folder": "elsewhere"}}
+    clinic.policy |= {"rules": [REVIEWED], "approvals": 2}
+    assert [clinic.night(), clinic.night()] == ["waiting", "waiting"]
+    (run,) = clinic.places.runs.iterdir()
+    assert draws(clinic) == [1] and clinic.notices[-1].run == run.name
+    assert clinic.decision is not None and clinic.decision.action == "resume" and not clinic.decision.walks
+    (waits,) = releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting
+    assert "0 of 2 approvals" in waits.message and f"hybrid approve {run}" in waits.hint
+    ledger = Ledger(clinic.places.work)
+    identity = read_run(run).id
+    for name in ("Ada", "Eve"):
+        ledger.approve(identity, Acceptance(name, "looked at it"))
+    assert clinic.night() == "released"
+    assert clinic.latest is not None and list(clinic.places.runs.iterdir()) == [run]
+    published = clinic.places.releases / clinic.latest
+    assert (published / "synthetic.csv").read_bytes() == (run / "synthetic.csv").read_bytes()
+    assert [entry.by for entry in ledger.entries()[-1].acceptances] == ["Ada", "Eve"]
+    assert verify(clinic.config.parent / "elsewhere" / clinic.latest) == []
+    assert releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting == ()
+    assert clinic.night() == "kept" and draws(clinic) == [1]
+
+
+def test_new_data_is_drawn_although_a_run_waits(clinic: Clinic) -> None:
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    grown(clinic.frame, 0.02).to_csv(clinic.config.parent / "admissions.csv", index=False)
+    assert clinic.decide().action == "refit"
+
+
+def test_another_run_in_the_place_of_the_waiting_one_is_not_published(clinic: Clinic) -> None:
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    (run,) = clinic.places.runs.iterdir()
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"written_by"', '"written_By"', 1))
+    with pytest.raises(VerificationError, match="not the run that waits"):
+        clinic.night()
+    assert clinic.latest is None and clinic.notices[-1].outcome == "failed"
+    shutil.rmtree(run)  # the operator gives the run up: the data is drawn anew
+    assert clinic.decide().action == "refit"
+
+
+def test_a_released_run_that_is_gone_does_not_come_back_by_its_note(clinic: Clinic) -> None:
+    """Once a release of this source and method is in the ledger, the note of the waiting run counts no more."""
+    from hybrid.publication.publish import publish
+
+    clinic.policy["rules"] = [REVIEWED]
+    assert clinic.night() == "waiting"
+    (run,) = clinic.places.runs.iterdir()
+    publish(run, clinic.places.releases, clinic.places.work, accept_review=True, by="Eve", reason="looked at it")
+    assert clinic.latest is not None
+    (clinic.places.releases / "latest").unlink()
+    atomic.remove(clinic.places.releases / Ledger(clinic.places.work).entries()[0].release)
+    assert clinic.decide().action == "refit"
+
+
+def test_a_damaged_note_of_a_held_run_stops_the_night(clinic: Clinic) -> None:
+    clinic.write()
+    clinic.places.work.mkdir(mode=0o700)
+    (clinic.places.work / ".night-clinic.held").write_text("{")
+    with pytest.raises(DataError, match="is damaged"):
+        clinic.decide()
 
 
 def test_latest_follows_a_source_that_goes_back_and_a_withdrawal(clinic: Clinic) -> None:
@@ -386,6 +467,6 @@ def test_latest_follows_a_source_that_goes_back_and_a_withdrawal(clinic: Clinic)
     assert len(clinic.releases) == 2
     found = withdraw(str(first), clinic.places.releases, clinic.places.work, "Ada Lovelace", "a wrong load")
     assert clinic.latest == found.latest == second
-    with pytest.raises(GateRefused, match="was withdrawn by Ada Lovelace: a wrong load"):
-        clinic.night()
+    assert clinic.night() == "refused"
+    assert "was withdrawn by Ada Lovelace: a wrong load" in clinic.notices[-1].message
     assert clinic.latest == second
