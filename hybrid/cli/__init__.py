@@ -13,8 +13,9 @@ import typer
 
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.cli.console import err, print_error
+from hybrid.cli.console import err, print_error, show_warnings
 from hybrid.cli.group import Group
+from hybrid.cli.terminal import styled
 
 MODULES = (
     "data",
@@ -29,6 +30,7 @@ MODULES = (
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 
+_MEMORY, _BUG = ("memory", "bold red"), ("bug", "bold red")
 INTERRUPTED = 130
 """Exit code that Typer gives Ctrl-C."""
 
@@ -65,6 +67,8 @@ def _options(
     """Set the options of every command."""
     if log_format == "json":
         write_json_lines()
+    else:
+        show_warnings()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -105,14 +109,14 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except MemoryError as error:
-        err.print(f"[bold red]memory[/]  this machine has too little memory for the run ({place_of(error)})")
+        err.print(styled(_MEMORY, f"  this machine has too little memory for the run ({place_of(error)})"))
         err.print("   hint: a larger machine, fewer rows or columns, or a generator that needs less (hybrid check)")
         return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence: the text of a stray error may hold a record
         if debug:
             traceback.print_exc()
         else:
-            err.print(f"[bold red]bug[/]  {type(error).__name__} in {place_of(error)}")
+            err.print(styled(_BUG, f"  {type(error).__name__} in {place_of(error)}"))
             err.print("   hint: run again with --debug (its output may show data), and report what it prints")
         return 1
     if result == INTERRUPTED:

@@ -127,7 +127,7 @@ def store_key() -> None:
     """
     from hybrid.store.cipher import new_key
 
-    console.out.print(new_key(), markup=False, highlight=False)
+    console.out.print(new_key())
 
 
 for _name, _action in (("list", store_list), ("clean", store_clean), ("key", store_key)):

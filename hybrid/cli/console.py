@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,13 +22,14 @@ from rich.progress import Progress as Bars
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.progress import LogProgress, Progress
+from hybrid.cli.terminal import Terminal, plain, styled
 
 logger = logging.getLogger(__name__)
-out = Console(highlight=False, soft_wrap=True)
+out = Terminal()
 if TYPE_CHECKING:
     from hybrid.publication.verdict import Verdict
 
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+err = Terminal(stderr=True)
 
 COLORS = {
     "pass": "green",
@@ -43,6 +42,20 @@ COLORS = {
     "waiting": "yellow",
     "refused": "red",
 }
+
+
+class _Lines(logging.Handler):
+    """Warnings of the library as lines on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        err.print(record.getMessage())
+
+
+def show_warnings() -> None:
+    """Print warnings of the library through this module, once."""
+    package = logging.getLogger("hybrid")
+    if not any(isinstance(handler, _Lines) for handler in package.handlers):
+        package.addHandler(_Lines(logging.WARNING))
 
 
 def shows_values() -> bool:
@@ -65,12 +78,12 @@ def print_error(error: HybridError) -> None:
         return
     hidden = False
     for problem in error.problems:
-        err.print(f"[bold red]{error.title}[/]  {escape(problem.message)}")
+        err.print(styled((error.title, "bold red"), f"  {problem.message}"))
         if problem.values and shows_values():
-            err.print(f"   values: {escape(problem.values)}")
+            err.print(f"   values: {problem.values}")
         hidden |= bool(problem.values) and not shows_values()
         if problem.hint:
-            err.print(f"   hint: {escape(problem.hint)}")
+            err.print(f"   hint: {problem.hint}")
     if hidden:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
 
@@ -78,7 +91,7 @@ def print_error(error: HybridError) -> None:
 def line(status: str, text: str, hint: str = "") -> None:
     """Print one aligned finding: status, sentence, hint."""
     tail = f"   hint: {hint}" if hint else ""
-    out.print(f"[{COLORS.get(status, 'white')}]{status:<8}[/]{escape(text)}{escape(tail)}")
+    out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
 def print_verdict(verdict: Verdict, draw: str = "") -> None:
@@ -88,13 +101,14 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
     """
     from hybrid.publication.first_page import folded
 
-    out.print(f"\n[bold {COLORS[verdict.status]}]{verdict.status.upper()}[/]   policy {escape(verdict.policy)}")
+    colour = f"bold {COLORS[verdict.status]}"
+    out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}"))
     if draw:
-        out.print(f"  {draw}", markup=False)
+        out.print(f"  {draw}")
     for check in verdict.open_checks:
-        out.print(f"  [{COLORS[check.status]}]{check.status:<11}[/]{escape(check.rule)}: {escape(check.message)}")
+        out.print(styled("  ", (f"{check.status:<11}", COLORS[check.status]), f"{check.rule}: {check.message}"))
         if check.hint:
-            out.print(f"             try: {escape(check.hint)}")
+            out.print(f"             try: {check.hint}")
     out.print(f"  {folded(verdict)}")
 
 
@@ -108,16 +122,16 @@ def progress() -> Iterator[Progress]:
         yield LogProgress(logger.info)
         return
     if not err.is_terminal:
-        yield LogProgress(lambda line: err.print(line, markup=False))
+        yield LogProgress(lambda line: err.print(line))
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Bars(*columns, console=err, transient=True) as bars:
         yield _bars(bars)
@@ -131,7 +145,7 @@ def _bars(bars: Bars) -> Progress:
         if step not in tasks:
             for other in tasks.values():
                 bars.update(other, visible=False)  # type: ignore[arg-type]
-            tasks[step] = bars.add_task(step, total=total, note=note)
+            tasks[step] = bars.add_task(plain(step), total=total, note=note)
         bars.update(tasks[step], completed=done, total=total, note=note)  # type: ignore[arg-type]
 
     return report

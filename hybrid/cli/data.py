@@ -80,7 +80,7 @@ def _report(findings: list[Finding]) -> None:
     for finding in findings:
         console.line(finding.level, finding.message, finding.hint)
         if finding.values and console.shows_values():
-            console.out.print(f"        values: {finding.values}", markup=False)
+            console.out.print(f"        values: {finding.values}")
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(2)
 
@@ -135,7 +135,7 @@ def check(
 
     loaded = load_config(config, overrides(set_))
     if show:
-        console.out.print(loaded.to_yaml(), markup=False)
+        console.out.print(loaded.to_yaml())
         return
     from hybrid.pipeline.check import diagnose
 

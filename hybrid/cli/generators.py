@@ -37,10 +37,10 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
     for entry in found:
         console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
         if entry.install:
-            console.out.print(f"        to use it: {entry.install}", markup=False)
-        console.out.print(f"        presets: {', '.join(entry.presets)}", markup=False)
+            console.out.print(f"        to use it: {entry.install}")
+        console.out.print(f"        presets: {', '.join(entry.presets)}")
         for option in entry.options:
-            console.out.print(f"        {option.name} = {option.default}   {option.description}", markup=False)
+            console.out.print(f"        {option.name} = {option.default}   {option.description}")
     console.out.print("\nmanaged environments (hybrid generators install NAME, remove NAME)")
     for one in built:
         _show(one)

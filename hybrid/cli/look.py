@@ -20,7 +20,7 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     explanation = Pipeline(load_config(config, overrides(set_)), seed=0).explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
-    console.out.print(f"\n{explanation.text}", markup=False)
+    console.out.print(f"\n{explanation.text}")
 
 
 def metrics(as_json: AsJson = False) -> None:

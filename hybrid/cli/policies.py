@@ -21,7 +21,7 @@ def policies(context: typer.Context) -> None:
     for name, path in packaged_policies().items():
         policy = load_policy(path)
         console.line("ok", f"{name}  version {policy.version}, owner: {policy.owner}")
-        console.out.print(f"        {policy.description}", markup=False)
+        console.out.print(f"        {policy.description}")
     console.out.print("\nuse one by its name (policy: hospital), or copy it: hybrid policies show NAME > policy.yaml")
 
 

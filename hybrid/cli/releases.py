@@ -118,7 +118,7 @@ def status(
             grid.add_row(entry.release, entry.data_set, entry.status, entry.policy, names, exposed)
         console.out.print(grid)
         for event in state.events:
-            console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}", markup=False)
+            console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}")
         for waits in state.waiting:
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:

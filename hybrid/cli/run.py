@@ -63,7 +63,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
         console.line("ok", f"streamed: {read.rows:,} rows, {read.combinations:,} distinct combinations")
         for cost in streamed.costs:
             counted = f"{cost.rows:>15,} rows {cost.combinations:>13,} combinations"
-            console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}", markup=False)
+            console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}")
     else:
         console.line("note", f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())

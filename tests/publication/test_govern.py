@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,3 +90,17 @@ def test_retain_keeps_the_newest(
     assert code(["retain", "--keep", "1", *zones[:2]]) == 0
     assert f"2 releases removed: {names[0]}, {names[1]}" in capsys.readouterr().out
     assert len(state(zones, capsys)[1]["releases"]) == 3, "what is out stays in the ledger"
+
+
+def test_status_survives_a_name_with_markup_and_control_characters(
+    make_run: RunMaker, zones: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An older ledger, or another program, may have entered such a name."""
+    publish(make_run(), tmp_path / "releases", tmp_path / "work")
+    with sqlite3.connect(tmp_path / "work" / "ledger.sqlite") as database:
+        accepted = json.dumps([{"by": "Bob [/x]\x1b[2J", "reason": "\u202e"}])
+        database.execute("UPDATE releases SET acceptances = ?", (accepted,))
+        database.execute("INSERT INTO events VALUES ('adult', '2026-01-01T00:00:00+00:00', 'kept', '\x1b[31m[/]')")
+    assert code(["status", *zones]) == 0
+    shown = capsys.readouterr().out
+    assert "Bob [/x]" in shown and r"\x1b[31m[/]" in shown and "\x1b" not in shown

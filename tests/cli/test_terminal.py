@@ -1,0 +1,78 @@
+"""Names from others on the terminal: text, whatever they hold."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+from rich.table import Table as Grid
+
+from hybrid.base.errors import DataError
+from hybrid.cli import console
+from hybrid.cli.terminal import Terminal, plain
+from hybrid.publication.verdict import Check, Verdict
+
+NASTY = "Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile: \x07\u200b"
+SAFE = r"Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile: \x07\u200b"
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    for name in ("out", "err"):
+        monkeypatch.setattr(console, name, Terminal(file=stream, width=200))
+    yield stream
+    written = stream.getvalue()
+    assert SAFE in written and not set("\x1b\x07\u202e\u200b") & set(written)
+
+
+def test_lines_and_hints(shown: io.StringIO) -> None:
+    console.line("ok", NASTY, NASTY)
+    console.out.print(NASTY)
+
+
+def test_cells_of_tables(shown: io.StringIO) -> None:
+    grid = Grid("accepted by", NASTY)
+    grid.add_row(NASTY, "x")
+    console.out.print(grid)
+
+
+def test_errors_with_their_values(shown: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYBRID_SHOW_VALUES", "1")
+    console.print_error(DataError(NASTY, hint=NASTY, values=NASTY))
+
+
+def test_verdicts(shown: io.StringIO) -> None:
+    checks = (Check(NASTY, "review", NASTY, NASTY),)
+    console.print_verdict(Verdict.of(NASTY, checks), NASTY)
+
+
+def test_steps_where_there_is_no_terminal(shown: io.StringIO) -> None:
+    with console.progress() as report:
+        report(NASTY, 1, 1)
+
+
+def test_warnings_of_the_library(shown: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = logging.getLogger("hybrid")
+    monkeypatch.setattr(package, "handlers", [])
+    console.show_warnings()
+    console.show_warnings()
+    logging.getLogger("hybrid.publication").warning("release %s has changed", NASTY)
+    logging.getLogger("hybrid.publication").info("not shown")
+    assert shown.getvalue().count("has changed") == 1 and "not shown" not in shown.getvalue()
+
+
+def test_colours_still_reach_a_terminal() -> None:
+    stream = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NO_COLOR", raising=False)
+        patch.setattr(console, "out", Terminal(file=stream, force_terminal=True, color_system="standard"))
+        console.line("error", "\x1b[2J")
+    assert stream.getvalue().startswith("\x1b[31merror") and "\\x1b[2J" in stream.getvalue()
+
+
+@pytest.mark.parametrize("text", ["", "plain", "Größe\n\tm²", "山田 太郎"])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert plain(text) == text
