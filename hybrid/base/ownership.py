@@ -13,13 +13,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.atomic import write_json
+from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files, marked
 
 CERTIFICATE = "certificate.json"
 """Name of the file that makes a folder a published release."""
+RELEASES_LOCK = ".publish.lock"
+"""Name of the file that makes a folder one of releases."""
 
 
 def check_replaceable(folder: Path) -> None:
@@ -30,8 +32,8 @@ def check_replaceable(folder: Path) -> None:
     Parameters
     ----------
     folder : Path
-        May be missing, empty, or hold unchanged results of this program and nothing else. Missing folders above it
-        are created.
+        May be missing, empty, or hold unchanged results of this program and nothing else; not among releases.
+        Missing folders above it are created, for this user alone.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def check_replaceable(folder: Path) -> None:
         reason = f"its files cannot be read ({error.strerror})"
     if reason:
         raise ConfigError(f"{folder}: {reason}; the folder is left as it is", hint="choose a new or empty --out")
-    _check_writable(folder, folder, folder.parent)
+    _check_writable(folder, folder, folder.parent, private=True)
 
 
 def check_growing(folder: Path) -> None:
@@ -110,8 +112,9 @@ def claim(folder: Path, name: str, kind: str) -> None:
     ConfigError
         It holds something else.
     """
+    _refuse_releases(folder)
     check_growing(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     if (_manifest_of(folder) or {}).get("kind") == kind:
         return
     if any(folder.iterdir()):
@@ -159,13 +162,21 @@ def _check_place(folder: Path) -> None:
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         what = "a link" if folder.is_symlink() else "a file"
         raise ConfigError(f"{folder}: this is {what}, not a folder", hint="choose another --out")
+    _refuse_releases(folder)
     if Path.cwd().is_relative_to(folder.resolve()):
         raise ConfigError(f"{folder}: this is the folder you work in", hint="choose a new folder in it for --out")
 
 
-def _check_writable(folder: Path, *places: Path) -> None:
+def _refuse_releases(folder: Path) -> None:
+    """Refuse a place among releases, where readers would find originals."""
+    place = folder.resolve()
+    if any((above / RELEASES_LOCK).exists() for above in (place, *place.parents)):
+        raise ConfigError(f"{folder}: this lies in a folder of releases", hint="choose an --out elsewhere")
+
+
+def _check_writable(folder: Path, *places: Path, private: bool = False) -> None:
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private(folder.parent) if private else folder.parent.mkdir(parents=True, exist_ok=True)
         for place in places:
             if place.exists():
                 with tempfile.TemporaryFile(dir=place):

@@ -52,8 +52,16 @@ class Places:
         Raises
         ------
         ConfigError
-            A folder cannot be made or written to.
+            A folder cannot be made or written to, or the releases and another zone lie within each other.
         """
+        private = [("runs", self.runs.resolve()), ("work", self.work.resolve())]
+        public = self.releases.resolve()
+        for name, place in private:
+            if place.is_relative_to(public) or public.is_relative_to(place):
+                raise ConfigError(
+                    f"--{name} {place} and the releases in {public} lie within each other",
+                    hint="releases are for readers, the others are not: give each a folder of its own",
+                )
         check_growing(self.runs)
         check_growing(self.releases)
 

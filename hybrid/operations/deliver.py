@@ -18,9 +18,9 @@ from hybrid.base.atomic import atomic_file, make_private, write_text
 from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
-from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 from hybrid.operations.sql_table import refuse_source, replace_sql_table
-from hybrid.publication.folder import LATEST, LOCK
+from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
@@ -137,9 +137,11 @@ def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, rele
     if options.folder is not None and not is_url(options.folder):
         target = _local(options.folder, folder).resolve()
         above = (target, *target.parents)
-        if any((place / LOCK).exists() for place in above) or (releases_dir and releases_dir.resolve() in above):
+        if any((place / RELEASES_LOCK).exists() for place in above) or (
+            releases_dir and releases_dir.resolve() in above
+        ):
             raise ConfigError(
-                f"nightly.deliver.folder: {options.folder} is a folder of releases, which delivery would overwrite",
+                f"nightly.deliver.folder: {options.folder} lies in the folder of releases, which it would overwrite",
                 hint="deliver to another folder",
             )
     if options.sql is not None:

@@ -12,10 +12,9 @@ from typing import Any
 from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked
-from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 
 LATEST = "latest"
-LOCK = ".publish.lock"
 WITHDRAWN = "withdrawn.json"
 """Name of the file that marks a release as withdrawn."""
 MARK_FORMAT = 1
@@ -52,7 +51,7 @@ def opened(releases_dir: Path) -> Iterator[None]:
     """
     try:
         releases_dir.mkdir(parents=True, exist_ok=True)
-        with locked(releases_dir / LOCK):
+        with locked(releases_dir / RELEASES_LOCK):
             atomic.sweep(releases_dir)
             yield
     except OSError as error:

@@ -65,7 +65,11 @@ def test_a_release_is_never_replaced(hybrid: Run, capsys: Any, job: Path) -> Non
     latest = job.parent / "releases" / "latest"
     before = snapshot(latest.resolve())
     assert hybrid("run", job, "--out", latest.resolve()) == 2
+    assert "lies in a folder of releases" in capsys.readouterr().err
+    copy = shutil.copytree(latest, job.parent / "copy")
+    assert hybrid("run", job, "--out", copy) == 2
     assert "published release" in capsys.readouterr().err
+    assert snapshot(copy) == before
     assert hybrid("run", job, "--out", latest) == 2
     assert "a link" in capsys.readouterr().err
     assert snapshot(latest.resolve()) == before
@@ -110,3 +114,26 @@ def test_deeply_nested_yaml_is_a_message_and_no_bug(hybrid: Run, capsys: Any, jo
     said = capsys.readouterr().err
     assert "nested deeper than" in said and "bug" not in said
     assert hybrid("run", job, "--set", "seed=" + "{a: " * 5_000) == 2
+
+
+def test_nothing_raw_is_written_among_releases(hybrid: Run, capsys: Any, job: Path) -> None:
+    zones = ("--out", job.parent / "releases", "--runs", job.parent / "runs", "--work", job.parent / "work")
+    assert hybrid("release", job, *zones) == 0
+    before = snapshot(job.parent / "releases")
+    for out in ("releases/mine", "releases/latest/mine", "releases"):
+        assert hybrid("anonymize", job, "--out", job.parent / out) == 2
+        assert "lies in a folder of releases" in capsys.readouterr().err
+    inside = ("--out", job.parent / "releases", "--runs", job.parent / "releases" / "runs")
+    assert hybrid("release", job, *inside, "--work", job.parent / "work") == 2
+    assert "lie within each other" in capsys.readouterr().err
+    assert snapshot(job.parent / "releases") == before
+    assert modes(job.parent / "runs") == {0o600, 0o700}
+
+
+def test_folders_that_are_made_on_the_way_are_private(hybrid: Run, job: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert hybrid("anonymize", job, "--out", job.parent / "new" / "deep" / "out") == 0
+    finally:
+        os.umask(before)
+    assert modes(job.parent / "new") == {0o600, 0o700}

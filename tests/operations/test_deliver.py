@@ -102,7 +102,7 @@ def test_delivery_into_the_folder_of_releases_is_refused(release: Path, tmp_path
     latest = release.with_name("latest")
     latest.symlink_to(release.name)
     for folder in ("releases", "releases/copies", f"releases/{release.name}"):
-        with pytest.raises(ConfigError, match="a folder of releases"):
+        with pytest.raises(ConfigError, match="in the folder of releases"):
             deliver(release, DeliverOptions(folder=folder), DATA, tmp_path, tmp_path / "work")
     assert latest.is_symlink() and sorted(path.name for path in release.parent.iterdir()) == [release.name, "latest"]
 
