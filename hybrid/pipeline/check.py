@@ -28,7 +28,7 @@ from hybrid.publication.policy import load_policy
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import giveaways, unique_share
+from hybrid.table.checks import formulas, giveaways, unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
@@ -306,6 +306,13 @@ def _column_notes(table: Table, name: str) -> Iterator[Finding]:
         yield Finding("note", f"{name!r} has the same value in every row", "it stays as it is")
     if column.role is Role.IDENTIFIER:
         return
+    run_as_formulas = formulas(column, values)
+    if run_as_formulas:
+        yield Finding(
+            "note",
+            f"{name!r} has {run_as_formulas:,} values that a spreadsheet runs as formulas (they begin with = + - or @)",
+            "a released CSV file has them as they are: replace them in the source, or set output.format: parquet",
+        )
     evidence = evidence_of(column, values)
     if evidence is not None:
         known = int(values.notna().sum())

@@ -13,7 +13,7 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.redact import WITHHELD, public_config
+from hybrid.publication.redact import WITHHELD, public_anonymization, public_config
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 
@@ -98,7 +98,7 @@ def build_certificate(
             private=run.manifest.get("differential_privacy", False),
         ),
         "explanation": run.manifest.get("explanation"),
-        "anonymization": None if run.anonymization is None else run.anonymization.to_json(),
+        "anonymization": None if run.anonymization is None else public_anonymization(run.anonymization),
         "power": None if run.power is None else run.power.to_json(),
         "metrics": metrics_of(run.evaluation),
         "config": public_config(run.manifest["config"]),

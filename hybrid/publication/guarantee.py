@@ -12,6 +12,7 @@ from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
+from hybrid.publication.table_facts import few
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 
@@ -60,8 +61,8 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     checked = " (checked again on the finished table)" if result.verified else ""
     yield (
         f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
-        f"its smallest class has {result.min_class_size} records, and {result.suppressed} of {result.records} "
-        f"records were suppressed."
+        f"its smallest class has {result.min_class_size} records, and {few(result.suppressed)} of "
+        f"{few(result.records)} records were suppressed."
     )
     yield (
         "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.publication.rules.rule import text_of
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 
@@ -76,11 +76,11 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     if models:
         names = listed(list(dict.fromkeys(models)))
         yield f"Each group of look-alikes also had to meet a rule about {names}."
-    if anonymization.suppressed:
+    if anonymization.suppressed < ROUNDED_TO:
+        yield f"Fewer than {ROUNDED_TO} records had to be left out, because too few others look like them."
+    else:
         share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))
         yield f"About {share} % of the records were left out, because too few others look like them."
-    else:
-        yield "No record had to be left out."
 
 
 def _sampled(sample: SampleOptions) -> str:

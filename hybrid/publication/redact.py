@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.table_facts import rounded
 
 WITHHELD = "withheld"
 METHOD = ("version", "name", "split", "protect", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
+COUNTS = ("suppressed", "records", "persons", "suppressed_persons")
+"""Counts of the anonymization of which a release tells the nearest ten."""
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
 _PLACE = re.compile(
@@ -50,6 +54,12 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     """
     metrics = evaluation.to_json()["metrics"]
     return {"metrics": [metric | {"details": _reason(metric["details"])} for metric in metrics]}
+
+
+def public_anonymization(result: AnonymizationResult) -> dict[str, Any]:
+    """Public result of the anonymization: numbers of people and records rounded to tens."""
+    content = result.to_json()
+    return content | {key: rounded(content[key]) for key in COUNTS if content.get(key) is not None}
 
 
 def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:

@@ -41,8 +41,8 @@ class TableFacts:
         generalized = schema.quasi_identifiers if anonymized else []
         named = {*generalized, *schema.identifiers}
         return cls(
-            records=_rounded(len(source)),
-            control=0 if control is None else _rounded(len(control)),
+            records=rounded(len(source)),
+            control=0 if control is None else rounded(len(control)),
             rows=len(released),
             columns=len(released.schema),
             identifiers=tuple(schema.identifiers),
@@ -63,5 +63,11 @@ class TableFacts:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
-def _rounded(records: int) -> int:
+def few(count: int) -> str:
+    """A number of people or records in words, from which nobody learns of one of them."""
+    return f"fewer than {ROUNDED_TO}" if count < ROUNDED_TO else f"about {rounded(count):,}"
+
+
+def rounded(records: int) -> int:
+    """The nearest multiple of :data:`ROUNDED_TO`."""
     return round(records / ROUNDED_TO) * ROUNDED_TO

@@ -11,6 +11,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.keys import by_first_row, pack
 from hybrid.table.schema import Column, Kind, Table
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FEW = 20
 """In tables with fewer rows every column may be unique by chance."""
 
@@ -34,6 +35,28 @@ def never_repeats(column: Column, values: pd.Series) -> bool:
         return False
     known = int(values.notna().sum())
     return known >= _FEW and int(values.nunique()) == known
+
+
+def formulas(column: Column, values: pd.Series) -> int:
+    """Count the values that a spreadsheet would run as a formula.
+
+    Parameters
+    ----------
+    column : Column
+        Only texts can be formulas.
+    values : pandas.Series, shape (n,)
+        The column.
+
+    Returns
+    -------
+    int
+        Rows whose text begins with =, +, -, @, a tab or a carriage return (the list of OWASP, "CSV Injection").
+    """
+    if column.kind is not Kind.CATEGORICAL:
+        return 0
+    levels = values.value_counts()
+    texts = levels.index.astype(str)
+    return int(levels[texts.str.startswith(_FORMULA)].sum())
 
 
 def unique_share(table: Table, names: Sequence[str]) -> float:

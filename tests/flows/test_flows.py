@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from hybrid.demo import write_demo
+from tests.helpers.approving import approved
 
 pytestmark = pytest.mark.prefect
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -167,9 +168,6 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     job: Path, heard: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     from flows.nightly import nightly
-    from hybrid.publication.certificate import Acceptance
-    from hybrid.publication.finished_run import read_run
-    from hybrid.publication.ledger import Ledger
 
     def judged_by(**limit: float) -> None:
         policy["rules"] = [rule | limit]
@@ -189,7 +187,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
     told = [record for record in caplog.records if "0 of 1 approvals" in record.getMessage()]
     assert len([record for record in told if record.name.startswith("hybrid")]) == 2  # one line a night
-    Ledger(Path(options["work"])).approve(read_run(run).id, Acceptance("Eve", "looked at it"))
+    approved(run, Path(options["work"]), "Eve")
     ended = nightly(str(job), **options, return_state=True)
     assert ended.name == "Released" and list(Path(options["runs"]).iterdir()) == [run]
     judged_by(block=-1.0)

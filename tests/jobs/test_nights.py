@@ -25,12 +25,11 @@ from hybrid.jobs.release import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.certificate import Acceptance
-from hybrid.publication.finished_run import read_run
 from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
+from tests.helpers.approving import approved
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 REVIEWED = {key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}
@@ -397,9 +396,7 @@ def test_a_waiting_night_is_not_drawn_again_and_goes_on_once_approved(clinic: Cl
     (waits,) = releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting
     assert "0 of 2 approvals" in waits.message and f"hybrid approve {run}" in waits.hint
     ledger = Ledger(clinic.places.work)
-    identity = read_run(run).id
-    for name in ("Ada", "Eve"):
-        ledger.approve(identity, Acceptance(name, "looked at it"))
+    approved(run, clinic.places.work, "Ada", "Eve")
     assert clinic.night() == "released"
     assert clinic.latest is not None and list(clinic.places.runs.iterdir()) == [run]
     published = clinic.places.releases / clinic.latest

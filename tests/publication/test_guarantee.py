@@ -32,7 +32,7 @@ def test_anonymity_is_promised_for_the_intermediate_table_alone(
 ) -> None:
     text = guarantee_sentence(anonymization(), CONFIG, evaluation())
     assert "k-anonymity with k = 5, distinct l-diversity of occupation with l = 2" in text
-    assert "smallest class has 5 records, and 20 of 1000 records were suppressed" in text
+    assert "smallest class has 5 records, and about 20 of about 1,000 records were suppressed" in text
     assert "for nothing else" in text
     assert "published rows themselves are not k-anonymous" in text
     assert "Each of the records of the intermediate table was used with probability 0.5;" in text

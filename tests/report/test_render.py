@@ -219,3 +219,9 @@ def test_the_loss_curve_is_drawn_where_there_is_one() -> None:
     assert [line.count("L") for line in lines] == [2, 1]
     one = Document(render_report(minimal(losses=(Loss("loss", ((1, 0.5),)),))))
     assert "loss (solid, 0.500 at the end)." in one.text
+
+
+def test_the_report_runs_nothing_and_loads_nothing(full_inputs: ReportInputs) -> None:
+    page = render_report(full_inputs)
+    assert "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'" in page
+    assert "<script" not in page and "fewer than 10 of" not in page and "about 10 of about" in page

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-from hybrid.table.checks import giveaways, never_repeats, unique_share
+from hybrid.table.checks import formulas, giveaways, never_repeats, unique_share
 
 
 def table_of(**columns: list[object]) -> Table:
@@ -52,3 +52,10 @@ def test_a_dependency_needs_five_rows_of_each_value_on_average() -> None:
     assert giveaways(five, ["b"], ["a"]) == [("a", "b")]
     fewer = table_of(a=(["p", "q"] * 5)[:9], b=(["1", "2"] * 5)[:9])
     assert giveaways(fewer, ["b"], ["a"]) == []
+
+
+def test_values_that_a_spreadsheet_runs_are_counted() -> None:
+    table = table_of(note=["=cmd|'/C calc'!A0", "@SUM(1)", "+1+1", "-1-1", "a=b", "1", None, "@SUM(1)"])
+    column = table.schema["note"]
+    assert formulas(column, table.frame["note"]) == 5
+    assert formulas(Column("n", Role.INSENSITIVE, Kind.INTEGER), pd.Series([-1, -2])) == 0

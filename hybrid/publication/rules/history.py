@@ -11,6 +11,7 @@ from typing import Literal
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.composition import Exposure
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.table_facts import ROUNDED_TO, few
 from hybrid.publication.verdict import Check
 
 
@@ -56,10 +57,11 @@ def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Ch
     match rule.quantity:
         case "exposed_share":
             share = exposure.exposed_share
-            words = f"By {together}, {text_of(100 * share)} % of the records are in groups of fewer than {exposure.k}"
+            some = f"{text_of(100 * share)} % of the" if exposure.exposed >= ROUNDED_TO else few(exposure.exposed)
+            words = f"By {together}, {some} records are in groups of fewer than {exposure.k}"
             details = (
-                f"in joint classes of fewer than k = {exposure.k}: {exposure.exposed} of {exposure.records}, "
-                f"{exposure.departed} of them no longer in the source"
+                f"in joint classes of fewer than k = {exposure.k}: {few(exposure.exposed)} of "
+                f"{few(exposure.records)}, {few(exposure.departed)} of them no longer in the source"
             )
             return limited(rule, Found(share, words, details, 100, " %"))
         case "smallest_joint_class":

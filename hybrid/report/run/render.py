@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import number
@@ -37,7 +38,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"number": number, "percent": percent, "count": "{:,}".format}
+    templates.filters |= {"number": number, "percent": percent, "count": "{:,}".format, "few": few}
     return templates
 
 

@@ -15,7 +15,7 @@ TEMPLATE = """\
 {% if anonymity %}
 {% set result = anonymity.result %}
 <p>k = {{ result.k }}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {{ result.min_class_size|count }} records.
-{{ result.suppressed|count }} of {{ result.records|count }} records ({{ (result.suppressed / (result.records or 1))|percent }}) were suppressed.
+{{ result.suppressed|few }} of {{ result.records|few }} records were suppressed.
 Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
 {{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}</p>
 {% if anonymity.classes %}
