@@ -12,7 +12,7 @@ from hybrid.publication.folder import Release, latest_in
 from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger
 from hybrid.publication.night_lock import cut_off_nights
-from hybrid.publication.verify import verify
+from hybrid.publication.own_release import verify_own
 
 _HINTS = {
     "refused": "see the report of the run; the same data, method and policy are not drawn again",
@@ -65,7 +65,7 @@ def releases_state(
     last = ledger.last_events(data_set)
     held = {found.data_set: found for found in held_runs(private_dir, data_set) if found.is_open(known)}
     waiting = tuple(_waiting(held, last))
-    problems = [*nights, *_problems(latest, known, events, now, max_age_hours), *_ended_badly(last)]
+    problems = [*nights, *_problems(latest, ledger, known, events, now, max_age_hours), *_ended_badly(last)]
     if latest is None and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
     return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting)
@@ -93,6 +93,7 @@ def _ended_badly(last: list[Event]) -> Iterator[Problem]:
 
 def _problems(
     latest: Release | None,
+    ledger: Ledger,
     entries: list[Entry],
     events: tuple[Event, ...],
     now: datetime,
@@ -100,7 +101,7 @@ def _problems(
 ) -> Iterator[Problem]:
     if latest is None:
         return
-    for problem in verify(latest.path):
+    for problem in verify_own(latest.path, ledger):
         yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
     if latest.path.name not in {entry.release for entry in entries}:
         yield Problem(f"{latest.path.name} is not in the ledger", "name the private zone it was made with: --work")
