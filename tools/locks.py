@@ -13,6 +13,10 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "locks"
@@ -27,20 +31,38 @@ HEADER = """\
 """
 
 
+def project() -> dict[str, Any]:
+    """Section ``project`` of ``pyproject.toml``."""
+    content: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return content
+
+
 def extras() -> list[str]:
     """Extras of the project, in the order of ``pyproject.toml``."""
-    return list(
-        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    )
+    return list(project()["optional-dependencies"])
+
+
+def requirements(name: str) -> list[Requirement]:
+    """Requirements of the core, and with them those of an extra and of the extras it includes."""
+    about = project()
+    pending = [*about["dependencies"], *([] if name == CORE else about["optional-dependencies"][name])]
+    found = []
+    while pending:
+        read = Requirement(pending.pop(0))
+        if canonicalize_name(read.name) == canonicalize_name(about["name"]):
+            pending += [text for extra in sorted(read.extras) for text in about["optional-dependencies"][extra]]
+        else:
+            found.append(read)
+    return found
 
 
 def lock(name: str) -> str:
     """Lock of one extra, or of the core."""
     markers = " and ".join(["sys_platform != 'win32'", *([PYTHONS[name]] if name in PYTHONS else [])])
     with tempfile.TemporaryDirectory() as folder:
-        project = Path(folder) / "pyproject.toml"
+        copy = Path(folder) / "pyproject.toml"
         text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-        project.write_text(f'{text}\n[tool.uv]\nenvironments = ["{markers}"]\n', encoding="utf-8")
+        copy.write_text(f'{text}\n[tool.uv]\nenvironments = ["{markers}"]\n', encoding="utf-8")
         extra = [] if name == CORE else ["--extra", name]
         made = subprocess.run(
             [

@@ -8,7 +8,6 @@ CycloneDX, offline, before it is written.
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 
 from cyclonedx.contrib.license.factories import LicenseFactory
@@ -23,7 +22,7 @@ from packageurl import PackageURL
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
-from tools.locks import CORE, ROOT
+from tools.locks import project, requirements
 from tools.packages import Pinned, installed, licence_of, locked, requirements_of
 
 VERSION = SchemaVersion.V1_6
@@ -37,26 +36,27 @@ def bill(extra: str, environment: Path) -> str:
     ValueError
         The environment lacks a package of the lock or holds another version, or the document does not fit its schema.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    about = project()
     pinned = {one.name: one for one in locked(extra) if not one.marker or Marker(one.marker).evaluate()}
     found = installed([environment])
     wrong = [name for name, one in pinned.items() if name not in found or _base(found[name].version) != one.version]
     if wrong:
         raise ValueError(f"{environment} does not hold locks/{extra}.txt; other or missing: {', '.join(wrong)}")
     root = Component(
-        name=project["name"],
-        version=project["version"],
+        name=about["name"],
+        version=about["version"],
         type=ComponentType.APPLICATION,
-        description=project["description"],
-        purl=PackageURL("pypi", None, project["name"], project["version"]),
-        licenses=[LicenseFactory().make_from_string(project["license"])],
+        bom_ref=about["name"],
+        description=about["description"],
+        purl=PackageURL("pypi", None, about["name"], about["version"]),
+        licenses=[LicenseFactory().make_from_string(about["license"])],
     )
     document = Bom()
     document.metadata.component = root
     document.metadata.properties.add(Property(name="hybrid-release:extra", value=extra))
     components = {name: _component(one, licence_of(name, found[name])) for name, one in pinned.items()}
     document.components.update(components.values())
-    direct = {canonicalize_name(name) for name in requirements_of(found[project["name"]])} & set(components)
+    direct = {canonicalize_name(one.name) for one in requirements(extra)} & set(components)
     document.register_dependency(root, [components[name] for name in sorted(direct)])
     for name, component in components.items():
         needed = [components[other] for other in requirements_of(found[name]) if other in components]
@@ -88,4 +88,4 @@ def _base(version: str) -> str:
 if __name__ == "__main__":
     extra, output, environment = sys.argv[1:4]
     Path(output).parent.mkdir(parents=True, exist_ok=True)
-    Path(output).write_text(bill(extra or CORE, Path(environment)) + "\n", encoding="utf-8")
+    Path(output).write_text(bill(extra, Path(environment)) + "\n", encoding="utf-8")
