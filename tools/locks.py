@@ -1,9 +1,9 @@
 """Locks of the core and of every extra, pinned and hashed: ``python -m tools.locks``.
 
-Each ``locks/NAME.txt`` lists what ``pip install --require-hashes -r`` installs, transitive packages included, at the
-versions of ``constraints.txt``, with the SHA-256 of every file that the index offers for them. The locks hold for
-Linux and macOS and every supported Python; where packages end earlier, :data:`PYTHONS` says so. Needs ``uv`` and a
-package index; the locks name no index.
+Each ``locks/NAME.txt`` lists what ``pip install --require-hashes --no-deps -r`` installs, transitive packages included,
+at the versions of ``constraints.txt``, with the SHA-256 of every file that the index offers for them. The locks hold
+for Linux and macOS and every supported Python; where packages end earlier, :data:`PYTHONS` says so. Needs ``uv`` and
+a package index; the locks name no index.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LOWEST = "3.11.5"
 PYTHONS = {"realtabformer": "python_version < '3.13'", "all": "python_version < '3.13'"}
 """Extras that are locked for some versions of Python only: datasets has no release for the fsspec of the others."""
 HEADER = """\
-# Written by python -m tools.locks; do not edit. Install with:
-#   pip install --require-hashes -r locks/{name}.txt && pip install --no-deps .
+# Written by make locks; do not edit. Install with:
+#   pip install --require-hashes --no-deps -r locks/{name}.txt && pip install --no-deps .
 """
 
 
