@@ -8,13 +8,16 @@ PYTEST_OPTIONS ?=
 BASE ?= main
 ROUNDS ?= 3
 MUTANTS ?= 40
+# What `make sbom` describes: the lock of an extra (or core), and an environment that holds it.
+EXTRA ?= core
+IN ?= $(VENV)
 JOBS ?= 1
 SEED ?= $(shell date +%s)
 # What the first environment can run: it lacks the extras of the deep generators. Where CI is set, nothing else may be skipped.
 FIRST = not generators and not engines
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test coverage test-all test-engines docs fuzz mutants format clean
+.PHONY: help demo quick test coverage test-all test-engines docs fuzz mutants locks licences sbom format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +79,19 @@ $(VENV)/.docs: $(VENV)/.ready
 
 docs: $(VENV)/.docs  ## build the documentation site in site/; warnings and broken links are errors
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict --quiet
+
+$(VENV)/.supply: $(VENV)/.ready
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[supply]'
+	@touch $@
+
+locks: $(VENV)/.supply  ## pin and hash what the core and each extra install, in locks/ (needs a package index)
+	$(VENV)/bin/python -m tools.locks
+
+licences: $(VENV)/.docs $(VENV)/.supply $(VENV_ALL)/.ready  ## report the licences of all locked packages in docs/developing/licences.md
+	$(VENV)/bin/python -m tools.licences $(VENV) $(VENV_ALL)
+
+sbom: $(VENV)/.supply  ## bill of materials (CycloneDX) of the core in dist/; EXTRA=all IN=.venv-all: of an extra
+	$(VENV)/bin/python -m tools.sbom $(EXTRA) dist/hybrid-release-$(EXTRA).cdx.json $(IN)
 
 format: $(VENV)/.ready  ## format and sort imports
 	$(VENV)/bin/ruff check --fix .

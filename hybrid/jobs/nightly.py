@@ -32,8 +32,8 @@ from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, rele
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
+from hybrid.publication.own_release import verify_own
 from hybrid.publication.redact import public_config
-from hybrid.publication.verify import verify
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit", "resume", "refuse"]
@@ -275,7 +275,7 @@ class Night:
             if found.certificate.get("name") == self.name and found.path.name not in gone
         ]
         newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
-        return None if newest is None or verify(newest.path) else newest
+        return None if newest is None or verify_own(newest.path, self.ledger) else newest
 
     def _same_policy(self, latest: Release) -> bool:
         return bool(latest.certificate["policy"]["sha256"] == self.pipeline.policy.sha256)

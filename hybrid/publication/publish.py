@@ -40,6 +40,7 @@ from hybrid.publication.folder import (
 from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key, release_tag
 from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.own_release import verify_own
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
 from hybrid.publication.roles import DecidedRoles, with_roles
@@ -125,7 +126,7 @@ def publish(
     with opened(releases_dir):
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
-        existing = _published(releases_dir, tags["release_tag"])
+        existing = _published(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
         found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
         verdict = with_roles(found, roles)
@@ -216,11 +217,11 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
     raise ApprovalNeeded([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
 
 
-def _published(releases_dir: Path, release_tag: str) -> Release | None:
+def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
     """Find the newest undamaged release of the same source and method."""
     same = [release for release in releases_in(releases_dir) if release.certificate.get("release_tag") == release_tag]
     for release in reversed(same):
-        if not verify(release.path):
+        if not verify_own(release.path, ledger):
             return release
         logger.warning("release %s has changed since it was published; a new one is made", release.path.name)
     return None

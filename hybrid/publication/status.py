@@ -12,7 +12,7 @@ from hybrid.publication.folder import Release, latest_in, read_mark
 from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
 from hybrid.publication.night_lock import cut_off_nights
-from hybrid.publication.verify import verify
+from hybrid.publication.own_release import verify_own
 
 _HINTS = {
     "refused": "see the report of the run; the same data, method and policy are not drawn again",
@@ -71,7 +71,7 @@ def releases_state(
     waiting = tuple(_waiting(held, last))
     problems = [
         *nights,
-        *_problems(releases_dir, latest, known, events, withdrawn, now, max_age_hours),
+        *_problems(releases_dir, latest, ledger, known, events, withdrawn, now, max_age_hours),
         *_ended_badly(last),
     ]
     if latest is None and not waiting:
@@ -102,6 +102,7 @@ def _ended_badly(last: list[Event]) -> Iterator[Problem]:
 def _problems(
     releases_dir: Path,
     latest: Release | None,
+    ledger: Ledger,
     entries: list[Entry],
     events: tuple[Event, ...],
     withdrawn: Sequence[Withdrawal],
@@ -110,7 +111,7 @@ def _problems(
 ) -> Iterator[Problem]:
     if latest is None:
         return
-    for problem in verify(latest.path):
+    for problem in verify_own(latest.path, ledger):
         yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
     gone = {found.release for found in withdrawn}
     if latest.path.name in gone:

@@ -8,7 +8,9 @@ import os
 import pickle
 from typing import Any
 
-from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
+from cryptography.fernet import Fernet, InvalidToken
+
+from hybrid.base.errors import ConfigError, OutputError
 
 _BOUND_BYTES = hashlib.sha256().digest_size
 KEY_VARIABLE = "HYBRID_STORE_KEY"
@@ -29,13 +31,11 @@ class Cipher:
     ------
     ConfigError
         This is no such key.
-    MissingExtraError
-        The package ``cryptography`` is not installed.
     """
 
     def __init__(self, key: str) -> None:
         try:
-            self._fernet = _fernet()(key)
+            self._fernet = Fernet(key)
         except ValueError:
             raise ConfigError(
                 "the store's key is not 32 bytes in URL-safe base64", hint=f"{KEY_VARIABLE}=$(hybrid store key)"
@@ -64,8 +64,6 @@ class Cipher:
         ExchangedError
             It was encrypted for another entry.
         """
-        from cryptography.fernet import InvalidToken
-
         try:
             content = self._fernet.decrypt(token)
         except InvalidToken:
@@ -89,20 +87,10 @@ def _bound(entry: str) -> bytes:
 
 def new_key() -> str:
     """Generate a key."""
-    key: bytes = _fernet().generate_key()
+    key: bytes = Fernet.generate_key()
     return key.decode()
 
 
 def key_of_environment() -> str | None:
     """Key in the environment; None if there is none."""
     return os.environ.get(KEY_VARIABLE) or None
-
-
-def _fernet() -> Any:
-    try:
-        from cryptography.fernet import Fernet
-    except ImportError:
-        raise MissingExtraError(
-            "an encrypted store needs the package cryptography", hint="pip install 'hybrid-release[store]'"
-        ) from None
-    return Fernet

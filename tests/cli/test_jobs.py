@@ -132,7 +132,14 @@ def test_release_gate_and_verify(hybrid: Run, capsys: Any, job: Path) -> None:
     zones = ("--out", job.parent / "releases", "--runs", job.parent / "runs", "--work", job.parent / "work")
     assert hybrid("release", job, *zones) == 0
     latest = job.parent / "releases" / "latest"
+    capsys.readouterr()
     assert hybrid("verify", latest) == 0
+    assert "authorship was not checked" in capsys.readouterr().out
+    assert hybrid("keys", "show", "--work", job.parent / "work") == 0
+    publisher = job.parent / "publisher.pem"
+    publisher.write_text(capsys.readouterr().out)
+    assert hybrid("verify", latest, "--key", publisher) == 0
+    assert f"release {latest.resolve().name}" in capsys.readouterr().out
     certificate = json.loads((latest / "certificate.json").read_text())
     assert "No differential privacy is claimed" in certificate["explanation"]
     assert (job.parent / "work").stat().st_mode & 0o777 == 0o700

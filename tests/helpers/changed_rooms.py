@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[2]
-ALSO = {"configs": "pipeline", "hierarchies": "hierarchy", "flows": "flows", "deploy": "flows"}
+ALSO = {
+    "configs": "pipeline",
+    "hierarchies": "hierarchy",
+    "flows": "flows",
+    "deploy": "flows",
+    "tools": "tools",
+    "locks": "tools",
+}
 """Rooms whose tests read what lies in a folder beside the package."""
 
 

@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from securesystemslib.signer import CryptoSigner, SSlibKey
 from hybrid.publication.certificate import checksum
 from hybrid.publication.publish import publish
 from hybrid.publication.signing.keyring import rotate_key, signing_keys
+from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 
 CERTIFICATE, ENVELOPE = "certificate.json", "certificate.dsse.json"
@@ -201,6 +203,43 @@ def test_releases_before_and_after_a_rotation_verify_with_all_public_keys(
     assert found(older, [first, second]) == found(newer, [first, second]) == []
     assert "signed by another key" in found(older, [second])[0]
     assert "signed by another key" in found(newer, [first])[0]
+
+
+def test_a_forged_release_is_neither_kept_nor_reported_as_whole(
+    make_run: Callable[..., Path], work: Path, tmp_path: Path
+) -> None:
+    run, releases = make_run(), tmp_path / "releases"
+    original = publish(run, releases, work)
+    original.chmod(0o755)
+    for path in original.iterdir():
+        path.chmod(0o644)
+    forge(original)
+    content = json.loads((original / CERTIFICATE).read_text())
+    del content["signing"]
+    (original / CERTIFICATE).write_text(json.dumps(content | {"checksum": checksum(content)}))
+    (original / ENVELOPE).unlink()
+    assert found(original, []) == []
+    state = releases_state(releases, work, None, datetime.now(UTC))
+    assert [problem.message for problem in state.problems] == [
+        f"{original.name}: the release was published without a signature"
+    ]
+    assert publish(run, releases, work) != original
+
+
+def test_a_release_from_before_the_first_key_stays_published(
+    make_run: Callable[..., Path], work: Path, tmp_path: Path
+) -> None:
+    run, releases = make_run(), tmp_path / "releases"
+    original = publish(run, releases, work)
+    original.chmod(0o755)
+    (original / CERTIFICATE).chmod(0o644)
+    content = json.loads((original / CERTIFICATE).read_text())
+    del content["signing"]
+    (original / CERTIFICATE).write_text(json.dumps(content | {"checksum": checksum(content)}))
+    (original / ENVELOPE).unlink()
+    ring = work / "signing" / "keys.json"
+    ring.write_text(ring.read_text().replace('"made": "20', '"made": "21'))
+    assert publish(run, releases, work) == original
 
 
 def test_a_release_is_not_made_when_its_key_is_gone(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -16,11 +13,7 @@ from jsonschema import Draft202012Validator
 
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.signing.public_key import public_pem
-from tests.docs.documentation_pages import blocks, written
-
-PAGE = written()["guides/verify.md"]
-WITHOUT_PROJECT = "import sys\nsys.modules['hybrid'] = None\n"
-"""Makes every import of this project fail."""
+from tests.publication.signing.standard_tools import by_openssl, by_python
 
 
 @pytest.fixture
@@ -28,20 +21,6 @@ def publisher(release: Path, work: Path, tmp_path: Path) -> Path:
     path = tmp_path / "publisher.pem"
     path.write_text(public_pem(signing_keys(work)[0].public))
     return path
-
-
-def by_python(release: Path, key: Path) -> int:
-    (code,) = blocks(PAGE, "python")
-    arguments = [sys.executable, "-I", "-c", WITHOUT_PROJECT + code, str(release), str(key)]
-    return subprocess.run(arguments, capture_output=True).returncode
-
-
-def by_openssl(release: Path, key: Path) -> int:
-    (code,) = blocks(PAGE, "bash")
-    folder = key.with_name("tools")
-    folder.mkdir(exist_ok=True)
-    environment = os.environ | {"RELEASE": str(release), "KEY": str(key)}
-    return subprocess.run(["bash", "-c", code], capture_output=True, cwd=folder, env=environment).returncode
 
 
 def as_published(release: Path) -> None:

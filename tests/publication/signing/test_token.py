@@ -12,7 +12,9 @@ import pytest
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.publication.publish import publish
 from hybrid.publication.signing.keyring import make_key, signing_keys
+from hybrid.publication.signing.public_key import public_pem
 from hybrid.publication.verify import verify
+from tests.publication.signing.standard_tools import by_openssl, by_python
 
 pytestmark = pytest.mark.engines
 LIBRARY = next((path for path in Path("/usr/lib").glob("**/libsofthsm2.so")), Path("/usr/lib/softhsm/libsofthsm2.so"))
@@ -51,6 +53,9 @@ def test_a_release_is_signed_in_the_token(token: str, make_run: Callable[..., Pa
     assert list((tmp_path / "work" / "signing").glob("*.pem")) == []
     release = publish(make_run(), tmp_path / "releases", tmp_path / "work")
     assert verify(release, [found.public for found in signing_keys(tmp_path / "work")]) == []
+    (tmp_path / "publisher.pem").write_text(public_pem(key.public))
+    assert by_python(release, tmp_path / "publisher.pem") == 0
+    assert by_openssl(release, tmp_path / "publisher.pem", "-digest sha256") == 0
 
 
 def test_a_wrong_pin_publishes_nothing(
