@@ -75,4 +75,4 @@ def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> N
     (folder / README).write_text(readme(about), encoding="utf-8")
     if about.missing:
         names = " and no ".join(about.missing)
-        logger.warning("release %s states no %s: set them in the section publish", about.release, names)
+        logger.warning("release %s states no %s (section publish)", about.release, names)
