@@ -14,8 +14,8 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.count_draws import count_draw
-from hybrid.publication.finished_run import read_run
 from hybrid.publication.description.columns import stated_columns
+from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
 from hybrid.publication.roles import DecidedRoles
 from hybrid.publication.seal import sealed
