@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import logging
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +16,17 @@ import pyshacl
 import pytest
 import rdflib
 from frictionless import Package
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hybrid.base.errors import VerificationError
 from hybrid.evaluation.measure import Evaluation
+from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.datapackage import datapackage
 from hybrid.publication.description.dcat import dcat
-from hybrid.publication.description.description import describe
+from hybrid.publication.description.description import Description, ReleasedFile, describe
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.description.readme import readme
 from hybrid.publication.finished_run import read_run
@@ -140,6 +144,28 @@ def test_a_parquet_table_is_described_without_conventions_of_csv(make_run: RunMa
     assert content["distribution"][0]["encodingFormat"] == "application/x-parquet"
     assert content["recordSet"][0]["field"][3]["dataType"] == "sc:Boolean"
     assert conforms(dcat(about)) and "| smoker | yes or no | not stated | null |" in readme(about)
+
+
+@given(
+    names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=5, unique=True),
+    words=st.text(max_size=30).filter(str.strip),
+)
+def test_whatever_names_and_words_are_no_format_breaks(names: list[str], words: str) -> None:
+    columns = tuple(DescribedColumn(name, Kind.CATEGORICAL, missing=words, description=words) for name in names)
+    file = ReleasedFile("synthetic.csv", "0" * 64, 1, "the released table")
+    said = PublishOptions(title=words, description=words)
+    page = FirstPage(words, (words,), (words,), (words,), (), ())
+    about = Description("d", "r", "2026-11-21T00:00:00+00:00", said, columns, 1, file, (), ",", "utf-8", page, "s")
+    rows = [line for line in readme(about).split("\n") if line.startswith("| ")]
+    cells = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows]
+    assert cells[: 1 + len(names)] == [5] * (1 + len(names))  # four cells in every row
+    assert not re.search(r"(?<!\\)(?:\\\\)*<", readme(about))
+    content = croissant(about)
+    identifiers = [field["@id"] for field in content["recordSet"][0]["field"]]
+    assert len(set(identifiers)) == len(names)
+    assert all(re.fullmatch(r"records/[A-Za-z0-9._~%-]+", found) for found in identifiers)
+    for format in (content, datapackage(about), dcat(about)):
+        assert json.loads(json.dumps(format)) == format
 
 
 def test_each_format_says_what_the_publisher_said(published: Publisher) -> None:
