@@ -164,9 +164,10 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
 
 
 def test_a_night_that_waits_or_is_refused_is_no_failure(
-    job: Path, heard: list[str], caplog: pytest.LogCaptureFixture
+    job: Path, heard: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flows.nightly import nightly
+    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
     from hybrid.publication.finished_run import read_run
     from hybrid.publication.ledger import Ledger
@@ -184,6 +185,8 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     for night in ("drawn", "not drawn again"):
         ended = nightly(str(job), **options, return_state=True)
         assert (ended.name, ended.type.value, ended.result()) == ("Waiting for approval", "COMPLETED", None), night
+        # from here on nothing may be computed
+        monkeypatch.setattr(Pipeline, "evaluation", property(lambda _: pytest.fail("drawn again")))
     (run,) = Path(options["runs"]).iterdir()
     outcome = _artifacts()["nightly-test-outcome"]
     assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
@@ -192,6 +195,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     Ledger(Path(options["work"])).approve(read_run(run).id, Acceptance("Eve", "looked at it"))
     ended = nightly(str(job), **options, return_state=True)
     assert ended.name == "Released" and list(Path(options["runs"]).iterdir()) == [run]
+    monkeypatch.undo()
     judged_by(block=-1.0)
     ended = nightly(str(job), **options, return_state=True)
     assert (ended.name, ended.type.value) == ("Refused", "COMPLETED")
