@@ -61,7 +61,8 @@ def close(night: Night, decision: Decision) -> Notice:
             create_markdown_artifact(_outcome(night, notice), key=artifact_key(night.name, "outcome"))
         return notice
     finally:
-        if night.run_folder is not None and night.run_folder.is_dir():
+        # The stages of a run that is resumed are not computed here, and must not be for the sake of a picture.
+        if decision.walks and night.run_folder is not None and night.run_folder.is_dir():
             with shown("figures"):
                 show_run(night.pipeline, night.run_folder)
 

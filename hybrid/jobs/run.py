@@ -30,6 +30,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
+from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
 from hybrid.publication.first_page import folded
 from hybrid.publication.key import data_tag, record_secret, release_key
@@ -358,5 +359,6 @@ def _write_manifest(
         anonymized = pipeline.anonymized is not None
         facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
         said["table"] = facts.to_json()
+        said["columns"] = stated_columns(pipeline.synthetic.schema)
     whole = manifest | said
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

@@ -258,7 +258,8 @@ def _price(options: AnonymizeOptions, people: Table, hierarchies: Mapping[str, H
 
 def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
     by = config.sample.by if isinstance(config.sample.by, list) else []
-    for key, names in (("sample.by", by), ("sample.groups", config.sample.groups)):
+    described = list(config.publish.columns)
+    for key, names in (("sample.by", by), ("sample.groups", config.sample.groups), ("publish.columns", described)):
         unknown = [name for name in names if name not in table.schema]
         if unknown:
             yield Problem(f"{key}: no such column: {', '.join(unknown)}", f"one of: {', '.join(table.schema.names)}")

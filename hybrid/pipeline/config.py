@@ -39,6 +39,7 @@ from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import DEFAULT_TRANSITION, TransitionOptions
 from hybrid.protect import ProtectOptions
+from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
@@ -147,6 +148,8 @@ class RunConfig(Options):
     """The synthetic table's file."""
     nightly: NightlyOptions = NightlyOptions()
     """Releases night after night."""
+    publish: PublishOptions = PublishOptions()
+    """Texts for the readers of a release."""
     stages: tuple[StageName, ...] | None = None
     """The order of the stages, for those who want to state it; must be the one the other sections describe."""
 

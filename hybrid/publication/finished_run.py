@@ -105,7 +105,7 @@ def read_run(folder: Path) -> FinishedRun:
         content = (folder / MANIFEST).read_bytes()
         manifest = json.loads(content)
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
-        _ = manifest["config"], manifest["seed"], manifest["data_fingerprint"], manifest["name"], manifest["table"]
+        _ = [manifest[key] for key in ("config", "seed", "data_fingerprint", "name", "table", "columns")]
         draw = manifest.get("draw")
         if draw is not None and draw not in range(1, MOST_DRAWS + 1):
             raise ValueError

@@ -23,9 +23,10 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.approvals import SignedStatement, accepted, approve
-from hybrid.publication.certificate import Acceptance, build_certificate
+from hybrid.publication.certificate import Acceptance, build_certificate, summary_of
 from hybrid.publication.composition import Exposure
 from hybrid.publication.count_draws import count_run
+from hybrid.publication.description.write import ReleaseFacts, write_descriptions
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
@@ -297,6 +298,9 @@ def _build(
                 raise changed(run.folder / name)
         _write_json(temporary / EVALUATION, public_evaluation(run.evaluation))
         _write_json(temporary / MANIFEST, public_manifest(run.manifest))
+        page = summary_of(run, verdict, created)
+        facts = ReleaseFacts(target.name, created, tags["data_tag"], tuple(one.by for one in acceptances), page)
+        write_descriptions(run, temporary, facts)
         certificate = build_certificate(
             run,
             release=target.name,

@@ -85,7 +85,7 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
     problems = [
         Problem(f"{path.name} holds {what}; nothing was published", "write the file without it")
         for path in sorted(folder.iterdir())
-        if path.suffix in (".html", ".json")
+        if path.suffix in (".html", ".json", ".jsonld", ".md")
         for what, secret in secrets.items()
         if secret and secret.encode() in path.read_bytes()
     ]

@@ -165,9 +165,10 @@ def test_a_night_shows_what_it_does_and_tells_it(job: Path, heard: list[str]) ->
 
 
 def test_a_night_that_waits_or_is_refused_is_no_failure(
-    job: Path, heard: list[str], caplog: pytest.LogCaptureFixture
+    job: Path, heard: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flows.nightly import nightly
+    from hybrid.pipeline.pipeline import Pipeline
 
     def judged_by(**limit: float) -> None:
         policy["rules"] = [rule | limit]
@@ -182,6 +183,8 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     for night in ("drawn", "not drawn again"):
         ended = nightly(str(job), **options, return_state=True)
         assert (ended.name, ended.type.value, ended.result()) == ("Waiting for approval", "COMPLETED", None), night
+        # from here on nothing may be computed
+        monkeypatch.setattr(Pipeline, "evaluation", property(lambda _: pytest.fail("drawn again")))
     (run,) = Path(options["runs"]).iterdir()
     outcome = _artifacts()["nightly-test-outcome"]
     assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
@@ -190,6 +193,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     approved(run, Path(options["work"]), "Eve")
     ended = nightly(str(job), **options, return_state=True)
     assert ended.name == "Released" and list(Path(options["runs"]).iterdir()) == [run]
+    monkeypatch.undo()
     judged_by(block=-1.0)
     ended = nightly(str(job), **options, return_state=True)
     assert (ended.name, ended.type.value) == ("Refused", "COMPLETED")

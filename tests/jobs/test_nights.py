@@ -393,6 +393,7 @@ def test_a_waiting_night_is_not_drawn_again_and_goes_on_once_approved(clinic: Cl
     (run,) = clinic.places.runs.iterdir()
     assert draws(clinic) == [1] and clinic.notices[-1].run == run.name
     assert clinic.decision is not None and clinic.decision.action == "resume" and not clinic.decision.walks
+    assert (clinic.places.work / ".night-clinic.held").stat().st_mode & 0o777 == 0o600
     (waits,) = releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting
     assert "0 of 2 approvals" in waits.message and f"hybrid approve {run}" in waits.hint
     ledger = Ledger(clinic.places.work)

@@ -8,9 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import mlcroissant
 import pandas as pd
 import pytest
 import yaml
+from frictionless import Package
 
 import hybrid
 from hybrid.base.errors import ConfigError, DataError, GateRefused, VerificationError
@@ -154,6 +156,10 @@ def test_a_run_that_was_read_is_published_as_it_is(job: Path, tmp_path: Path) ->
     assert certificate["draw"] == {"number": 1, "total": 1, "words": words}
     assert words in (run / "report.html").read_text()
     assert list((tmp_path / "runs").iterdir()) == [run]  # nothing was drawn
+    report = Package.from_descriptor(str(published.folder / "datapackage.json")).validate()
+    assert report.valid and report.tasks[0].stats["rows"] == len(pipeline.synthetic)
+    read = list(mlcroissant.Dataset(jsonld=str(published.folder / "croissant.json")).records("records"))
+    assert [row["records/age"] for row in read] == pipeline.synthetic.frame["age"].tolist()
     with pytest.raises(ConfigError, match="a seed and other settings cannot change it"):
         hybrid.release(run, seed=2, overrides={"anonymize.k": 9}, **_places(tmp_path))
 

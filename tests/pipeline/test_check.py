@@ -88,6 +88,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         evaluate={"targets": ["outcome"]},
         sample={"method": "stratified", "by": ["gender"]},
         split={"control": 0.3, "key": "household"},
+        publish={"columns": {"weight": {"unit": "kg"}}},
         policy="absent.yaml",
     )
     (tmp_path / "town.csv").write_text("Rome;S;*\nBern;T;+\n")
@@ -98,13 +99,14 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         "absent.yaml",
         "evaluate.targets: no such column: outcome",
         "sample.by: no such column: gender",
+        "publish.columns: no such column: weight",
         "split.key names the column 'household'",
         "age.yaml, line 2: width: unknown key",
         "town.csv: hierarchy of 'town' has 2 roots",
         "anonymize.k is 1000, and the training part has 60 rows",
         "3 different values of 'illness' are wanted in every class, and the column has 2",
     )
-    assert len(errors) == 8
+    assert len(errors) == 9
 
 
 def test_uncovered_values_are_private(tmp_path: Path) -> None:

@@ -202,6 +202,17 @@ def test_every_line_of_a_column_is_marked_for_review(tmp_path: Path) -> None:
         assert lines[at - 1].startswith("    # review: ")
 
 
+def test_the_stub_for_readers_of_a_release_is_valid_without_its_comment_marks(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text('"age: in years",city\n' + "".join(f"{20 + i % 9},T{i % 5}\n" for i in range(40)))
+    *_, path = guess_config(data).write(tmp_path / "config.yaml")
+    before, mark, stub = path.read_text().partition("# publish:\n")
+    lines = [line.removeprefix("# ") for line in (mark + stub).splitlines()]
+    path.write_text(before + "\n".join(lines) + "\n")
+    said = load_config(path).publish
+    assert said.license == "CC-BY-4.0" and said.contact is not None and list(said.columns) == ["age: in years"]
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         guess_config(tmp_path / "none.csv")

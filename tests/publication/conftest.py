@@ -14,11 +14,13 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.count_draws import count_draw
+from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
 from hybrid.publication.roles import DecidedRoles
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
+from hybrid.table import Column, Kind, Role, Schema
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"
@@ -29,6 +31,9 @@ ROLES = DecidedRoles("the tests", "2026-11-21", as_they_are=("income",)).to_json
 RunMaker = Callable[..., Path]
 
 
+SCHEMA = Schema(
+    (Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER), Column("income", Role.SENSITIVE, Kind.CATEGORICAL))
+)
 TABLE = TableFacts(1000, 300, 700, 3, ("name",), ("age",), ("income",))
 
 
@@ -100,6 +105,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         work: Path = tmp_path / "work",
         draw: int | None = None,
         ran_by: str | None = "night@server",
+        schema: Schema = SCHEMA,
         **sections: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
@@ -124,6 +130,7 @@ def make_run(tmp_path: Path) -> RunMaker:
             stages=recorder.stages,
         )
         manifest |= {"roles": ROLES, "table": TABLE.to_json(), "draw": draw, "ran_by": ran_by}
+        manifest |= {"columns": stated_columns(schema)}
         (folder / "manifest.json").write_text(json.dumps(sealed(manifest, work)))
         run = read_run(folder)
         count_draw(work, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)

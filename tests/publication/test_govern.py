@@ -43,7 +43,9 @@ def test_two_people_let_a_run_out(
     run = make_run(measured=evaluation(copies=0.0017), judged_by=two)
     assert code(["approve", str(run), "--by", "Ada", "--reason", "rare rows", *zones]) == 3
     assert "1 accepted so far" in capsys.readouterr().err
-    assert state(zones, capsys)[0] == 4
+    found, content = state(zones, capsys)
+    assert (found, content["problems"]) == (4, [])
+    assert "review: 1 of 2 approvals" in content["waiting"][0]["message"]
     monkeypatch.setattr("hybrid.publication.approvals.account", lambda: "bob@ward")
     assert code(["approve", str(run), "--by", "Bob", "--reason", "agreed", *zones]) == 0
     found, content = state(zones, capsys)

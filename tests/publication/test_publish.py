@@ -36,6 +36,7 @@ FILES = {
     "manifest.json",
     "report.html",
     "synthetic.csv",
+    *("README.md", "croissant.json", "datapackage.json", "dcat.jsonld"),
 }
 
 

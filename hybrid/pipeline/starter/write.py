@@ -155,6 +155,18 @@ class GuessedConfig:
         yield ""
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"
+        yield ""
+        yield from self._publish_lines()
+
+    def _publish_lines(self) -> Iterator[str]:
+        yield "# For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):"
+        yield "# publish:"
+        yield "#   title: TITLE"
+        yield "#   description: What the table is about."
+        yield "#   license: CC-BY-4.0      # an SPDX identifier, or the address of the terms"
+        yield "#   contact: {name: NAME, email: name@example.org}"
+        yield "#   columns:"
+        yield f"#     {_scalar(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
 
     def _roles_lines(self) -> Iterator[str]:
         yield "# A release needs a person who has decided every role above (none may be undecided) and signs here;"

@@ -1,0 +1,1 @@
+"""Descriptions of a release for people and machines, written from one object."""

@@ -1,0 +1,158 @@
+"""``croissant.json``: description for machine learning, Croissant 1.1 with the responsible-AI fields.
+
+Sources: Croissant format specification 1.1 (MLCommons, 2026), Croissant RAI specification 1.0 (MLCommons, 2024).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from hybrid.publication.description.columns import DescribedColumn
+from hybrid.publication.description.description import Description, ReleasedFile
+from hybrid.publication.description.options import PartyOptions
+from hybrid.table import Kind
+
+CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+RECORDS = "records"
+DATA_TYPES = {
+    Kind.INTEGER: "sc:Integer",
+    Kind.DECIMAL: "sc:Float",
+    Kind.CATEGORICAL: "sc:Text",
+    Kind.BOOLEAN: "sc:Boolean",
+    Kind.DATE: "sc:Date",
+    Kind.DATETIME: "sc:DateTime",
+}
+READ_AS = {"application/vnd.apache.parquet": "application/x-parquet"}
+"""Media types by the names that readers of Croissant know."""
+_OWN_TERMS = (
+    *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileProperty"),
+    *("fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5"),
+    *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+    *("separator", "source", "subField", "transform"),
+)
+CONTEXT = {term: f"cr:{term}" for term in _OWN_TERMS} | {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+}
+"""Context that the specification recommends (appendix 1)."""
+
+
+def croissant(about: Description) -> dict[str, Any]:
+    """Describe a release as a Croissant dataset.
+
+    Parameters
+    ----------
+    about : Description
+        What the publisher has not stated (licence, address, publisher) is left out, never made up.
+
+    Returns
+    -------
+    dict
+        JSON-LD of JSON types.
+    """
+    said = about.said
+    content: dict[str, Any] = {
+        "@context": CONTEXT | ({"@language": said.language} if said.language else {}),
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": about.title,
+        "description": about.text,
+        "version": f"1.0.0+{about.release}",
+        "datePublished": about.date,
+        "isLiveDataset": False,
+        "citeAs": _citation(about),
+    }
+    if about.base is not None:
+        content["url"] = about.base
+    if said.license is not None:
+        content["license"] = about.license_url or said.license
+    if about.publisher is not None:
+        content |= {"creator": _party(about.publisher), "publisher": _party(about.publisher)}
+    if said.keywords:
+        content["keywords"] = list(said.keywords)
+    if said.language:
+        content["inLanguage"] = said.language
+    files = [_file(about, file) for file in (about.table, *about.others)]
+    fields = [_field(about, column) for column in about.columns]
+    records = {"@type": "cr:RecordSet", "@id": RECORDS, "name": RECORDS, "description": about.text, "field": fields}
+    return content | _responsible(about) | {"distribution": files, "recordSet": [records]}
+
+
+def _responsible(about: Description) -> dict[str, Any]:
+    """Fields of responsible AI, from the sentences of the certificate."""
+    page = about.page
+    return {
+        "rai:dataCollection": " ".join(page.table),
+        "rai:dataManipulationProtocol": " ".join(page.protection),
+        "rai:dataPreprocessingProtocol": list(page.protection),
+        "rai:dataLimitations": list(about.limits),
+        "rai:dataBiases": [
+            "Protection of people and learning from samples can represent small groups less well than large ones. "
+            "The report gives the measured differences.",
+        ],
+        "rai:personalSensitiveInformation": [
+            page.answer,
+            "The source holds records of people. Which attacks on the released table were measured, and with which "
+            "result, is in the certificate and in the report.",
+        ],
+        "rai:dataUseCases": ["Results about groups, where the measured utility in the report allows them."],
+        "rai:dataReleaseMaintenancePlan": "A release is never changed; a newer one has another name and certificate.",
+    }
+
+
+def _citation(about: Description) -> str:
+    by = "" if about.publisher is None else f"{about.publisher.name}: "
+    return f"{by}{about.title}. Release {about.release}, {about.date}."
+
+
+def _party(party: PartyOptions) -> dict[str, Any]:
+    stated = {"@type": "sc:Organization", "name": party.name, "email": party.email, "url": party.url}
+    return {key: value for key, value in stated.items() if value is not None}
+
+
+def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.name,
+        "name": file.name,
+        "description": file.meaning,
+        "contentUrl": f"{about.base or ''}{file.name}",
+        "encodingFormat": READ_AS.get(file.media_type, file.media_type),
+        "contentSize": f"{file.bytes} B",
+        "sha256": file.sha256,
+    }
+
+
+def _data_type(about: Description, column: DescribedColumn) -> str:
+    """Data type of a column.
+
+    Text for truth values that a CSV file writes in words of its own: readers would take every text as true.
+    """
+    own_words = about.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
+    return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
+
+
+def _field(about: Description, column: DescribedColumn) -> dict[str, Any]:
+    words = column.words if column.description is None else f"{column.description} ({column.words})"
+    source: dict[str, Any] = {"fileObject": {"@id": about.table.name}, "extract": {"column": column.name}}
+    if about.is_csv and column.kind.is_temporal:
+        source["format"] = column.date_format
+    return {
+        "@type": "cr:Field",
+        "@id": f"{RECORDS}/{quote(column.name, safe='')}",
+        "name": column.name,
+        "description": words,
+        "dataType": _data_type(about, column),
+        "source": source,
+    }

@@ -1,0 +1,128 @@
+"""``dcat.jsonld``: description for data catalogues, DCAT-AP 3 and StatDCAT-AP as JSON-LD.
+
+Sources: DCAT-AP 3.0 and StatDCAT-AP 1.0 (SEMIC, European Commission), DCAT 3 (W3C, 2024). Addresses are relative to the
+release's folder unless the publisher states one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.ownership import CERTIFICATE
+from hybrid.publication.description.description import Description, ReleasedFile
+from hybrid.publication.description.options import PartyOptions
+
+CONTEXT = {
+    "adms": "http://www.w3.org/ns/adms#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "dqv": "http://www.w3.org/ns/dqv#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "oa": "http://www.w3.org/ns/oa#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "stat": "http://data.europa.eu/m8g/",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+IANA = "https://www.iana.org/assignments/media-types/"
+FILE_TYPES = "http://publications.europa.eu/resource/authority/file-type/"
+FOLDER = "./"
+
+
+def dcat(about: Description) -> dict[str, Any]:
+    """Describe a release as a dataset of a catalogue.
+
+    Returns
+    -------
+    dict
+        JSON-LD of JSON types. What the publisher has not stated is left out.
+    """
+    said = about.said
+    content: dict[str, Any] = {
+        "@context": CONTEXT | ({} if about.base is None else {"@base": about.base}),
+        "@id": FOLDER,
+        "@type": "dcat:Dataset",
+        "dct:title": _text(about, about.title),
+        "dct:description": _text(about, about.text),
+        "dct:identifier": about.release,
+        "dct:issued": {"@type": "xsd:date", "@value": about.date},
+        "dct:provenance": {
+            "@type": "dct:ProvenanceStatement",
+            "rdfs:label": {"@language": "en", "@value": " ".join((*about.page.table, *about.page.protection))},
+        },
+        "dqv:hasQualityAnnotation": {
+            "@type": "dqv:QualityCertificate",
+            "oa:motivatedBy": {"@id": "dqv:qualityAssessment"},
+            "oa:hasTarget": {"@id": FOLDER},
+            "oa:hasBody": {"@id": CERTIFICATE},
+        },
+        "foaf:page": [_document(file) for file in about.others],
+        "dcat:distribution": _distribution(about),
+    }
+    if said.keywords:
+        content["dcat:keyword"] = [_text(about, word) for word in said.keywords]
+    if said.contact is not None:
+        content["dcat:contactPoint"] = _contact(said.contact)
+    if about.publisher is not None:
+        content["dct:publisher"] = _agent(about.publisher)
+    units = list(_units(about))
+    return content | ({"stat:statUnitMeasure": units} if units else {})
+
+
+def _text(about: Description, text: str) -> Any:
+    return text if about.said.language is None else {"@language": about.said.language, "@value": text}
+
+
+def _document(file: ReleasedFile) -> dict[str, Any]:
+    return {"@id": file.name, "@type": "foaf:Document", "dct:title": file.meaning}
+
+
+def _distribution(about: Description) -> dict[str, Any]:
+    table = about.table
+    content: dict[str, Any] = {
+        "@id": f"#{Path(table.name).stem}",
+        "@type": "dcat:Distribution",
+        "dct:title": table.name,
+        "dcat:accessURL": {"@id": FOLDER},
+        "dcat:downloadURL": {"@id": table.name},
+        "dcat:mediaType": {"@id": f"{IANA}{table.media_type}", "@type": "dct:MediaType"},
+        "dct:format": {"@id": f"{FILE_TYPES}{'CSV' if about.is_csv else 'PARQUET'}", "@type": "dct:MediaTypeOrExtent"},
+        "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(table.bytes)},
+        "spdx:checksum": {
+            "@type": "spdx:Checksum",
+            "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256", "@type": "spdx:ChecksumAlgorithm"},
+            "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": table.sha256},
+        },
+    }
+    if about.said.license is not None:
+        content["dct:license"] = _license(about.said.license, about.license_url)
+    return content
+
+
+def _license(stated: str, url: str | None) -> dict[str, Any]:
+    document = {"@type": "dct:LicenseDocument", "rdfs:label": stated}
+    return document if url is None else {"@id": url} | document
+
+
+def _contact(party: PartyOptions) -> dict[str, Any]:
+    content: dict[str, Any] = {"@type": "vcard:Kind", "vcard:fn": party.name}
+    if party.email is not None:
+        content["vcard:hasEmail"] = {"@id": f"mailto:{party.email}"}
+    if party.url is not None:
+        content["vcard:hasURL"] = {"@id": party.url}
+    return content
+
+
+def _agent(party: PartyOptions) -> dict[str, Any]:
+    homepage = {} if party.url is None else {"foaf:homepage": {"@id": party.url, "@type": "foaf:Document"}}
+    return {"@type": "foaf:Agent", "foaf:name": party.name} | homepage
+
+
+def _units(about: Description) -> Iterator[dict[str, Any]]:
+    """Units of measure of the columns, each once."""
+    for unit in dict.fromkeys(column.unit for column in about.columns if column.unit is not None):
+        yield {"@type": "skos:Concept", "skos:prefLabel": unit}

@@ -1,0 +1,184 @@
+"""Description of a release: one object, from which every format is written.
+
+It holds what the certificate says anyway, the shape of the released table, and the publisher's own words (section
+``publish``). It holds no value of a record, no path, no seed and no name beyond those of the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
+from hybrid.publication.description.columns import DescribedColumn
+from hybrid.publication.description.options import ColumnDescription, PartyOptions, PublishOptions
+from hybrid.publication.finished_run import EVALUATION, REPORT, FinishedRun
+from hybrid.publication.first_page import FirstPage
+from hybrid.table.schema import PARQUET_SUFFIXES
+
+SPDX = "https://spdx.org/licenses/"
+OWN_LICENSE = "LicenseRef-"
+MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".parquet": "application/vnd.apache.parquet",
+    ".html": "text/html",
+    ".json": "application/json",
+}
+MEANINGS = {
+    REPORT: "report for people: verdict, privacy, utility, fidelity",
+    EVALUATION: "measured values of the evaluation",
+    MANIFEST: "method of the run: options, versions, stages",
+}
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """One file of a release."""
+
+    name: str
+    sha256: str
+    bytes: int
+    meaning: str
+
+    @property
+    def media_type(self) -> str:
+        """Media type (IANA)."""
+        return MEDIA_TYPES.get(Path(self.name).suffix, "application/octet-stream")
+
+
+@dataclass(frozen=True)
+class Description:
+    """Facts about a release, for its readers.
+
+    Parameters
+    ----------
+    data_set, release, created : str
+        Name that all releases of the data set share; name of this one; when it was made (UTC, ISO 8601).
+    said : PublishOptions
+        The publisher's own words.
+    columns : tuple of DescribedColumn
+        In the file's order.
+    rows : int
+        Rows of the released table.
+    table : ReleasedFile
+        The released table.
+    others : tuple of ReleasedFile
+        The other files, certificate and descriptions excepted.
+    separator, encoding : str
+        Of a CSV file.
+    page : FirstPage
+        What was done, in plain words.
+    software : str
+        This program and its version.
+    """
+
+    data_set: str
+    release: str
+    created: str
+    said: PublishOptions
+    columns: tuple[DescribedColumn, ...]
+    rows: int
+    table: ReleasedFile
+    others: tuple[ReleasedFile, ...]
+    separator: str
+    encoding: str
+    page: FirstPage
+    software: str
+
+    @property
+    def title(self) -> str:
+        """Title of the table."""
+        return self.said.title or self.data_set
+
+    @property
+    def text(self) -> str:
+        """Subject of the table."""
+        neutral = f"Table {self.data_set}, made from records of people and released under a policy that protects them."
+        return self.said.description or neutral
+
+    @property
+    def date(self) -> str:
+        """Day of the release (ISO 8601)."""
+        return self.created[:10]
+
+    @property
+    def license_url(self) -> str | None:
+        """Address of the licence.
+
+        None where no licence is stated, and for an own licence without an address.
+        """
+        stated = self.said.license
+        if stated is None or stated.startswith(OWN_LICENSE):
+            return None
+        return stated if "://" in stated else f"{SPDX}{stated}"
+
+    @property
+    def base(self) -> str | None:
+        """Address of the release's folder; None where the publisher states none."""
+        return None if self.said.url is None else f"{self.said.url.rstrip('/')}/{self.release}/"
+
+    @property
+    def publisher(self) -> PartyOptions | None:
+        """Publisher, or else the contact."""
+        return self.said.publisher or self.said.contact
+
+    @property
+    def is_csv(self) -> bool:
+        """True if the table is a CSV file."""
+        return Path(self.table.name).suffix not in PARQUET_SUFFIXES
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Entries that readers need and the publisher has not stated."""
+        wanted = {"license": self.said.license, "contact": self.said.contact}
+        return tuple(name for name, value in wanted.items() if value is None)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Sentences on what the release does not promise."""
+        return ("No conclusion about a single person may be drawn from a row.", *self.page.not_attacked)
+
+
+def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page: FirstPage) -> Description:
+    """Describe a release.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        What is published.
+    folder : Path
+        The files of the release, certificate and descriptions excepted.
+    release, created : str
+        Name of the release; when it was made (UTC, ISO 8601).
+    page : FirstPage
+        What was done, in plain words.
+    """
+    config = run.manifest["config"]
+    said = PublishOptions.model_validate(config.get("publish") or {})
+    files = [
+        ReleasedFile(name, about["sha256"], about["bytes"], MEANINGS.get(name, "the released table"))
+        for name, about in hash_files(folder).items()
+    ]
+    table = next(file for file in files if file.name not in MEANINGS)
+    data = config.get("data") or {}
+    version = (run.manifest.get("packages") or {}).get(PACKAGE, "")
+    return Description(
+        data_set=run.data_set,
+        release=release,
+        created=created,
+        said=said,
+        columns=_columns(run.manifest["columns"], said.columns),
+        rows=run.manifest["table"]["rows"],
+        table=table,
+        others=tuple(file for file in files if file is not table),
+        separator=data.get("separator", ","),
+        encoding=data.get("encoding", "utf-8"),
+        page=page,
+        software=f"{PACKAGE} {version}".strip(),
+    )
+
+
+def _columns(stated: Sequence[Mapping[str, Any]], said: Mapping[str, ColumnDescription]) -> tuple[DescribedColumn, ...]:
+    return tuple(DescribedColumn.from_json(column, said.get(column["name"], ColumnDescription())) for column in stated)

@@ -1,0 +1,109 @@
+"""``provenance.jsonld``: lineage of a release as W3C PROV-O.
+
+Source: PROV-O: The PROV Ontology (W3C Recommendation, 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybrid.publication.description.description import Description
+from hybrid.publication.finished_run import EVALUATION, FinishedRun
+
+CONTEXT = {
+    "prov": "http://www.w3.org/ns/prov#",
+    "dct": "http://purl.org/dc/terms/",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+WORDS = {
+    "protect": "replaces values that few people have",
+    "anonymize": "makes columns coarser until records look alike",
+    "sample": "draws records",
+    "transition": "draws exact values for coarse ones",
+    "synthesize": "learns from the records and writes rows",
+}
+
+
+def provenance(about: Description, run: FinishedRun, source_tag: str, approvers: Sequence[str]) -> dict[str, Any]:
+    """Lineage of a release: entities, activities and agents.
+
+    Parameters
+    ----------
+    about : Description
+        The release.
+    run : FinishedRun
+        Its steps and policy.
+    source_tag : str
+        Keyed tag of the source, as in the certificate.
+    approvers : sequence of str
+        Who accepted a review, as in the certificate.
+
+    Returns
+    -------
+    dict
+        JSON-LD of JSON types.
+    """
+    steps = _steps(run.manifest["config"])
+    source = _node("#source", "Entity", "source", {"dct:identifier": source_tag})
+    software = _node("#software", "SoftwareAgent", about.software, {})
+    people = _people(run, approvers)
+    graph = [source, software, *people.values()]
+    before = "#source"
+    for step in steps:
+        after = about.table.name if step == steps[-1] else f"#after-{step}"
+        graph.append(_activity(step, WORDS[step], before))
+        graph.append(_node(after, "Entity", after.removeprefix("#"), _made(step, before)))
+        before = after
+    table = {"dct:identifier": f"sha256:{about.table.sha256}"}
+    graph[-1] |= table
+    graph.append(_activity("evaluate", "measures privacy, utility and fidelity", about.table.name))
+    graph.append(_node(EVALUATION, "Entity", EVALUATION, _made("evaluate", about.table.name)))
+    decided = {"prov:wasAssociatedWith": [{"@id": key} for key in ("#software", *people)]}
+    judged = _activity("judge", f"applies the policy {run.policy.name} {run.policy.version}", EVALUATION) | decided
+    release = {
+        "prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": about.created},
+        "prov:hadMember": [{"@id": about.table.name}, {"@id": EVALUATION}],
+        **_made("judge", "#source"),
+    }
+    graph += [judged, _node("./", "Collection", about.release, release)]
+    return {"@context": CONTEXT | ({} if about.base is None else {"@base": about.base}), "@graph": graph}
+
+
+def _steps(config: Mapping[str, Any]) -> list[str]:
+    """Steps that the run made, in their order; at least one."""
+    transition = config.get("transition") or {}
+    late = transition.get("order") == "post"
+    last = ["synthesize", "transition"] if late else ["transition", "synthesize"]
+    order = ["protect", "anonymize", "sample", *last]
+    on = {
+        "protect": isinstance(config.get("protect"), Mapping),
+        "anonymize": bool(config.get("anonymize")),
+        "sample": (config.get("sample") or {}).get("method") not in (None, "none"),
+        "transition": bool(transition),
+        "synthesize": (config.get("synthesize") or {}).get("generator") != "none",
+    }
+    return [step for step in order if on[step]] or ["sample"]
+
+
+def _people(run: FinishedRun, approvers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Agents that the certificate names."""
+    decided_by = (run.manifest.get("roles") or {}).get("decided_by")
+    named = [("#roles", decided_by, "decided the roles of the columns")]
+    named += [("#owner", run.policy.owner, "owns the policy")]
+    named += [(f"#approver-{at}", name, "accepted a review") for at, name in enumerate(approvers, 1)]
+    return {key: _node(key, "Agent", name, {"dct:description": what}) for key, name, what in named if name}
+
+
+def _node(key: str, kind: str, label: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"@id": key, "@type": f"prov:{kind}", "rdfs:label": label, **more}
+
+
+def _activity(step: str, words: str, used: str) -> dict[str, Any]:
+    links = {"prov:used": {"@id": used}, "prov:wasAssociatedWith": {"@id": "#software"}}
+    return _node(f"#{step}", "Activity", f"{step}: {words}", links)
+
+
+def _made(step: str, before: str) -> dict[str, Any]:
+    return {"prov:wasGeneratedBy": {"@id": f"#{step}"}, "prov:wasDerivedFrom": {"@id": before}}

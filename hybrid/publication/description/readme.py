@@ -1,0 +1,71 @@
+"""``README.md`` of a release, for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hybrid.base.ownership import CERTIFICATE
+from hybrid.publication.description.columns import DescribedColumn
+from hybrid.publication.description.description import Description
+from hybrid.publication.description.options import PartyOptions
+from hybrid.table import Kind
+
+
+def readme(about: Description) -> str:
+    """Markdown about a release: columns, what was done, limits, licence, contact, files."""
+    return "\n".join(_lines(about)) + "\n"
+
+
+def _lines(about: Description) -> Iterator[str]:
+    yield from (f"# {_plain(about.title)}", "", _plain(about.text), "")
+    yield f"Release {about.release} of {about.date}: {about.rows:,} rows, {len(about.columns)} columns."
+    yield from ("", "## Columns", "")
+    yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
+    yield from (_row(about, column) for column in about.columns)
+    form = f"CSV: columns separated by `{about.separator}`, encoding {about.encoding}" if about.is_csv else "Parquet"
+    page = about.page
+    yield from ("", f"The file is {form}.", "", "## What was done", "")
+    yield from (f"- {_plain(sentence)}" for sentence in (*page.table, *page.protection, *page.decided))
+    yield from ("", "## Limits", "", _plain(page.answer), "")
+    yield from (f"- {_plain(sentence)}" for sentence in about.limits)
+    yield from ("", "## Licence and contact", "")
+    yield from _terms(about)
+    yield from ("", "## Files", "", "| file | content | bytes | SHA-256 |", "|---|---|---|---|")
+    for file in (about.table, *about.others):
+        yield f"| {file.name} | {file.meaning} | {file.bytes:,} | `{file.sha256}` |"
+    yield ""
+    yield f"The guarantees, the verdict and the SHA-256 of every file, this one included, are in {CERTIFICATE}."
+    yield f"Made with {about.software}; `hybrid verify` checks the folder offline."
+
+
+def _row(about: Description, column: DescribedColumn) -> str:
+    kind = column.words
+    if about.is_csv and column.kind.is_temporal:
+        kind += f", written {column.date_format}"
+    if about.is_csv and column.kind is Kind.BOOLEAN:
+        kind += f", written {column.true} and {column.false}"
+    missing = f"`{column.missing}`" if column.missing else "empty"
+    cells = (column.name, kind, column.description or "not stated", missing if about.is_csv else "null")
+    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+
+
+def _terms(about: Description) -> Iterator[str]:
+    stated, url = about.said.license, about.license_url
+    if stated is None:
+        yield "- Licence: not stated. Ask the publisher before you use or pass on the table."
+    else:
+        yield f"- Licence: {_plain(stated)}" + ("" if url in (None, stated) else f" ({url})")
+    yield f"- Publisher: {_party(about.said.publisher)}"
+    yield f"- Contact: {_party(about.said.contact)}"
+
+
+def _party(party: PartyOptions | None) -> str:
+    if party is None:
+        return "not stated."
+    return ", ".join(_plain(text) for text in (party.name, party.email, party.url) if text is not None)
+
+
+def _plain(text: str) -> str:
+    """Text on one line without marks of tables, HTML and links."""
+    return re.sub(r"([\\|<>\[\]])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,78 @@
+"""All descriptions of a release, written into its folder."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.publication.description.croissant import croissant
+from hybrid.publication.description.datapackage import datapackage
+from hybrid.publication.description.dcat import dcat
+from hybrid.publication.description.description import Description, describe
+from hybrid.publication.description.provenance import provenance
+from hybrid.publication.description.readme import readme
+from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.first_page import FirstPage
+
+logger = logging.getLogger(__name__)
+README = "README.md"
+PROVENANCE = "provenance.jsonld"
+FORMATS: dict[str, Callable[[Description], dict[str, Any]]] = {
+    "croissant.json": croissant,
+    "datapackage.json": datapackage,
+    "dcat.jsonld": dcat,
+}
+"""Functions that write a description for machines, by file name."""
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """Decisions of publishing, as the certificate states them.
+
+    Parameters
+    ----------
+    release, created : str
+        Name of the release; when it was made (UTC, ISO 8601).
+    source_tag : str
+        Keyed tag of the source.
+    approvers : tuple of str
+        Names of those who accepted a review.
+    page : FirstPage
+        What was done, in plain words.
+    """
+
+    release: str
+    created: str
+    source_tag: str
+    approvers: tuple[str, ...]
+    page: FirstPage
+
+
+def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> None:
+    """Write the descriptions beside the files they describe.
+
+    A licence or a contact that the publisher has not stated is named in the log.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        What is published; its section ``publish`` has the publisher's words.
+    folder : Path
+        The files of the release, certificate excepted.
+    facts : ReleaseFacts
+        What publishing decided.
+    """
+    about = describe(run, folder, release=facts.release, created=facts.created, page=facts.page)
+    contents = {name: write(about) for name, write in FORMATS.items()}
+    if about.said.provenance:
+        contents[PROVENANCE] = provenance(about, run, facts.source_tag, facts.approvers)
+    for name, content in contents.items():
+        (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / README).write_text(readme(about), encoding="utf-8")
+    if about.missing:
+        names = " and no ".join(about.missing)
+        logger.warning("release %s states no %s (section publish)", about.release, names)
