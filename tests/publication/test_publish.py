@@ -454,7 +454,7 @@ def test_nights_whose_difference_shows_few_people_are_held_back(
     assert certificate(out(first))["verdict"]["checks"][2]["rule"] == "history"
     grown = make_run("grown", judged_by=strict, data_fingerprint="a" * 64)
     nights(tmp_path / "work", grown, range(103), 10)
-    with pytest.raises(GateRefused, match=r"2\.913 % of the records are in groups of fewer than 5"):
+    with pytest.raises(GateRefused, match="fewer than 10 records are in groups of fewer than 5"):
         out(grown)
     assert Ledger(tmp_path / "work").events()[-1].outcome == "waiting"
     accepted = out(grown, accept_review=True, by="Ada", reason="three new people agreed")
