@@ -5,7 +5,6 @@ python flows/nightly.py configs/nightly.yaml
 
 import argparse
 import logging
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,7 +17,18 @@ from prefect.states import Completed
 
 from flows.progress import ShownProgress
 from flows.shown import shown
-from flows.stages import STAGES, artifact_key, compute, end, flow, pipeline_of, set_secrets, show_run, stage_task
+from flows.stages import (
+    STAGES,
+    STATES,
+    artifact_key,
+    compute,
+    flow,
+    pipeline_of,
+    script_by_state,
+    set_secrets,
+    show_run,
+    stage_task,
+)
 from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.jobs.nightly import EXIT_CODES, Decision, Listener, Night
 from hybrid.jobs.release import Places
@@ -26,8 +36,6 @@ from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 
 logger = logging.getLogger("hybrid.flows")
-STATES = {"released": "Released", "kept": "Kept", "waiting": "Waiting for approval", "refused": "Refused"}
-"""Names of the states that a night ends in, by outcome; one that fails ends in Prefect's own state Failed."""
 
 
 def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
@@ -133,11 +141,5 @@ if __name__ == "__main__":
         "--accept-drift", action="store_true", help="continue although the data drifted beyond the limits"
     )
     arguments = parser.parse_args()
-    try:
-        ended = nightly(arguments.config, accept_drift=arguments.accept_drift, return_state=True)
-        if ended.name not in STATES.values():
-            ended.result()
-    except HybridError as error:
-        end(error)
-    print(ended.message)  # noqa: T201
-    sys.exit(next(EXIT_CODES[outcome] for outcome, name in STATES.items() if name == ended.name))
+    codes = {STATES[outcome]: code for outcome, code in EXIT_CODES.items()}
+    script_by_state(nightly, codes, arguments.config, accept_drift=arguments.accept_drift)

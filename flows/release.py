@@ -8,32 +8,43 @@ python flows/release.py configs/quickstart.yaml
 import argparse
 from pathlib import Path
 
-from flows.stages import STAGES, compute, flow, pipeline_of, script, show_run, stage_task
-from hybrid.base.errors import HybridError
+from prefect import State
+from prefect.states import Completed
+
+from flows.stages import STAGES, STATES, compute, flow, pipeline_of, script_by_state, show_run, stage_task
+from hybrid.base.errors import ApprovalNeeded, GateRefused, HybridError
 from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
+from hybrid.operations.notify import Outcome
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 
+WRITTEN = "Written"
+"""Name of the state where the run was not to be published."""
+
 
 @stage_task("conclude")
-def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path:
+def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path | GateRefused:
     """Judge, write the run's folder, publish if asked.
 
-    Return the folder of the release, or of the run.
+    Return the folder of the release or of the run, or what the gate said to a run that it held back.
     """
     candidate = write_candidate(pipeline, places)
     show_run(pipeline, candidate.folder)
-    return candidate.publish() if publish else candidate.folder
+    try:
+        return candidate.publish() if publish else candidate.folder
+    except GateRefused as refusal:
+        return refusal
 
 
 @flow(name="release", log_prints=False)
 def release(
     config: str, publish: bool = False, work: str = "work", runs: str = "runs", releases: str = "releases"
-) -> str:
+) -> State:
     """Run the pipeline on a configuration.
 
-    Publish the result if the gate lets it out.
+    Publish the result if the gate lets it out. A run that waits for an approval, or that the gate refused, is no
+    failure: the state is of the type COMPLETED and named by the outcome.
     """
     places = Places(Path(work), Path(runs), Path(releases))
     try:
@@ -41,10 +52,14 @@ def release(
         refuse_unreleasable(pipeline)
         for stage in STAGES:
             compute(pipeline, stage)
-        return str(conclude(pipeline, places, publish))
+        ended = conclude(pipeline, places, publish)
     except HybridError as error:
         keep_private_details(error, places.work)
         raise
+    if isinstance(ended, GateRefused):
+        outcome: Outcome = "waiting" if isinstance(ended, ApprovalNeeded) else "refused"
+        return Completed(name=STATES[outcome], message=str(ended))
+    return Completed(name=STATES["released"] if publish else WRITTEN, message=str(ended), data=str(ended))
 
 
 if __name__ == "__main__":
@@ -52,4 +67,5 @@ if __name__ == "__main__":
     parser.add_argument("config")
     parser.add_argument("--publish", action="store_true", help="publish the result if the gate lets it out")
     arguments = parser.parse_args()
-    script(release, arguments.config, publish=arguments.publish)
+    codes = {STATES["released"]: 0, WRITTEN: 0, STATES["waiting"]: 3, STATES["refused"]: 3}
+    script_by_state(release, codes, arguments.config, publish=arguments.publish)

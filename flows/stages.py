@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from prefect import Task, flow, task
+from prefect import State, Task, flow, task
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
@@ -21,6 +21,7 @@ from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import LogProgress, Progress
 from hybrid.jobs.run import summary
+from hybrid.operations.notify import Outcome
 from hybrid.pipeline import stages
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
@@ -28,11 +29,12 @@ from hybrid.store import Store
 
 __all__ = [
     "STAGES",
+    "STATES",
     "compute",
-    "end",
     "flow",
     "publish_artifacts",
     "script",
+    "script_by_state",
     "set_secrets",
     "show_run",
     "stage_task",
@@ -46,6 +48,13 @@ logging.getLogger("hybrid").setLevel("INFO")
 if os.environ.get("HYBRID_LOG_FORMAT") == "json":
     write_json_lines()
 
+STATES: Mapping[Outcome, str] = {
+    "released": "Released",
+    "kept": "Kept",
+    "waiting": "Waiting for approval",
+    "refused": "Refused",
+}
+"""Names of the states that a flow ends in, by outcome; one that fails ends in Prefect's own state Failed."""
 STAGES = tuple(stage.name for stage in stages.STAGES)
 """The stages of a run, in order; each is one task."""
 
@@ -141,11 +150,30 @@ def script(run: Callable[..., str], *arguments: object, **options: object) -> No
     try:
         print(run(*arguments, **options))  # noqa: T201
     except HybridError as error:
-        end(error)
+        _end(error)
 
 
-def end(error: HybridError) -> NoReturn:
-    """Print an error in one message; exit with its code."""
+def script_by_state(run: Callable[..., State], codes: Mapping[str, int], *arguments: object, **options: object) -> None:
+    """Run a flow with states named by outcome; exit with its code.
+
+    Parameters
+    ----------
+    run : flow
+        Its states of other names than those of ``codes`` are failures.
+    codes : mapping of str to int
+        Exit code by name of the state.
+    """
+    ended = run(*arguments, **options, return_state=True)
+    try:
+        if ended.name not in codes:
+            ended.result()
+    except HybridError as error:
+        _end(error)
+    print(ended.message)  # noqa: T201
+    sys.exit(codes.get(str(ended.name), 1))
+
+
+def _end(error: HybridError) -> NoReturn:
     for problem in error.problems:
         print(f"{error.title}  {problem}", file=sys.stderr)  # noqa: T201
     sys.exit(error.exit_code)

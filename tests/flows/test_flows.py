@@ -207,6 +207,29 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
 
 
+def test_a_flow_by_hand_ends_with_the_code_of_its_outcome(
+    server: None, job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from flows.nightly import nightly
+    from flows.release import release
+    from flows.stages import STATES, script_by_state
+
+    path = job.parent / "policy.yaml"
+    policy = yaml.safe_load(path.read_text())
+    policy["rules"] = [policy["rules"][0] | {"block": -1.0}]
+    path.write_text(yaml.safe_dump(policy))
+
+    def code(flow: Any, config: Path, **options: Any) -> Any:
+        with pytest.raises(SystemExit) as ended:
+            script_by_state(flow, {STATES["refused"]: 3}, str(config), **options, **_options(job))
+        return ended.value.code
+
+    assert code(release, job, publish=True) == 3
+    assert "block: copies" in capsys.readouterr().out
+    assert code(nightly, job.parent / "none.yaml") == 2
+    assert "none.yaml" in capsys.readouterr().err
+
+
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
     from flows.nightly import nightly
     from hybrid.base.errors import HybridError
