@@ -214,7 +214,7 @@ def test_nothing_private_is_in_a_description(published: Publisher, tmp_path: Pat
     release = published()
     run = tmp_path / "runs" / "run"
     canaries = [str(SEED), FINGERPRINT, "secret-place", "label-of-a-real-record", str(tmp_path), str(run)]
-    canaries += ["/opt/worker", "policies/own.yaml", socket.gethostname(), f"/{getpass.getuser()}/"]
+    canaries += ["/opt/worker", "night@server", "policies/own.yaml", socket.gethostname(), f"/{getpass.getuser()}/"]
     for name in DESCRIPTIONS:
         text = (release / name).read_text(encoding="utf-8")
         assert not [canary for canary in canaries if canary in text], name
