@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import logging
+import platform
 import re
 import socket
 from collections.abc import Callable
@@ -210,11 +210,17 @@ def test_without_the_section_nothing_is_made_up_and_the_gap_is_named(
     assert not (release / "provenance.jsonld").exists()
 
 
-def test_nothing_private_is_in_a_description(published: Publisher, tmp_path: Path) -> None:
+def test_nothing_private_is_in_a_description(
+    published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "host-canary")
+    monkeypatch.setattr(platform, "node", lambda: "host-canary")
+    for variable in ("USER", "LOGNAME", "LNAME", "USERNAME"):  # where getpass looks
+        monkeypatch.setenv(variable, "user-canary")
     release = published()
     run = tmp_path / "runs" / "run"
     canaries = [str(SEED), FINGERPRINT, "secret-place", "label-of-a-real-record", str(tmp_path), str(run)]
-    canaries += ["/opt/worker", "night@server", "policies/own.yaml", socket.gethostname(), f"/{getpass.getuser()}/"]
+    canaries += ["/opt/worker", "night@server", "policies/own.yaml", "host-canary", "user-canary"]
     for name in DESCRIPTIONS:
         text = (release / name).read_text(encoding="utf-8")
         assert not [canary for canary in canaries if canary in text], name
