@@ -79,12 +79,12 @@ def licence_of(name: str, found: Distribution | None) -> str:
     """Licence that a package states, as an SPDX expression where it has one; empty if it is unknown."""
     if found is None:
         return ELSEWHERE.get(name, "")
-    about = found.metadata
-    if expression := about.get("License-Expression"):
-        return expression
-    stated = [entry.split(" :: ")[-1] for entry in about.get_all("Classifier") or [] if entry.startswith("License ::")]
+    about = found.metadata.json
+    if expression := about.get("license_expression"):
+        return str(expression)
+    stated = [entry.split(" :: ")[-1] for entry in about.get("classifier", []) if entry.startswith("License ::")]
     stated = [entry for entry in stated if entry not in ("OSI Approved", "DFSG approved")]
-    return "; ".join(stated) or (about.get("License") or "").strip().split("\n")[0][:60]
+    return "; ".join(stated) or str(about.get("license", "")).strip().split("\n")[0][:60]
 
 
 def requirements_of(found: Distribution) -> list[str]:

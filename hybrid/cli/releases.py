@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Column
@@ -16,6 +16,9 @@ from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.cli import console
 from hybrid.cli.group import Group
 from hybrid.cli.options import AsJson, Releases, Runs, Seed, Settings, Work, overrides
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import SSlibKey
 
 
 def release(
@@ -159,11 +162,12 @@ def verify(
     from hybrid.publication.signing.public_key import read_public_keys
     from hybrid.publication.verify import verify as check
 
-    problems = check(release, read_public_keys(key or []))
+    keys = read_public_keys(key or [])
+    problems = check(release, keys)
     if problems:
         raise VerificationError(problems)
     console.line("ok", f"{release}: every file is as it was published")
-    _print_signer(release, checked=bool(key))
+    _print_signer(release, keys)
     mark = read_mark(release)
     if mark is not None:
         said = {entry: str(mark.get(entry, "?")) for entry in ("at", "by", "reason")}
@@ -171,8 +175,9 @@ def verify(
         raise VerificationError(f"withdrawn on {said['at'][:10]} by {said['by']}: {said['reason']}", hint=hint)
 
 
-def _print_signer(release: Path, *, checked: bool) -> None:
+def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
     """Print who signed a release, and whether that was checked."""
+    from hybrid.publication.signing.check import signers
     from hybrid.publication.signing.envelope import read_envelope
 
     signed = read_envelope(release)
@@ -180,11 +185,11 @@ def _print_signer(release: Path, *, checked: bool) -> None:
         console.line("note", "authorship was not checked: the release is unsigned")
         return
     about = f"release {signed.certificate['release']}, made {signed.certificate['created'][:19]} UTC"
-    if checked:
-        console.line("ok", f"signed by key {signed.keyids[0]}: {about}")
+    if keys:
+        console.line("ok", f"signed by key {', '.join(signers(signed, keys).values())}: {about}")
     else:
         hint = "hybrid verify DIR --key PUBLIC, with a public key that did not come with the release"
-        console.line("note", f"authorship was not checked: {about}, names key {signed.keyids[0]}", hint)
+        console.line("note", f"authorship was not checked: {about}, names key {', '.join(signed.keyids)}", hint)
 
 
 def withdraw(

@@ -69,7 +69,7 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
             problems += unreadable
         problems += _certificate_problems(certificate)
         problems += _folder_problems(release_dir, certificate, signed)
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         damaged = f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind"
         return [*problems, Problem(damaged, _FETCH)]
     return problems
@@ -80,7 +80,7 @@ def _read_certificate(release_dir: Path) -> Mapping[str, Any] | Problem:
         certificate: Any = json.loads((release_dir / CERTIFICATE).read_bytes())
     except OSError:
         return Problem(f"{CERTIFICATE} is missing or cannot be read", _FETCH)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Problem(f"{CERTIFICATE} is damaged", _FETCH)
     return certificate if isinstance(certificate, dict) else Problem(f"{CERTIFICATE} is damaged", _FETCH)
 

@@ -25,7 +25,7 @@ from hybrid.publication.folder import (
 )
 from hybrid.publication.ledger import Delivery, Ledger, Withdrawal
 from hybrid.publication.names import clean_name, clean_text
-from hybrid.publication.verify import verify
+from hybrid.publication.own_release import verify_own
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _move_latest(releases_dir: Path, ledger: Ledger, withdrawn: Release, data_se
     order = {name: at for at, name in enumerate(ledger.outs(data_set))}
     kept = [found for found in releases_in(releases_dir) if found.path.name not in gone]
     kept.sort(key=lambda found: (found.path.name in order, order.get(found.path.name, 0), found.created), reverse=True)
-    newest = next((found for found in kept if not verify(found.path)), None)
+    newest = next((found for found in kept if not verify_own(found.path, ledger)), None)
     if newest is None:
         (releases_dir / LATEST).unlink(missing_ok=True)
         atomic.sync(releases_dir)

@@ -98,19 +98,25 @@ def _replayed(signed: SignedCertificate, files: Mapping[str, str]) -> bool:
     return all(name in files and files[name] != signed.subjects[name] for name in marking)
 
 
-def _key_problems(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> Iterator[Problem]:
+def signers(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> dict[str, str]:
+    """Key ids whose keys made a signature, by the key id that the signature names."""
     pae = signed.envelope.pae()
-    for keyid, signature in signed.envelope.signatures.items():
-        for key in keys:
-            if _valid(signature, key, pae):
-                if key.keyid != keyid:
-                    yield Problem(
-                        f"{ENVELOPE} was changed: it names key {keyid[:SHOWN]}, and is signed by {key.keyid[:SHOWN]}",
-                        _FETCH,
-                    )
-                return
-    given = [key.keyid for key in keys]
-    if set(given) & set(signed.keyids):
+    return {
+        keyid: key.keyid
+        for keyid, signature in signed.envelope.signatures.items()
+        for key in keys
+        if _valid(signature, key, pae)
+    }
+
+
+def _key_problems(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> Iterator[Problem]:
+    found, given = signers(signed, keys), [key.keyid for key in keys]
+    if any(named == true for named, true in found.items()):
+        return
+    if found:
+        named, true = next(iter(found.items()))
+        yield Problem(f"{ENVELOPE} was changed: it names key {named[:SHOWN]}, and is signed by {true[:SHOWN]}", _FETCH)
+    elif set(given) & set(signed.keyids):
         yield Problem(f"{ENVELOPE}: the signature does not fit: it, or what it signs, was changed", _FETCH)
     else:
         yield Problem(f"{ENVELOPE} is signed by another key: {_shown(signed.keyids)}, not {_shown(given)}", _DISTRUST)

@@ -107,7 +107,7 @@ def read_envelope(folder: Path) -> SignedCertificate | None:
         subjects = {subject["name"]: str(subject["digest"]["sha256"]) for subject in statement["subject"]}
         signed = SignedCertificate(envelope, subjects, dict(statement["predicate"]))
         complete = len(subjects) == len(statement["subject"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, FormatError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, FormatError):
         raise VerificationError(f"{ENVELOPE} is damaged", hint="fetch the release again from its publisher") from None
     if kind != (PAYLOAD_TYPE, STATEMENT_TYPE, PREDICATE_TYPE):
         raise VerificationError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from securesystemslib.dsse import Envelope
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from hybrid.publication.certificate import checksum
@@ -21,35 +19,11 @@ from hybrid.publication.publish import publish
 from hybrid.publication.signing.keyring import rotate_key, signing_keys
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
-
-CERTIFICATE, ENVELOPE = "certificate.json", "certificate.dsse.json"
+from tests.publication.signing.forging import CERTIFICATE, ENVELOPE, forge, seal_by, sha256, statement_of
 
 
 def found(release: Path, keys: list[SSlibKey]) -> list[str]:
     return [problem.message for problem in verify(release, keys)]
-
-
-def statement_of(release: Path) -> Any:
-    return json.loads(base64.b64decode(json.loads((release / ENVELOPE).read_text())["payload"]))
-
-
-def seal_by(release: Path, signer: CryptoSigner, change: Callable[[Any], None] = lambda statement: None) -> None:
-    """Let somebody sign what the folder holds now."""
-    statement = statement_of(release)
-    change(statement)
-    envelope = Envelope(json.dumps(statement).encode(), "application/vnd.in-toto+json", {})
-    envelope.sign(signer)
-    (release / ENVELOPE).write_text(json.dumps(envelope.to_dict(), indent=2) + "\n")
-
-
-def forge(release: Path) -> None:
-    """Another table, with a certificate that fits it in every entry."""
-    import hashlib
-
-    (release / "synthetic.csv").write_text("age,income\n17,low\n")
-    content = json.loads((release / CERTIFICATE).read_text())
-    content["files"]["synthetic.csv"]["sha256"] = hashlib.sha256((release / "synthetic.csv").read_bytes()).hexdigest()
-    (release / CERTIFICATE).write_text(json.dumps(content | {"checksum": checksum(content)}, indent=2) + "\n")
 
 
 def test_a_release_verifies_with_its_key_and_without(release: Path, keys: list[SSlibKey]) -> None:
@@ -58,14 +32,12 @@ def test_a_release_verifies_with_its_key_and_without(release: Path, keys: list[S
 
 
 def test_the_statement_names_every_file_and_holds_the_certificate(release: Path) -> None:
-    import hashlib
-
     statement = statement_of(release)
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
     assert statement["predicateType"] == "urn:hybrid-release:certificate:1"
     assert statement["predicate"] == json.loads((release / CERTIFICATE).read_text())
     assert {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]} == {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in release.iterdir() if path.name != ENVELOPE
+        path.name: sha256(path) for path in release.iterdir() if path.name != ENVELOPE
     }
 
 
@@ -115,11 +87,9 @@ def test_a_forgery_signed_by_another_key_is_named(release: Path, keys: list[SSli
     (release / CERTIFICATE).write_text(json.dumps(content))
 
     def fit(statement: Any) -> None:
-        import hashlib
-
         statement["predicate"] = content
         for subject in statement["subject"]:
-            subject["digest"]["sha256"] = hashlib.sha256((release / subject["name"]).read_bytes()).hexdigest()
+            subject["digest"]["sha256"] = sha256(release / subject["name"])
 
     seal_by(release, other, fit)
     assert found(release, []) == []

@@ -32,11 +32,6 @@ def flipped_table(release: Path) -> None:
     path.write_bytes(path.read_bytes()[:-2] + b"x\n")
 
 
-def flipped_certificate(release: Path) -> None:
-    path = release / "certificate.json"
-    path.write_text(path.read_text().replace('"pass"', '"PASS"', 1))
-
-
 def flipped_statement(release: Path) -> None:
     path = release / "certificate.dsse.json"
     content = json.loads(path.read_text())
@@ -53,7 +48,7 @@ def test_standard_tools_accept_a_release_and_refuse_changes(
     release: Path, publisher: Path, tool: Callable[[Path, Path], int]
 ) -> None:
     original = {path: path.read_bytes() for path in release.iterdir()}
-    for change in (as_published, flipped_table, flipped_certificate, flipped_statement, missing_file):
+    for change in (as_published, flipped_table, flipped_statement, missing_file):
         change(release)
         assert (tool(release, publisher) == 0) == (change is as_published), change.__name__
         for path, content in original.items():
