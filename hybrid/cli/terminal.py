@@ -1,4 +1,6 @@
-"""Terminal that prints text as text: the one place where output is escaped.
+"""Terminal that prints every text literally.
+
+The one place where output is escaped.
 
 Names of columns, files, people and releases come from others. No markup in them is interpreted, and no control
 character reaches the terminal: colours are given beside a text, never within it.
@@ -18,7 +20,10 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 def plain(text: str) -> str:
-    r"""Write hidden and control characters as their codes, such as ``\x1b`` and ``\u202e``."""
+    r"""Write hidden and control characters as their codes.
+
+    Such as ``\x1b`` and ``\u202e``.
+    """
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -33,7 +38,7 @@ def styled(*parts: str | tuple[str, str]) -> Text:
 
 
 class Terminal(Console):
-    """Console without markup and emoji codes, whose texts and cells of tables are plain."""
+    """Console without markup and emoji codes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)

@@ -1,4 +1,4 @@
-"""Replacement of a table's rows in a database, only where we wrote them.
+"""Replacement of rows that delivery wrote into a database.
 
 Every table that this program fills is entered, with a digest of its rows, in the side table ``hybrid_deliveries``
 beside it. A table is emptied only if it is entered there and still holds those very rows; an empty one is taken over.
@@ -70,7 +70,7 @@ def replace_sql_table(table: Table, url_env: str, target: str, release: str) -> 
 
 
 def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
-    """Refuse a target that is the source, or that the source reads through views.
+    """Refuse a target that the source reads, also through views.
 
     Parameters
     ----------
@@ -129,7 +129,10 @@ def _prepared(connection: sa.Connection, table: Table, url_env: str, target: str
 
 
 def _lock(connection: sa.Connection, found: sa.Table) -> None:
-    """Keep other writers out until the end of the transaction, where one statement does that."""
+    """Keep other writers out until the end of the transaction.
+
+    Where one statement does that.
+    """
     if connection.dialect.name == "postgresql":
         name = connection.dialect.identifier_preparer.format_table(found)
         connection.exec_driver_sql(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
@@ -169,7 +172,7 @@ def _enter(connection: sa.Connection, url_env: str, target: str, release: str) -
 
 
 def _marks(connection: sa.Connection, target: str) -> sa.Table:
-    """The side table in the schema of the target, made if it is not there."""
+    """Side table in the schema of the target, made if missing."""
     import sqlalchemy as sa
 
     names = ("table_schema", "table_name", "release_name", "delivered_at", "digest")
@@ -196,7 +199,7 @@ def _key(connection: sa.Connection, target: str) -> tuple[str, str]:
 
 
 def _name(target: str) -> str:
-    """Name of a table as it is compared: without schema, in lower case."""
+    """Name of a table for comparison: no schema, lower case."""
     return target.rpartition(".")[2].lower()
 
 
@@ -205,7 +208,7 @@ def _may_be_same(one: sa.URL, other: sa.URL) -> bool:
 
 
 def _place(url: sa.URL) -> tuple[Any, ...]:
-    """Place of a database, whatever the driver, the user and the spelling of this machine's name."""
+    """Place of a database, whatever the driver and the user."""
     dialect = url.get_dialect().name
     if dialect == "sqlite":
         file = (url.database or "").removeprefix("file:").partition("?")[0]
@@ -215,7 +218,7 @@ def _place(url: sa.URL) -> tuple[Any, ...]:
 
 
 def _read_by(connection: sa.Connection, source: SqlOptions) -> Iterator[str]:
-    """Names of the tables and views that a source may read, in lower case.
+    """Lower-case names of the tables and views a source may read.
 
     Views are followed by the names in their text, so that a few more may be found.
     """

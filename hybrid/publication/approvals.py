@@ -1,4 +1,4 @@
-"""Approvals of a review: who may accept it, for how long, and what proves it.
+"""Approvals of a review: by whom, until when, with what proof.
 
 Where the policy has a roster of approvers, only approvals count that one of their keys has signed; the ledger keeps
 statement and signature, and both are verified again each time approvals are counted. Without a roster, names count as
@@ -167,7 +167,7 @@ def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
 
 
 def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval]) -> str:
-    """Reason why an approval is not another person's; empty if nothing speaks against it."""
+    """Reason why an approval is not another person's, or empty."""
     if run.policy.approvers or not run.policy.separates_duties:
         return ""
     of_account = [other.by for other in others if other.account == given.account]
@@ -225,7 +225,7 @@ def _proof(run: FinishedRun, given: Approval) -> str:
 
 
 def _about(run: FinishedRun) -> dict[str, Any]:
-    """What an approval is about."""
+    """Subject of an approval."""
     policy = run.policy
     return {
         "format": FORMAT,

@@ -1,4 +1,4 @@
-"""Roster of a policy: who may accept a review, and by which key."""
+"""Roster of the people who may accept a review, with their keys."""
 
 from __future__ import annotations
 

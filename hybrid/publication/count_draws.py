@@ -57,7 +57,10 @@ def count_draw(
 
 
 def is_counted(private_dir: Path, run: FinishedRun) -> bool:
-    """True if the ledger has counted a run's table, with its numbers, as a draw of its source under its policy."""
+    """True if the ledger has counted a run as a draw.
+
+    Of its source, under its policy: its table with its numbers.
+    """
     source, tag = _tags(private_dir, run.manifest["data_fingerprint"], run.table_sha256, run.evaluation)
     return Ledger(private_dir).has_draw(source, run.policy.sha256, tag)
 

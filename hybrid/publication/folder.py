@@ -34,7 +34,7 @@ class Release:
 
     @property
     def withdrawn(self) -> Mapping[str, Any] | None:
-        """Content of the mark of a withdrawn release; None where there is no mark."""
+        """Content of the mark of a withdrawn release, or None."""
         return read_mark(self.path)
 
 
@@ -114,7 +114,10 @@ def point_latest(release: Path) -> None:
 
 
 def read_mark(release: Path) -> Mapping[str, Any] | None:
-    """Content of the mark of a withdrawn release, empty if damaged; None where there is no mark."""
+    """Content of the mark of a withdrawn release.
+
+    Empty if damaged; None where there is no mark.
+    """
     path = release / WITHDRAWN
     if not path.exists() and not path.is_symlink():
         return None

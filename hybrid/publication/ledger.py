@@ -104,7 +104,7 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class Delivery:
-    """Delivery of a release to a place besides the folder of all releases."""
+    """Delivery of a release to another place."""
 
     target: str
     at: str
@@ -210,7 +210,10 @@ class Ledger:
             _put_out(database, data_set, release)
 
     def outs(self, data_set: str) -> list[str]:
-        """Releases of a data set in the order in which they were put out; one that came back, again."""
+        """Releases of a data set in the order of being put out.
+
+        One that came back is there twice.
+        """
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release FROM outs WHERE data_set = ? ORDER BY rowid", (data_set,)
@@ -218,7 +221,10 @@ class Ledger:
         return [row["release"] for row in rows]
 
     def withdraw(self, folder: Path, given: Withdrawal) -> Withdrawal:
-        """Record the withdrawal of a release of a folder; one that was recorded before stays as it is."""
+        """Record the withdrawal of a release.
+
+        One that was recorded before stays as it is.
+        """
         with self._connected() as database:
             row = (str(folder.resolve()), given.release, given.at, given.by, given.reason, given.account)
             database.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -249,7 +255,10 @@ class Ledger:
         return [Delivery(**row) for row in rows]
 
     def approve(self, run: str, given: Approval) -> None:
-        """Keep an approval of a run; one by the same name replaces it."""
+        """Keep an approval of a run.
+
+        One by the same name replaces it.
+        """
         with self._connected() as database:
             row = (run, given.by, given.reason, given.at, given.account, given.proof)
             database.execute("INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)", row)

@@ -1,4 +1,4 @@
-"""Names of people: one spelling, and one person for all spellings that look alike.
+"""Names of people, and equality of spellings that look alike.
 
 Comparison follows the idea of skeletons in Unicode Technical Standard #39, section 4, for the letters that occur in
 names: compatibility forms, accents, case, blanks and punctuation do not count, nor do letters of other alphabets with
@@ -73,7 +73,9 @@ def clean_text(text: str, where: str) -> str:
 
 
 def person_of(name: str) -> str:
-    """What all spellings of a name have in common; for comparison only.
+    """Skeleton of a name, for comparison only.
+
+    All spellings that look alike share it.
 
     Different people may share it (Ali and All): then one of them gives a fuller name.
     """

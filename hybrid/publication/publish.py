@@ -257,9 +257,9 @@ def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> Non
 
 
 def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: Ledger) -> tuple[str, str]:
-    """Point ``latest`` to a release that is published already, where it names another.
+    """Point ``latest`` to a release that is published already.
 
-    That is so if its process was killed before that, or if the source has gone back: the run was drawn after the
+    It names another if its process was killed before that, or if the source has gone back: the run was drawn after the
     release that is out. Publishing an old run again does not turn ``latest`` back.
 
     Returns the outcome and its message for the ledger.

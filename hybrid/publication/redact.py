@@ -57,7 +57,7 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def public_anonymization(result: AnonymizationResult) -> dict[str, Any]:
-    """Public result of the anonymization: numbers of people and records rounded to tens."""
+    """Public result of the anonymization, its counts rounded to tens."""
     content = result.to_json()
     return content | {key: rounded(content[key]) for key in COUNTS if content.get(key) is not None}
 

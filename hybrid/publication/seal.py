@@ -1,4 +1,6 @@
-"""Seal of a run: HMAC-SHA256 of its manifest under a key of the private zone.
+"""Seal of a run: keyed hash of its manifest.
+
+HMAC-SHA256 under a key of the private zone.
 
 The manifest lists the SHA-256 of every other file of the run: tables, evaluation, report, and the policy with the
 number and the roster of its approvers. Who can write the folder of a run, and has no key, can therefore exchange
@@ -44,7 +46,7 @@ def sealed(manifest: Mapping[str, Any], private_dir: Path) -> dict[str, Any]:
 
 
 def check_seal(run: FinishedRun, private_dir: Path) -> None:
-    """Refuse a run that was not written with this private zone, or was changed since.
+    """Refuse a run of another private zone, or changed since.
 
     Raises
     ------

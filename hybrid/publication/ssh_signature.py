@@ -19,7 +19,7 @@ _KEY_BYTES, _SIGNATURE_BYTES, _LENGTH_BYTES = 32, 64, 4
 
 
 class SignatureProblem(ValueError):
-    """A signature or a key is not what it has to be; the text says why."""
+    """A signature or a key cannot be accepted; the text says why."""
 
 
 def parse_public_key(line: str) -> bytes:

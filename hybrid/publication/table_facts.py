@@ -64,7 +64,7 @@ class TableFacts:
 
 
 def few(count: int) -> str:
-    """A number of people or records in words, from which nobody learns of one of them."""
+    """Number of people or records in words, not exact."""
     return f"fewer than {ROUNDED_TO}" if count < ROUNDED_TO else f"about {rounded(count):,}"
 
 

@@ -1,4 +1,6 @@
-"""Withdrawal of a release: it stays, verifiable and marked, and ``latest`` no longer names it.
+"""Withdrawal of a release.
+
+It stays, verifiable and marked, and ``latest`` no longer names it.
 
 The ledger remembers it first, so that a withdrawal that was cut off is completed by the next call. The mark in the
 release's folder tells readers; it is not signed, and whoever fetched the release earlier does not have it.
@@ -97,7 +99,10 @@ def _mark(release: Release, given: Withdrawal) -> None:
 
 
 def _move_latest(releases_dir: Path, ledger: Ledger, withdrawn: Release, data_set: str) -> str | None:
-    """Let ``latest`` name a release that is not withdrawn; of the same data set, as long as there is one."""
+    """Let ``latest`` name a release that is not withdrawn.
+
+    Of the same data set, as long as there is one.
+    """
     latest = latest_in(releases_dir)
     if latest is not None and latest.path.name != withdrawn.path.name:
         return latest.path.name

@@ -81,7 +81,7 @@ class ExchangedError(Exception):
 
 
 def _bound(entry: str) -> bytes:
-    """Hash of an entry's name (stage and keyed fingerprint) at the head of what is encrypted."""
+    """Hash of an entry's name, at the head of what is encrypted."""
     return hashlib.sha256(entry.encode()).digest()
 
 

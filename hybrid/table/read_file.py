@@ -35,6 +35,8 @@ _FEW = 64
 """Bytes: shorter files are judged by their decoding alone."""
 _MUCH = 0.05
 """Share of control characters from which a file with NUL bytes is not text."""
+MOST_COLUMNS = 10_000
+"""Columns of a table; ten thousand take half a minute to read."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BINARY = {
     b"PK\x03\x04": "a zip archive or a spreadsheet",
@@ -127,6 +129,9 @@ def typed_table(
 
 def column_problems(source: str, names: list[str], options: ReadOptions) -> list[Problem]:
     """Problems of a table's column names, in themselves and against the config."""
+    if len(names) > MOST_COLUMNS:
+        hint = "leave out columns, or make one row of several: a record is described by its columns, not by a series"
+        return [Problem(f"{source}: {len(names):,} columns; at most {MOST_COLUMNS:,} are read", hint)]
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
@@ -166,6 +171,8 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
 def _read_csv(file: File, options: ReadOptions) -> pa.Table:
     _refuse_binary(file, options.encoding)
     header = _csv_header(file, options)
+    if len(header) > MOST_COLUMNS:
+        raise DataError(column_problems(str(file), header, options))
     wrong_length: list[int] = []
     odd_quotes, last_wrong = False, ""
 

@@ -156,7 +156,10 @@ def _allow_reading(action: int, subject: str | None, *_: str | None) -> int:
 
 
 def _opened_read_only(url: sa.URL) -> sa.URL:
-    """URL that opens an SQLite file read-only and never creates it; other URLs as they are."""
+    """URL that opens an SQLite file read-only and never creates it.
+
+    Other URLs stay as they are.
+    """
     file = url.database or ":memory:"
     if url.get_dialect().name != "sqlite" or file == ":memory:" or file.startswith("file:"):
         return url

@@ -154,3 +154,15 @@ def test_text_is_replaced_whole(tmp_path: Path) -> None:
     write_text(tmp_path / "deep" / "a.txt", "one")
     write_text(tmp_path / "deep" / "a.txt", "zwei ü")
     assert (tmp_path / "deep" / "a.txt").read_text(encoding="utf-8") == "zwei ü"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_that_is_too_wide_is_refused_at_once(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"wide.{suffix}"
+    names = [f"c{at}" for at in range(10_001)]
+    if suffix == "csv":
+        path.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    else:
+        pq.write_table(pa.table([pa.array([1])] * len(names), names=names), path)
+    with pytest.raises(DataError, match=r"10,001 columns; at most 10,000 are read"):
+        read_table(path, DataOptions.model_validate({"path": path.name}))
