@@ -22,6 +22,7 @@ ELSEWHERE = {
     "cuda-bindings": _NVIDIA,
     "cuda-pathfinder": "Apache-2.0",
     "cuda-toolkit": _NVIDIA,
+    "mlcroissant": "Apache-2.0",
     "nvidia-cublas": _NVIDIA,
     "nvidia-cuda-cupti": _NVIDIA,
     "nvidia-cuda-nvrtc": _NVIDIA,
@@ -40,7 +41,8 @@ ELSEWHERE = {
     "triton": "MIT",
     "whenever": "MIT",
 }
-"""Licences of packages that the environments here lack: of machines with a GPU of NVIDIA, and of later Pythons."""
+"""Licences that no metadata here state: of packages for machines with a GPU of NVIDIA and for later Pythons, which the
+environments lack, and of mlcroissant, whose sources have the licence as a file only."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def licence_of(name: str, found: Distribution | None) -> str:
         return str(expression)
     stated = [entry.split(" :: ")[-1] for entry in about.get("classifier", []) if entry.startswith("License ::")]
     stated = [entry for entry in stated if entry not in ("OSI Approved", "DFSG approved")]
-    return "; ".join(stated) or str(about.get("license", "")).strip().split("\n")[0][:60]
+    return "; ".join(stated) or str(about.get("license", "")).strip().split("\n")[0][:60] or ELSEWHERE.get(name, "")
 
 
 def requirements_of(found: Distribution) -> list[str]:
