@@ -53,6 +53,7 @@ def test_a_notice_is_posted_as_json(
         "outcome": "refused",
         "message": "the gate refused it",
         "release": "2024-05-01",
+        "run": None,
     }
     assert caplog.text == ""
 
