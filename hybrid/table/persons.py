@@ -37,12 +37,17 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
         return table
     unknown = [name for name in names if name not in table.schema]
     if unknown:
-        raise ConfigError(
-            f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
-            hint=f"use some of: {', '.join(table.schema.names)}",
-        )
+        raise unknown_person(unknown, table.schema.names)
     columns = [pd.factorize(table.frame[name])[0].astype(np.int64) for name in names]
     return replace(table, persons=person_codes(columns))
+
+
+def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
+    """The error for key columns that the data does not have."""
+    return ConfigError(
+        f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
+        hint=f"use some of: {', '.join(names)}",
+    )
 
 
 def person_codes(columns: Sequence[Codes]) -> Codes:
