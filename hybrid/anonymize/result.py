@@ -52,6 +52,11 @@ class AnonymizationResult:
         return content
 
     @property
+    def smallest(self) -> int:
+        """Persons of the smallest class; records, where each is another person."""
+        return self.min_class_size if self.min_class_persons is None else self.min_class_persons
+
+    @property
     def unit(self) -> str:
         """What k counts: persons or records."""
         return "records" if self.persons is None else "persons"

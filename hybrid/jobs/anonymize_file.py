@@ -134,4 +134,11 @@ def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hi
     assert config.anonymize is not None and config.transition is not None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads, from_records=derived).text
+    return explain_run(
+        config.anonymize,
+        config.sample,
+        schema,
+        reads_originals=reads,
+        from_records=derived,
+        several_rows=config.data.several_rows,
+    ).text

@@ -49,6 +49,7 @@ def _of_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> E
         reads_originals=reads,
         from_records=derived,
         protected=config.protection is not None,
+        several_rows=config.data.several_rows,
     )
 
 
@@ -64,5 +65,10 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
     return explain_generator(
-        config.synthesize.generator, epsilon, delta, looked_at_before=looked_at, from_records=found
+        config.synthesize.generator,
+        epsilon,
+        delta,
+        looked_at_before=looked_at,
+        from_records=found,
+        several_rows=config.data.several_rows,
     )

@@ -61,6 +61,11 @@ class PersonOptions(Options):
             return ()
         return (self.person,) if isinstance(self.person, str) else self.person
 
+    @property
+    def several_rows(self) -> bool:
+        """Whether a person may have several rows that are used."""
+        return bool(self.person_columns) and self.max_rows != 1
+
 
 if TYPE_CHECKING:
 
