@@ -53,7 +53,9 @@ def protected(
 
 
 def counted_persons(table: Table) -> Codes | None:
-    """Person of each record for counting holders: records without a key are of one person together.
+    """Person of each record, for counting holders.
+
+    Records without a key are of one person together.
 
     None where each record is another person.
     """

@@ -44,7 +44,10 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
 
 
 def _people(pipeline: Pipeline) -> str:
-    """Number of persons, and of records beyond the most of each; nothing where each record is another person."""
+    """Number of persons and of records beyond ``data.max_rows``.
+
+    Empty where each record is another person.
+    """
     if pipeline.train.persons is None:
         return ""
     used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))

@@ -132,7 +132,7 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
 
 
 def _several_rows(config: Mapping[str, Any]) -> bool:
-    """Whether the configuration names the person of a row."""
+    """True if the configuration names the person of a row."""
     return (config.get("data") or {}).get("person") not in (None, EACH_ROW)
 
 

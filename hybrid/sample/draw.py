@@ -132,7 +132,9 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
 def _draw(
     strata: Codes, persons: Codes | None, options: SampleOptions, rng: np.random.Generator
 ) -> tuple[Rows | None, float]:
-    """Positions of the kept records (None: all), and the expected number of records or persons.
+    """Positions of the kept records, and the expected number drawn.
+
+    Positions are None for all records. The number is of persons where records share them.
 
     Where records share persons these are drawn, with all their records; a person is in the stratum of the first one.
     """

@@ -207,7 +207,10 @@ def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
 def _sensitive(
     row_of: Rows, values: pd.Series, counts: Counts | None, members: Members | None, people: _People | None
 ) -> tuple[Sensitive, Holdings | None]:
-    """One sensitive column per row, and per row and person where records share persons."""
+    """Values of one sensitive column per row.
+
+    And per row and person, where records share persons.
+    """
     numbers, known = value_numbers(values)
     n_values, held = max(len(known), 1), None
     pairs, records = add_up(row_of * n_values + numbers, counts)

@@ -174,13 +174,19 @@ class TopDown:
         return result
 
     def _spread(self, rows: Rows, classes: Codes) -> Codes:
-        """Class of every distinct row, -1 for those that are not among ``rows``."""
+        """Class of every distinct row.
+
+        -1 for those that are not among ``rows``.
+        """
         class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
         class_of_row[rows] = classes
         return class_of_row
 
     def _meets(self, rule: ClassRule, class_of_row: Codes, n_classes: int) -> Mask:
-        """Mask of the classes that meet a rule; rows of class -1 are in none."""
+        """Mask of the classes that meet a rule.
+
+        Rows of class -1 are in none.
+        """
         held = self.records.held.get(rule.attribute)
         if held is None or not rule.record_monotone:
             return rule.holds(self.checker.histogram(rule.attribute, self.whole, class_of_row, n_classes))
@@ -199,7 +205,10 @@ class TopDown:
 
     @cached_property
     def people(self) -> Numbers:
-        """Persons of each distinct row, shape (n_distinct,); the records where each is another person."""
+        """Number of persons of each distinct row, shape (n_distinct,).
+
+        The records, where each is another person.
+        """
         persons = self.records.persons
         return self.weights if persons is None else persons.of_row
 

@@ -51,7 +51,10 @@ class Groups:
         return self.class_of[self.base.of_distinct]
 
     def fewer_than(self, least: int) -> Mask:
-        """Mask of the class numbers with fewer persons; records, where each is another person."""
+        """Mask of the class numbers with fewer persons.
+
+        Records are counted, where each is another person.
+        """
         persons = self.bases.records.persons
         if persons is None or self.base.shown is None:
             return self.sizes < least
@@ -107,7 +110,10 @@ class NodeOutcome:
         return 0 if persons is None else persons.gone(self.distinct(self.suppressed))
 
     def within(self, records: int, persons: int | None) -> bool:
-        """True if no more records are suppressed, and no more persons lose all theirs."""
+        """True if the suppressed records and persons are within limits.
+
+        Persons count who lose all their records.
+        """
         return self.n_suppressed <= records and (persons is None or self.n_gone <= persons)
 
     @cached_property
@@ -235,7 +241,10 @@ class Checker:
         return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
 
     def _unmatched(self, groups: Groups, rows: Mask) -> Mask:
-        """Those of these rows in classes with too few persons of different values."""
+        """Mask of the rows in classes of too few different persons.
+
+        Different are persons with pairwise different values.
+        """
         n_classes = len(groups.sizes)
         asked, lacking = np.zeros((2, n_classes), dtype=bool)
         asked[groups.class_of[rows]] = True

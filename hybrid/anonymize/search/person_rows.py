@@ -44,7 +44,7 @@ class Members:
 
 @dataclass(frozen=True)
 class PersonRows:
-    """Pairs of a distinct row and a person with a key, each once.
+    """Distinct pairs of a row and a person with a key.
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ class PersonRows:
 
     @classmethod
     def of(cls, rows: Rows, persons: Codes, n_rows: int) -> PersonRows:
-        """Distinct pairs of rows 0..n_rows-1 and persons without gaps, of whom negative ones are left out."""
+        """Find the distinct pairs of rows and persons.
+
+        Rows are 0..n_rows-1, persons are numbered without gaps; negative ones are left out.
+        """
         known, n_persons = persons >= 0, int(persons.max(initial=-1)) + 1
         keys = _distinct(rows[known] * n_persons + persons[known])
         rows, persons = keys // max(n_persons, 1), keys % max(n_persons, 1)
@@ -129,7 +132,10 @@ def _distinct(keys: Codes) -> Codes:
 
 
 def _places(starts: Rows, rows: Rows) -> Rows:
-    """Positions of the entries of some rows, given where each row's entries start."""
+    """Positions of the entries of some rows.
+
+    ``starts`` has the first entry of each row.
+    """
     counts = starts[rows + 1] - starts[rows]
     before = np.cumsum(counts) - counts
     places: Rows = np.arange(int(counts.sum())) + np.repeat(starts[rows] - before, counts)
@@ -138,7 +144,7 @@ def _places(starts: Rows, rows: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class Holdings:
-    """Values of one sensitive column that each person holds in each distinct row.
+    """Sensitive values of each person in each distinct row.
 
     Parameters
     ----------
@@ -187,7 +193,10 @@ class Holdings:
 
     @cached_property
     def _rarest(self) -> Rows:
-        """One combination of each of some persons with a key: that of the person's rarest value."""
+        """Combination of the rarest value of some persons.
+
+        Persons with a key, one combination each.
+        """
         some = np.flatnonzero(self.persons < min(self.n_known, _SHOWN))
         rarity = np.bincount(self.values, self.counts, self.n_values)[self.values[some]]
         ranked = some[np.lexsort((rarity, self.persons[some]))]
@@ -201,7 +210,9 @@ class Holdings:
         return np.asarray(np.bincount(values, weights, self.n_values), dtype=np.float64)
 
     def lacking(self, class_of: Codes, asked: Mask, least: int) -> Mask:
-        """Mask of classes whose persons cannot be given ``least`` different values, one each.
+        """Mask of classes with fewer different persons than ``least``.
+
+        Different are persons with pairwise different values, one each.
 
         Parameters
         ----------

@@ -74,7 +74,10 @@ class SearchProblem:
 
     @property
     def allowed_persons(self) -> int | None:
-        """Persons that may lose all their records; None where each record is another person."""
+        """Number of persons that may lose all their records.
+
+        None where each record is another person.
+        """
         persons = self.records.persons
         return None if persons is None else self.options.allowed(persons.n_persons)
 

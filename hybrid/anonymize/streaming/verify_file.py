@@ -138,7 +138,10 @@ def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.Data
 
 
 def _held(task: SearchProblem, recoding: Recoding, origin: Origin) -> pd.DataFrame:
-    """Class, person, records and sensitive values of every released entry of the source."""
+    """Released entries of the source.
+
+    With class, person, records and sensitive values.
+    """
     decided, members = _decided(task, recoding, task.records.counts), origin.members
     at = task.records.row_of[members.rows]
     entries = pd.DataFrame({"class": decided["class"].to_numpy()[at], "person": members.persons})
