@@ -27,8 +27,8 @@ from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
 MAX_ROWS = 1_000_000_000
-_PERSON = "  person:"
-"""Beginning of the line of the config that names the person."""
+_PERSON = ("  person:", "  max_rows:")
+"""Beginnings of the lines of the config that are about persons with several rows."""
 
 
 def write_demo(

@@ -46,7 +46,7 @@ def _copied(context: Context, role: Role) -> Mask:
 
 
 def persons_copied(context: Context) -> Outcome:
-    """Risk that any row of a person is in the table, beyond chance.
+    """Risk that any row of a person is in the table.
 
     (r_T - r_C)/(1 - r_C) with the shares of training and of control persons of whom at least one row equals a row of
     the table in every column. 0 without a leak, 1 for a copy.
@@ -56,7 +56,7 @@ def persons_copied(context: Context) -> Outcome:
 
 
 def persons_near(context: Context) -> Outcome:
-    """Risk that the table is very near to any row of a person, beyond chance.
+    """Risk that the table is very near to a person's row.
 
     Near is a row whose distance to the table is less than a ninth of that to the reference sample. Otherwise as
     :func:`persons_copied`; the control persons of the reference are not asked about.
@@ -69,7 +69,7 @@ def persons_near(context: Context) -> Outcome:
 
 
 def copied_sequences(context: Context) -> Outcome:
-    """Risk that two different rows of a person are in the table, beyond chance.
+    """Risk that two rows of a person are in the table.
 
     Of persons with at least two different rows; as :func:`persons_copied`. Three rows are in the details. What a table
     without linked rows gives away of a history: the rows, not whose they are.
