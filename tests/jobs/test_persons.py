@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.jobs.audit import read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -122,3 +123,19 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     pipeline = Pipeline(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
+
+
+def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path: Path) -> None:
+    visits = pd.read_csv(job.parent / "visits.csv")
+    first = visits["patient"].isin(visits["patient"].dropna().unique()[:100])
+    paths = [tmp_path / f"{name}.csv" for name in ("train", "control", "synthetic")]
+    for table, path in zip((visits[first], visits[~first], visits.drop(columns="patient")), paths, strict=True):
+        table.to_csv(path, index=False)
+    config = load_config(job)
+    found = read_audited(paths[0], paths[1], paths[2], config.data)
+    assert found.train.persons is not None and len(set(found.train.persons.tolist())) == 100
+    assert found.control is not None and found.control.persons is not None
+    visits[~first].drop(columns="patient").to_csv(paths[1], index=False)
+    found = read_audited(paths[0], paths[1], paths[2], config.data)
+    assert found.train.persons is None
+    assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
