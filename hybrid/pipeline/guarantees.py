@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from hybrid import transition
-from hybrid.pipeline.amplification import Explanation, explain_generator, explain_run
+from hybrid.pipeline.amplification import Explanation, explain_run
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.table import Schema
 
 
