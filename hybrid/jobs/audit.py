@@ -108,7 +108,10 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
 
 
 def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[str]]:
-    """Person of each original record, and a note where only some files have it."""
+    """Person of each original record.
+
+    With a note where only some files have it.
+    """
     sides: tuple[File, ...] = ("train", "control")
     originals = [name for name in sides if name in tables]
     lacking = [name for name in originals if not set(names) <= set(tables[name].schema.names)]
