@@ -44,7 +44,10 @@ class AnonymizationResult:
     """Rows of one person that an attacker may know."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types; of persons only where records share them."""
+        """As a dictionary of JSON types.
+
+        Of persons only where records share them.
+        """
         content = asdict(self)
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
@@ -52,8 +55,13 @@ class AnonymizationResult:
         return content
 
     @property
+    def smallest(self) -> int:
+        """Persons of the smallest class; records, where each is another person."""
+        return self.min_class_size if self.min_class_persons is None else self.min_class_persons
+
+    @property
     def unit(self) -> str:
-        """What k counts: persons or records."""
+        """Unit of k, persons or records."""
         return "records" if self.persons is None else "persons"
 
 

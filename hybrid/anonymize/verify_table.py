@@ -119,7 +119,10 @@ def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
 
 
 def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int) -> list[str]:
-    """Pairs of rows of a person that fewer than k persons have in the same classes, by joining all rows."""
+    """Pairs of rows that fewer than k persons share.
+
+    Found by joining all rows of each person.
+    """
     members = pd.DataFrame({"class": equivalence_classes(frame, names)[0], "person": persons, "row": range(len(frame))})
     members = members[members["person"] >= 0]
     pairs = members.merge(members, on="person")

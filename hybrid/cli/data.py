@@ -90,6 +90,9 @@ def demo(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Number of admissions.")] = 5000,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="The same seed, the same files.")] = 20240501,
     format: Annotated[Literal["csv", "parquet"], typer.Option("--format", help="Of the data file.")] = "csv",
+    several: Annotated[
+        bool, typer.Option("--several/--single", help="Several admissions per patient, or one each.")
+    ] = True,
 ) -> None:
     """Write simulated hospital admissions with hierarchies and a config.
 
@@ -97,7 +100,7 @@ def demo(
     """
     from hybrid.demo import write_demo
 
-    config = write_demo(folder, rows, seed, format)
+    config = write_demo(folder, rows, seed, format, several=several)
     console.line("ok", f"{rows:,} simulated admissions in {folder}")
     console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
 

@@ -67,7 +67,8 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     else:
         console.line("note", f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
-    console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {result.min_class_size:,}")
+    smallest = f"{result.smallest:,} {result.unit}"
+    console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {smallest}")
     console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")
     console.out.print(f"\nlabels  {folder / 'anonymized.parquet'}")
 

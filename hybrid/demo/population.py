@@ -18,6 +18,7 @@ from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary
 FIRST_DAY = np.datetime64("2023-01-01", "D")
 N_DAYS = 731
 MAX_AGE = 104
+_SAME_DIAGNOSIS = 0.4
 _AGE_BANDS = 22
 """Band 0 is age 0, band b ages 5b-4..5b."""
 
@@ -56,6 +57,8 @@ class Admissions:
     Codes are positions in the vocabulary, masks mark missing values.
     """
 
+    patient: Array
+    """Number of the patient, from 0."""
     age: Array
     sex: Array
     postcode: Array
@@ -99,19 +102,39 @@ class Population:
         self._days = Choice(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
         self._discharges = Choice(_discharge_weights())
 
-    def draw(self, n: int, rng: np.random.Generator) -> Admissions:
-        """Draw ``n`` admissions."""
-        same_group = np.zeros(n, dtype=np.int64)
+    def draw(self, n: int, rng: np.random.Generator, several: bool = False) -> Admissions:
+        """Draw ``n`` admissions.
+
+        Parameters
+        ----------
+        n : int
+            Number of admissions.
+        rng : numpy.random.Generator
+            Draws.
+        several : bool
+            Whether a patient may have several admissions: 1 plus a negative binomial number with mean 0.9, in random
+            order. All of a patient have the same age, sex, residence, nationality, occupation, smoking and BMI, and the
+            diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
+        """
+        patient = _patients(n, rng) if several else np.arange(n)
+        people = int(patient.max()) + 1
+        same_group = np.zeros(people, dtype=np.int64)
         age = self._ages.draw(rng, same_group)
         sex = self._sexes.draw(rng, age)
         postcode = self._postcodes.draw(rng, same_group)
         nationality = self._nationalities.draw(rng, postcode // self._per_region)
         occupation = self._occupations.draw(rng, age * len(SEXES) + sex)
-        smoker = rng.random(n) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)
+        smoker = rng.random(people) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)
         bmi = _bmi(age, sex, rng)
+        if several:
+            drawn = (age, sex, postcode, nationality, occupation, smoker, bmi)
+            age, sex, postcode, nationality, occupation, smoker, bmi = (one[patient] for one in drawn)
         band = (age + 4) // 5
         group = ((band * len(SEXES) + sex) * 2 + smoker) * 2 + (bmi >= 30)
         diagnosis = self._diagnoses.draw(rng, group)
+        if several:
+            first = np.unique(patient, return_index=True)[1][patient]
+            diagnosis = np.where(rng.random(n) < _SAME_DIAGNOSIS, diagnosis[first], diagnosis)
         severity = rng.normal(size=n) + 0.012 * (age - 55)
         emergency = rng.random(n) < self._fact("emergency", diagnosis) * 0.96 + 0.03 * (age > 75)
         day = self._days.draw(rng, self._of_chapter[diagnosis] * 2 + emergency)
@@ -119,8 +142,11 @@ class Population:
         stay = self._stay(diagnosis, severity, emergency, rng)
         cost = self._cost(diagnosis, severity, stay, ward == self._care["Intensive care"], rng)
         discharge = self._discharge(age, diagnosis, severity, rng)
+        if several:
+            discharge = np.where(_is_last(patient, day + stay), discharge, _alive(discharge))
         readmitted = self._readmitted(age, diagnosis, stay, smoker, discharge, rng)
         return Admissions(
+            patient=patient,
             age=age,
             sex=sex,
             postcode=postcode,
@@ -182,6 +208,27 @@ class Population:
         alive = discharge != DISCHARGES.index("died")
         again: Array = alive & (rng.random(len(age)) < 1 / (1 + np.exp(-odds)))
         return again
+
+
+def _patients(n: int, rng: np.random.Generator) -> Array:
+    """Patient of each admission, in random order; shape (n,)."""
+    admissions = 1 + rng.negative_binomial(0.6, 0.4, n)
+    numbers = np.repeat(np.arange(n), admissions)[:n]
+    return rng.permutation(numbers)
+
+
+def _is_last(patient: Array, ends: Array) -> Array:
+    """Mask of the last admission of each patient; shape (n,), bool."""
+    order = np.lexsort((ends, patient))
+    last = np.append(patient[order][1:] != patient[order][:-1], True)
+    result = np.zeros(len(patient), dtype=bool)
+    result[order] = last
+    return result
+
+
+def _alive(discharge: Array) -> Array:
+    """Discharges, home instead of death."""
+    return np.where(discharge == DISCHARGES.index("died"), DISCHARGES.index("home"), discharge)
 
 
 def _age_weights() -> Array:

@@ -27,9 +27,18 @@ from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
 MAX_ROWS = 1_000_000_000
+_PERSON = ("  person:", "  max_rows:")
+"""Beginnings of the lines of the config that are about persons with several rows."""
 
 
-def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Literal["csv", "parquet"] = "csv") -> Path:
+def write_demo(
+    folder: Path,
+    rows: int = 5000,
+    seed: int = 20240501,
+    format: Literal["csv", "parquet"] = "csv",
+    *,
+    several: bool = False,
+) -> Path:
     """Write simulated hospital admissions, their hierarchies and a config into ``folder``.
 
     Parameters
@@ -38,11 +47,14 @@ def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Lit
         Created if it does not exist. Gets ``admissions.csv`` (or ``.parquet``), ``hierarchies/*`` and
         ``config.yaml``; files of these names are replaced.
     rows : int
-        Number of admissions, 1..1e9; one person each.
+        Number of admissions, 1..1e9.
     seed : int
         The same seed and rows give the same bytes (with the same versions of NumPy and PyArrow).
     format : "csv" or "parquet"
         How the table is written.
+    several : bool
+        Whether patients have several admissions, as ``hybrid demo`` writes them (then the config names the person), or
+        one each.
 
     Returns
     -------
@@ -62,21 +74,22 @@ def write_demo(folder: Path, rows: int = 5000, seed: int = 20240501, format: Lit
         raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
     vocabulary = load()
     data = folder / f"admissions.{format}"
-    batches = _batches(vocabulary, rows, seed)
+    batches = _batches(vocabulary, rows, seed, several)
     with atomic_file(data) as temporary:
         (_write_csv if format == "csv" else _write_parquet)(batches, temporary)
     write_hierarchies(folder / "hierarchies", vocabulary)
     config = (resources.files("hybrid.demo") / "config.yaml").read_text(encoding="utf-8")
-    write_text(folder / "config.yaml", config.replace("admissions.csv", data.name))
+    lines = [line for line in config.splitlines(keepends=True) if several or not line.startswith(_PERSON)]
+    write_text(folder / "config.yaml", "".join(lines).replace("admissions.csv", data.name))
     return folder / "config.yaml"
 
 
-def _batches(vocabulary: Vocabulary, rows: int, seed: int) -> Iterator[pa.RecordBatch]:
+def _batches(vocabulary: Vocabulary, rows: int, seed: int, several: bool) -> Iterator[pa.RecordBatch]:
     population = Population(vocabulary)
     for number, first in enumerate(range(0, rows, CHUNK)):
         n = min(CHUNK, rows - first)
-        drawn = population.draw(n, rng_for(seed, "demo", number))
-        yield _to_arrow(drawn, vocabulary, _patient_ids(first, n, seed))
+        drawn = population.draw(n, rng_for(seed, "demo", number), several)
+        yield _to_arrow(drawn, vocabulary, _patient_ids(first + drawn.patient, seed))
 
 
 def _write_csv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
@@ -138,12 +151,12 @@ def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
     return pc.if_else(pa.array(missing), None, values)
 
 
-def _patient_ids(first: int, n: int, seed: int) -> pa.Array:
-    """Unique numbers that do not follow the rows.
+def _patient_ids(patients: Array, seed: int) -> pa.Array:
+    """Unique numbers of patients that do not follow their order.
 
     Multiplication by a unit modulo 10^9 permutes 0..10^9-1.
     """
     offset = int(rng_for(seed, "patient_id").integers(MAX_ROWS))
-    numbers = (np.arange(first, first + n, dtype=np.int64) * 618_033_989 + offset) % MAX_ROWS
+    numbers = (patients.astype(np.int64) * 618_033_989 + offset) % MAX_ROWS
     padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")
     return pc.binary_join_element_wise("P", padded, "")

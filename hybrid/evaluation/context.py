@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
@@ -138,6 +138,15 @@ class Context:
     def encoded(self, role: Role) -> Encoded:
         """One table in the coding."""
         return self.encoding.tables[("train", "control", "table").index(role)]
+
+    def persons(self, role: Role) -> Codes:
+        """Person of each row of train or control; shape (n,), int64.
+
+        Each row is another person where nothing else is known.
+        """
+        table = self.train if role == "train" else self.control
+        assert table is not None
+        return np.arange(len(table)) if table.persons is None else table.persons
 
     def random(self, name: str) -> np.random.Generator:
         """Random stream of one metric.

@@ -10,9 +10,10 @@ Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
 Subject = Literal["original", "anonymized", "synthetic", "baseline"]
 Lacking = Literal[
-    "control", "quasi_identifiers", "retraining", "target", "secret", "sensitive", "identifiers", "signal"
+    "control", "quasi_identifiers", "retraining", "persons", "target", "secret", "sensitive", "identifiers", "signal"
 ]
-"""What a metric may lack: control records, declared columns, a column that names single records, a signal."""
+"""What a metric may lack: control records, declared columns, the person of a row, a column that names single records,
+a signal."""
 
 
 @dataclass(frozen=True)

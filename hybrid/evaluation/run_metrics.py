@@ -78,6 +78,8 @@ def evaluate(
         for m, metric in enumerate(chosen):
             if "retraining" in metric.needs and again is None and stage != "synthetic":
                 continue
+            if "persons" in metric.needs and train.persons is None and options.metrics is None:
+                continue
             for column in metric.columns(context):
                 budget = options.seconds.get(metric.family, math.inf)
                 late = spent[metric.family] >= budget

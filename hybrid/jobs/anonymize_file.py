@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from hybrid import transition
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import DataError
 from hybrid.base.hashing import fingerprint
@@ -22,7 +25,8 @@ from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
-from hybrid.table.read_batches import is_parquet, open_parquet
+from hybrid.table.persons import within_limit
+from hybrid.table.read_batches import is_parquet, open_parquet, person_column
 from hybrid.table.split import control_mask
 
 _SHARE = 0.75
@@ -38,8 +42,10 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return f"engine {options.engine} needs the whole table"
     if config.protection is not None:
         return "protection compares the values of all records (protect: off streams, with every value as it is)"
-    if config.split.control and (config.split.key is not None or config.split.stable):
+    if config.split.control and (config.split.stable or (config.split.key and not config.data.person_columns)):
         return "split.key and split.stable compare all records"
+    if options.known_rows > 1:
+        return "anonymize.known_rows compares all rows of a person"
     return None
 
 
@@ -67,15 +73,17 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
     rows = open_parquet(config.data_file, config.data)
     before, created, recorder = rows.state(), datetime.now(UTC), Recorder()
-    control = control_mask(rows.n_rows, config.split, rng_for(seed, "split")) if config.split.control else None
+    names = config.data.person_columns
+    persons = person_column(rows, config.data, names) if names else None
     task = FileTask(
         rows=rows,
         data=config.data,
         hierarchies=config.hierarchy_paths,
         options=config.anonymize,
         memory=memory_limit(config.anonymize),
-        training=None if control is None else ~control,
+        training=_training(config, rows.n_rows, persons, seed),
         population=config.load_population(),
+        persons=persons,
     )
     with staged(folder) as temporary:
         streamed = anonymize_file(task, temporary / LABELS, seed, recorder, progress)
@@ -99,6 +107,21 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     return streamed
 
 
+def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) -> Mask | None:
+    """Mask of the training records; None for all."""
+    most, training = config.data.max_rows, None
+    if config.split.control:
+        training = ~control_mask(n_rows, config.split, rng_for(seed, "split"), persons)
+    if persons is None or most is None:
+        return training
+    mask = np.ones(n_rows, dtype=bool) if training is None else training
+    # As of a table in memory: drawn among the training records alone.
+    chosen = np.flatnonzero(mask)[within_limit(persons[mask], most, rng_for(seed, "max_rows"))]
+    limited = np.zeros(n_rows, dtype=bool)
+    limited[chosen] = True
+    return limited
+
+
 def memory_limit(options: AnonymizeOptions) -> float:
     """Memory limit of streaming in bytes.
 
@@ -111,4 +134,11 @@ def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hi
     assert config.anonymize is not None and config.transition is not None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    return explain_run(config.anonymize, config.sample, schema, reads_originals=reads, from_records=derived).text
+    return explain_run(
+        config.anonymize,
+        config.sample,
+        schema,
+        reads_originals=reads,
+        from_records=derived,
+        several_rows=config.data.several_rows,
+    ).text

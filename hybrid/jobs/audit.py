@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from hybrid.base.arrays import Codes
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
@@ -26,6 +27,7 @@ from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.table import Kind, Role, Table
 from hybrid.table.options import DataOptions
+from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
 
@@ -95,13 +97,29 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
         if any(tables[name].schema[column].kind is not kind for column, kind in kinds.items()):
             tables[name] = read_table(path, _with_kinds(reading[name], kinds))
     schema = tables["train"].schema.only(wanted)
-    same = {name: Table(table.frame[wanted], schema) for name, table in tables.items()}
-    notes = [*_extra_columns(tables), *_kind_notes(disagreeing), *_few_rows(same)]
+    people, unknown = _persons(tables, options.person_columns)
+    same = {name: Table(table.frame[wanted], schema, people.get(name)) for name, table in tables.items()}
+    notes = [*unknown, *_extra_columns(tables), *_kind_notes(disagreeing), *_few_rows(same)]
     if "control" not in same:
         notes.append("no --control file: what needs people the generator never saw cannot be computed")
     else:
         notes += _overlap(same["train"], same["control"], paths)
     return Audited(same["train"], same.get("control"), same["synthetic"], tuple(notes))
+
+
+def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[str]]:
+    """Person of each original record.
+
+    With a note where only some files have it.
+    """
+    sides: tuple[File, ...] = ("train", "control")
+    originals = [name for name in sides if name in tables]
+    lacking = [name for name in originals if not set(names) <= set(tables[name].schema.names)]
+    if not names or lacking:
+        said = f"rows are counted, not persons: data.person is not in the file of {' and '.join(lacking)}"
+        return {}, [said] if names else []
+    found = {name: with_persons(tables[name], names).persons for name in originals}
+    return {name: persons for name, persons in found.items() if persons is not None}, []
 
 
 def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:

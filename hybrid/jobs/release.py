@@ -192,7 +192,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: Pipeline) -> None:
-    """Refuse undecided roles, and rows of nobody knows whom.
+    """Refuse undecided roles, and persons without a decision.
 
     Both are checked before the work: a person must have decided all roles.
 

@@ -58,6 +58,10 @@ class Guarantee:
         return float(10.0**self.log10_delta)
 
 
+ONE_ROW = "every person has one record (data.max_rows: 1 draws one of several)"
+"""Condition of every statement about records that is to hold for persons."""
+
+
 def least_epsilon(beta: float) -> float:
     """The smallest epsilon of the theorem, -ln(1 - beta)."""
     _check(1, beta)
@@ -197,6 +201,7 @@ def explain(
     values_read: bool,
     from_records: Sequence[str] = (),
     protected: bool = False,
+    several_rows: bool = False,
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
@@ -226,6 +231,8 @@ def explain(
         hierarchy file.
     protected : bool
         Whether values were replaced before, by counting the records that hold them.
+    several_rows : bool
+        Whether a person may have several records; then k counts persons.
     most_likely : float, optional
         Greatest probability, in (0, 1], with which any record is sampled; ``beta``, if not given.
     deltas : sequence of float
@@ -239,16 +246,19 @@ def explain(
         "all classes with fewer than k records are left out, by no other rule": small_classes_left_out,
         "every released column is a generalized quasi-identifier": labels_only,
         "the transition reads no original value beyond the domain of its column": not values_read,
-        f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
+        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(from_records)}": (
             not from_records
         ),
         "no value is protected by counting the records that hold it": not protected,
     }
+    if several_rows:
+        checks[ONE_ROW] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     if unmet:
         likely = beta if most_likely is None else most_likely
-        left = _what_is_left(k, likely, unmet, sampled_last=(beta < 1) and not sampled_first)
+        unit = "persons" if several_rows else "records"
+        left = _what_is_left(k, likely, unmet, unit, sampled_last=(beta < 1) and not sampled_first)
         return Explanation(False, conditions, (), left)
     points = [epsilon_for(k, beta, delta) for delta in deltas]
     found = tuple(point for point in points if point is not None)
@@ -271,6 +281,7 @@ def explain_run(
     reads_originals: bool,
     from_records: Sequence[str] = (),
     protected: bool = False,
+    several_rows: bool = False,
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -287,6 +298,8 @@ def explain_run(
         Quasi-identifiers whose domain is taken from the records; see :func:`explain`.
     protected : bool
         Whether values that few records hold were replaced.
+    several_rows : bool
+        Whether a person may have several records.
     sampled_first : bool
         Whether sampling comes before anonymizing; the pipeline of this package anonymizes first.
     """
@@ -308,53 +321,9 @@ def explain_run(
         values_read=reads_originals,
         from_records=from_records,
         protected=protected,
+        several_rows=several_rows,
         most_likely=most_likely,
     )
-
-
-def explain_generator(
-    name: str, epsilon: float, delta: float, *, looked_at_before: bool, from_records: Sequence[str]
-) -> Explanation:
-    """Check if the generator's differential privacy holds for the synthetic table.
-
-    Parameters
-    ----------
-    name : str
-        The generator.
-    epsilon, delta : float
-        What one training spends; neighbouring tables differ in the presence of one record.
-    looked_at_before : bool
-        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization and
-        stratified sampling do, and so does the protection of values; with them one record more or less can change
-        many others.
-    from_records : sequence of str
-        Columns whose domain (values, or bounds of intervals) was taken from the records.
-    """
-    checks = {
-        f"the generator {name} adds noise for a stated epsilon": True,
-        "no stage before the generator looks at the records": not looked_at_before,
-        f"the values that a column can have are listed beforehand in a hierarchy file{_not_so(from_records)}": (
-            not from_records
-        ),
-    }
-    conditions = tuple(Condition(text, met) for text, met in checks.items())
-    unmet = [condition.text for condition in conditions if not condition.met]
-    spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
-    if unmet:
-        text = (
-            f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
-            f"{'; that '.join(unmet)}. What is left: given those columns' domains, the noise bounds what the generator "
-            "itself discloses of one record of the table it learned from."
-        )
-        return Explanation(False, conditions, (), text)
-    text = (
-        f"{spent}: the synthetic table is (epsilon, delta)-differentially private for one training record more or "
-        "less. The columns' kinds and whether they have missing values, the number of records and the split "
-        "count as public, and the seed must stay secret. This holds for the synthetic table alone: the figures of the "
-        "evaluation are computed from the records without noise. Every further training on the same records adds "
-        "its own epsilon."
-    )
-    return Explanation(True, conditions, (), text)
 
 
 def together(explanations: Sequence[Explanation]) -> Explanation:
@@ -370,11 +339,12 @@ def together(explanations: Sequence[Explanation]) -> Explanation:
     )
 
 
-def _not_so(columns: Sequence[str]) -> str:
+def not_so(columns: Sequence[str]) -> str:
+    """Remark that names the columns of an unmet condition."""
     return f" (not so: {', '.join(map(repr, columns))})" if columns else ""
 
 
-def _what_is_left(k: int, most_likely: float, unmet: Sequence[str], *, sampled_last: bool) -> str:
+def _what_is_left(k: int, most_likely: float, unmet: Sequence[str], unit: str, *, sampled_last: bool) -> str:
     uncertain = (
         " Sampling adds that without the seed it cannot be determined whether a given person is among the records "
         f"in use: each is used with a probability of about {most_likely:g}."
@@ -390,7 +360,7 @@ def _what_is_left(k: int, most_likely: float, unmet: Sequence[str], *, sampled_l
     return (
         "No differential privacy is claimed for this configuration. The theorem that links sampling and k-anonymity "
         f"needs that {'; that '.join(unmet)}. What is left is group privacy in words: in the anonymized table every "
-        f"combination of labels is shared by at least {k} records, so the labels alone do not single out a record; "
+        f"combination of labels is shared by at least {k} {unit}, so the labels alone do not single out a {unit[:-1]}; "
         "they do not hide what all members of a group have in common, and they do not bound what an intruder with "
         f"other knowledge can infer.{afterwards}{uncertain} The attacks of the evaluation, not a formula, show what "
         "remains."

@@ -21,6 +21,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import check_targets
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.protect import text_problems
@@ -214,7 +215,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
     generalized = people.schema.quasi_identifiers if config.anonymize is not None else []
     note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
     return [
-        *map(Finding.error, text_problems(people, options, config.k, generalized=generalized)),
+        *map(Finding.error, text_problems(people, options, config.k, counted_persons(people), generalized=generalized)),
         *([note] if kept else []),
     ]
 

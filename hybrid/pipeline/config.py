@@ -181,7 +181,10 @@ class RunConfig(Options):
 
     @property
     def record_key(self) -> tuple[str, ...]:
-        """Columns that tell whose a record is: those of the person, or ``split.key``; none where neither is set."""
+        """Columns that identify the person of a record.
+
+        Those of ``data.person``, or ``split.key``; none where neither is set.
+        """
         return self.data.person_columns or (() if self.split.key is None else (self.split.key,))
 
     @property

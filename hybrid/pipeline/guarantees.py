@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from hybrid import transition
-from hybrid.pipeline.amplification import Explanation, explain_generator, explain_run
+from hybrid.pipeline.amplification import Explanation, explain_run
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.table import Schema
 
 
@@ -49,6 +50,7 @@ def _of_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> E
         reads_originals=reads,
         from_records=derived,
         protected=config.protection is not None,
+        several_rows=config.data.several_rows,
     )
 
 
@@ -64,5 +66,10 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
     return explain_generator(
-        config.synthesize.generator, epsilon, delta, looked_at_before=looked_at, from_records=found
+        config.synthesize.generator,
+        epsilon,
+        delta,
+        looked_at_before=looked_at,
+        from_records=found,
+        several_rows=config.data.several_rows,
     )

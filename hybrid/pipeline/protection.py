@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 
+from hybrid.base.arrays import Codes
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
@@ -46,7 +48,18 @@ def protected(
     if config.protection is None:
         return None
     rng = rng_for(seed, "protect")
-    return protect(train, config.protection, rng, config.k, hierarchies=hierarchies, decided=decided)
+    people = counted_persons(train)
+    return protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+
+
+def counted_persons(table: Table) -> Codes | None:
+    """Person of each record, for counting holders.
+
+    Records without a key are of one person together.
+
+    None where each record is another person.
+    """
+    return None if table.persons is None else np.maximum(table.persons, -1)
 
 
 def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:

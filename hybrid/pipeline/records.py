@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import ANONYMIZE, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+from hybrid.table.persons import n_persons
 
 
 class StageRecords(NamedTuple):
@@ -33,7 +34,8 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield StageRecords("input", len(pipeline.table), seconds.get(READ.name))
     control = 0 if pipeline.control is None else len(pipeline.control)
-    yield StageRecords("train", len(pipeline.train), None, f"{control:,} records are kept apart as control")
+    apart = f"{control:,} records are kept apart as control{_people(pipeline)}"
+    yield StageRecords("train", len(pipeline.train), None, apart)
     for stage in STAGES:
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
         if found is not None:
@@ -41,25 +43,41 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
             yield StageRecords(stage.name, rows, seconds.get(stage.name), note)
 
 
+def _people(pipeline: Pipeline) -> str:
+    """Number of persons and of records beyond ``data.max_rows``.
+
+    Empty where each record is another person.
+    """
+    if pipeline.train.persons is None:
+        return ""
+    used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
+    limited = pipeline.config.data.max_rows is not None
+    beyond = f"; {len(pipeline.table) - used:,} records beyond data.max_rows are left out" if limited else ""
+    return f"; {n_persons(pipeline.train):,} persons{beyond}"
+
+
 def _protected(pipeline: Pipeline) -> Count | None:
     found = pipeline.protected
     if found is None:
         return None
-    return len(found.table), f"values of fewer than {found.result.min_count} records replaced"
+    unit = "records" if found.table.persons is None else "persons"
+    return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
 
 
 def _anonymized(pipeline: Pipeline) -> Count | None:
     table = pipeline.anonymized
     if table is None:
         return None
-    return len(table), f"k = {table.result.k}, {table.result.suppressed:,} records suppressed"
+    result = table.result
+    persons = "" if result.persons is None else f" persons, {result.suppressed_persons:,} of them left out"
+    return len(table), f"k = {result.k}{persons}, {result.suppressed:,} records suppressed"
 
 
 def _sampled(pipeline: Pipeline) -> Count | None:
     found = pipeline.sampled
     if found is None:
         return None
-    return found.actual, f"{pipeline.config.sample.method}, {found.expected:,.1f} records expected"
+    return found.actual, f"{pipeline.config.sample.method}, {found.expected:,.1f} {found.unit} expected"
 
 
 def _restored(pipeline: Pipeline) -> Count | None:

@@ -81,7 +81,7 @@ def person_problem(names: tuple[str, ...]) -> Problem:
 
 
 def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
-    """Repeating identifiers, where nobody has said whose the rows are.
+    """Repeating identifiers without a decision about persons.
 
     If numbers repeat, only these are named. Names and addresses count only where no other identifier repeats: different
     people share them.

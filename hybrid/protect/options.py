@@ -21,7 +21,8 @@ class ProtectOptions(Options):
     """
 
     min_count: int | None = Field(default=None, ge=2)
-    """Records that a category must have to stay as it is; null: 5, or `anonymize.k` where that is larger."""
+    """People who must have a category so that it stays as it is (records, without `data.person`); null: 5, or
+    `anonymize.k` where that is larger."""
     replace: Replace = "sample"
     """What takes the place of a rare category. sample: another value of the column, drawn given the other columns;
     other: the category `other`; missing: no value."""

@@ -32,15 +32,21 @@ class Membership:
         Keyed hashes of the kept records, ascending, each once.
     classes : numpy.ndarray, shape (n,), uint64
         Number of each record's equivalence class.
+    persons : numpy.ndarray, shape (n,), uint64, or None
+        Keyed hash of each record's person; None: each record is another person.
     """
 
     records: Array
     classes: Array
+    persons: Array | None = None
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """Records whose joint class over all releases has fewer than k records."""
+    """Records whose joint class over all releases has fewer than k persons.
+
+    Records, where each is another person.
+    """
 
     k: int
     releases: int
@@ -48,11 +54,11 @@ class Exposure:
     records: int
     """Records in any of the releases."""
     exposed: int
-    """Those whose joint class has fewer than k records."""
+    """Those whose joint class has fewer than k persons."""
     departed: int
     """Those of the exposed that are no longer in the new release."""
     smallest: int
-    """Records in the smallest joint class."""
+    """Persons in the smallest joint class."""
 
     @property
     def exposed_share(self) -> float:
@@ -77,12 +83,15 @@ class JointClasses:
         Hash of each record's class (or absence) in every release: equal for records of one joint class.
     never_in : numpy.uint64
         The signature of a record that was in none of them.
+    persons : numpy.ndarray, shape (n,), uint64, or None
+        Keyed hash of each record's person; None: each record is another person.
     """
 
     releases: int
     records: Array
     signatures: Array
     never_in: np.uint64
+    persons: Array | None = None
 
     @classmethod
     def empty(cls) -> JointClasses:
@@ -100,11 +109,19 @@ class JointClasses:
         classes = np.zeros(len(records), dtype=np.uint64)
         classes[np.searchsorted(records, new.records)] = new.classes + np.uint64(1)
         never_in = np.uint64(mixed(np.asarray(self.never_in), np.uint64(0)))
-        return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in)
+        persons = None
+        if self.persons is not None or new.persons is not None:
+            persons = np.empty(len(records), dtype=np.uint64)
+            for part in (self, new):
+                persons[np.searchsorted(records, part.records)] = part.records if part.persons is None else part.persons
+        return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in, persons)
 
     def exposure(self, new: Membership, k: int) -> Exposure:
         """Exposure of the joined releases; ``new`` is the last of them."""
         _, groups, sizes = np.unique(self.signatures, return_inverse=True, return_counts=True)
+        if self.persons is not None:
+            members = np.unique(np.stack([groups.reshape(-1), np.unique(self.persons, return_inverse=True)[1]]), axis=1)
+            sizes = np.bincount(members[0], minlength=len(sizes))
         exposed = sizes[groups] < k
         departed = exposed & ~np.isin(self.records, new.records, assume_unique=True)
         return Exposure(
@@ -125,6 +142,7 @@ class JointClasses:
             records=self.records,
             signatures=self.signatures,
             never_in=self.never_in,
+            **({} if self.persons is None else {"persons": self.persons}),
         )
         return content.getvalue()
 
@@ -138,7 +156,8 @@ class JointClasses:
             It is something else.
         """
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()])
+            persons = found.get("persons")
+            return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()], persons)
 
 
 def membership(
@@ -168,7 +187,11 @@ def membership(
     at = np.searchsorted(distinct, content)
     at[at == len(distinct)] = 0
     inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
-    records = each_once(record_hashes(train, secret, key)[inside])
+    whose = record_hashes(train, secret, key)
+    # Rows of one person are told apart by what they hold.
+    content_of = whose if train.persons is None else mixed(whose, record_hashes(train, secret, train.schema.names))
+    records = each_once(content_of[inside])
     classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
     order = np.argsort(records)
-    return Membership(records[order], classes[order])
+    persons = None if train.persons is None else whose[inside][order]
+    return Membership(records[order], classes[order], persons)

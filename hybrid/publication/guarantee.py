@@ -14,8 +14,12 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication.table_facts import few
 from hybrid.sample import SampleOptions
+from hybrid.table.options import EACH_ROW
 from hybrid.transition import reads_originals
 
+NOT_LINKED = (
+    "Persons had several records, and no published row is linked to another: each has a person number of its own."
+)
 NO_CLAIM = "No differential privacy is claimed."
 
 
@@ -49,8 +53,12 @@ def guarantee_sentence(
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
     k = 0 if anonymization is None else anonymization.k
-    start.append(_protected(config.get("protect"), k))
-    records = "training records" if anonymization is None else "records of the intermediate table"
+    several = _several_rows(config)
+    start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
+    if several:
+        start.append(NOT_LINKED)
+    unit = "persons" if several else "records"
+    records = f"training {unit}" if anonymization is None else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
     end = [_sampled(config, records), claim, *_measured(evaluation)]
     return " ".join([*start, *end])
@@ -61,8 +69,8 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     checked = " (checked again on the finished table)" if result.verified else ""
     yield (
         f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
-        f"its smallest class has {result.min_class_size} records, and {few(result.suppressed)} of "
-        f"{few(result.records)} records were suppressed."
+        f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
+        f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
     yield (
         "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "
@@ -70,7 +78,17 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     )
 
 
-def _protected(protect: Any, k: int) -> str:
+def _persons_left_out(result: AnonymizationResult) -> str:
+    if result.persons is None:
+        return ""
+    known = "one row" if result.known_rows == 1 else f"{result.known_rows} rows"
+    return (
+        f", and with them all records of {few(result.suppressed_persons or 0)} of {few(result.persons)} persons; "
+        f"k counts persons, for attackers who know {known} of each"
+    )
+
+
+def _protected(protect: Any, k: int, holders: str) -> str:
     """Statement of the values that were replaced before anything learned.
 
     Nothing is known of an audited file.
@@ -82,9 +100,9 @@ def _protected(protect: Any, k: int) -> str:
     but = f" (but for {', '.join(kept)}, left as they are by decision)" if kept else ""
     least = options.least_holders(k)
     return (
-        f"Before anything was learned, categories that fewer than {least} training records hold were replaced, numbers "
+        f"Before anything was learned, categories that fewer than {least} {holders} hold were replaced, numbers "
         f"and dates beyond the {least} smallest and largest were coded, and exact numbers and dates that fewer than "
-        f"{least} records hold were drawn anew{but}."
+        f"{least} {holders.removeprefix('training ')} hold were drawn anew{but}."
     )
 
 
@@ -111,6 +129,11 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
     generator = (config.get("synthesize") or {}).get("generator")
     trained = "no generator was trained" if generator == "none" else f"the generator was {generator}"
     return f"{_used(sample, records)}; {trained}."
+
+
+def _several_rows(config: Mapping[str, Any]) -> bool:
+    """True if the configuration names the person of a row."""
+    return (config.get("data") or {}).get("person") not in (None, EACH_ROW)
 
 
 def _used(sample: SampleOptions, records: str) -> str:

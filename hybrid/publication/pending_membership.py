@@ -31,7 +31,8 @@ class JoinedHistory:
 def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
     """Keep the membership of a run (mode 0600) until publication."""
     content = io.BytesIO()
-    np.savez_compressed(content, records=found.records, classes=found.classes)
+    persons = {} if found.persons is None else {"persons": found.persons}
+    np.savez_compressed(content, records=found.records, classes=found.classes, **persons)
     keep_private(_path(private_dir, run_id), content.getvalue(), KEPT_DAYS)
 
 
@@ -55,7 +56,7 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
     if earlier is None:
         return JoinedHistory("an earlier release is in the ledger without its classes", None)
     with np.load(path, allow_pickle=False) as content:
-        found = Membership(content["records"], content["classes"])
+        found = Membership(content["records"], content["classes"], content.get("persons"))
     joint = earlier.joined(found)
     return JoinedHistory(joint.exposure(found, run.anonymization.k), joint)
 

@@ -37,7 +37,10 @@ def protection(
     yield _identifiers(table, config)
     yield from _protected(protected)
     yield from _anonymized(table, anonymization)
-    yield _sampled(SampleOptions.model_validate(config.get("sample") or {}))
+    several = anonymization is not None and anonymization.persons is not None
+    yield _sampled(SampleOptions.model_validate(config.get("sample") or {}), "person" if several else "record")
+    if several:
+        yield "One person had several records. Each released row has a person number of its own."
     yield from _written(config)
     yield from _left(table, protected)
     yield _promised(anonymization is not None, private)
@@ -67,9 +70,10 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     if anonymization is None:
         yield "No column was made coarser."
         return
-    size = text_of(anonymization.min_class_size)
+    size = text_of(anonymization.smallest)
+    people = "records" if anonymization.persons is None else "people"
     yield (
-        f"These columns were made coarser until at least {size} records look alike in them: "
+        f"These columns were made coarser until at least {size} {people} look alike in them: "
         f"{listed(table.generalized)}."
     )
     models = [str(model["attribute"]) for model in anonymization.models if "attribute" in model]
@@ -81,21 +85,27 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     else:
         share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))
         yield f"About {share} % of the records were left out, because too few others look like them."
+    if anonymization.persons and anonymization.suppressed_persons is not None:
+        if anonymization.suppressed_persons < ROUNDED_TO:
+            yield f"Fewer than {ROUNDED_TO} people lost all their records."
+        else:
+            share = text_of(float(f"{100 * anonymization.suppressed_persons / anonymization.persons:.2g}"))
+            yield f"About {share} % of the people lost all their records."
 
 
-def _sampled(sample: SampleOptions) -> str:
+def _sampled(sample: SampleOptions, unit: str) -> str:
     share = f"{text_of(100 * sample.beta)} %"
     if sample.method == "none" or sample.effective.method == "none":
         return "All records that remained were used."
     match sample.method:
         case "beta":
-            return f"Each record that remained was used with a chance of {share}."
+            return f"Each {unit} that remained was used with a chance of {share}."
         case "simple":
-            return f"Of the records that remained, {share} were drawn at random and used."
+            return f"Of the {unit}s that remained, {share} were drawn at random and used."
         case _:
             groups = "look-alikes" if sample.by == "equivalence_class" else f"equal {listed(sample.by)}"
             least = f", but at least {sample.minimum} of each group (or all of a smaller one)" if sample.minimum else ""
-            return f"In each group of {groups}, {share} of the records were drawn at random and used{least}."
+            return f"In each group of {groups}, {share} of the {unit}s were drawn at random and used{least}."
 
 
 def _written(config: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from hybrid.sample.options import SampleOptions
 from hybrid.sample.shares import GroupShare, group_shares
 from hybrid.sample.strata import strata_of
 from hybrid.table import Table
+from hybrid.table.persons import person_groups
 
 Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
 """From the strata's sizes to the records to keep of each, and their expected total."""
@@ -42,7 +43,9 @@ class Sampled:
     before : int
         Number of records that came in.
     expected : float
-        Expected number of records kept, minima included.
+        Expected number of records kept, minima included; of persons, where records share them.
+    unit : str
+        What was drawn: records or persons.
     strata : int
         Number of strata; 1 unless stratified.
     shares : tuple of GroupShare
@@ -56,6 +59,7 @@ class Sampled:
     expected: float
     strata: int
     shares: tuple[GroupShare, ...] = ()
+    unit: str = "records"
 
     @property
     def actual(self) -> int:
@@ -93,7 +97,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         strata = anonymized.class_ids
     else:
         strata = strata_of(original, options)
-    kept, expected = _draw(strata, options, rng)
+    kept, expected = _draw(strata, original.persons, options, rng)
     return Sampled(
         anonymized if kept is None else anonymized.take(kept),
         options.method,
@@ -102,6 +106,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         expected,
         len(np.unique(strata)),
         group_shares(original, kept, options.groups),
+        "records" if original.persons is None else "persons",
     )
 
 
@@ -120,12 +125,28 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
     DataError
         The sample came out empty.
     """
-    kept, _ = _draw(strata_of(table, options), options, rng)
+    kept, _ = _draw(strata_of(table, options), table.persons, options, rng)
     return table if kept is None else table.take(kept)
 
 
-def _draw(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
-    """Positions of the kept records (None: all), and their expected number."""
+def _draw(
+    strata: Codes, persons: Codes | None, options: SampleOptions, rng: np.random.Generator
+) -> tuple[Rows | None, float]:
+    """Positions of the kept records, and the expected number drawn.
+
+    Positions are None for all records. The number is of persons where records share them.
+
+    Where records share persons these are drawn, with all their records; a person is in the stratum of the first one.
+    """
+    if persons is None:
+        return _draw_units(strata, options, rng)
+    groups = person_groups(persons)
+    chosen, expected = _draw_units(strata[np.unique(groups, return_index=True)[1]], options, rng)
+    return None if chosen is None else np.flatnonzero(np.isin(groups, chosen)), expected
+
+
+def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
+    """Positions of the kept units (None: all), and their expected number."""
     n = len(strata)
     if options.method == "none":
         return None, float(n)

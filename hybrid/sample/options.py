@@ -14,7 +14,8 @@ class SampleOptions(Options):
 
     method: Literal["none", "beta", "simple", "stratified"] = "none"
     """none: all; beta: each record independently; simple: an exact number of records, all equally likely;
-    stratified: inside every stratum by itself."""
+    stratified: inside every stratum by itself. With `data.person`, persons are drawn, with all their records, and a
+    person is in the stratum of the first of these."""
     beta: float = Field(default=1.0, gt=0.0, le=1.0)
     """Expected share of records kept, in (0, 1]."""
     by: Literal["equivalence_class"] | list[str] = "equivalence_class"

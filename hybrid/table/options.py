@@ -56,10 +56,18 @@ class PersonOptions(Options):
 
     @property
     def person_columns(self) -> tuple[str, ...]:
-        """Columns that name the person of a row; none where each row is another person."""
+        """Columns that name the person of a row.
+
+        None where each row is another person.
+        """
         if self.person is None or self.person == EACH_ROW:
             return ()
         return (self.person,) if isinstance(self.person, str) else self.person
+
+    @property
+    def several_rows(self) -> bool:
+        """True if several rows of a person may be used."""
+        return bool(self.person_columns) and self.max_rows != 1
 
 
 if TYPE_CHECKING:

@@ -37,12 +37,17 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
         return table
     unknown = [name for name in names if name not in table.schema]
     if unknown:
-        raise ConfigError(
-            f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
-            hint=f"use some of: {', '.join(table.schema.names)}",
-        )
+        raise unknown_person(unknown, table.schema.names)
     columns = [pd.factorize(table.frame[name])[0].astype(np.int64) for name in names]
     return replace(table, persons=person_codes(columns))
+
+
+def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
+    """The error for key columns that the data does not have."""
+    return ConfigError(
+        f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
+        hint=f"use some of: {', '.join(names)}",
+    )
 
 
 def person_codes(columns: Sequence[Codes]) -> Codes:
@@ -92,12 +97,18 @@ def person_groups(persons: Codes) -> Codes:
 
 
 def n_persons(table: Table) -> int:
-    """Number of persons of a table; its rows where each is another person."""
+    """Number of persons of a table.
+
+    Its rows, where each is another person.
+    """
     return len(table) if table.persons is None else len(pd.unique(table.persons))
 
 
 def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
-    """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
+    """Mask of at most ``most`` rows of each person.
+
+    Drawn at random; shape (n,), bool.
+    """
     order = np.lexsort((rng.random(len(persons)), persons))
     ranked = persons[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
@@ -108,14 +119,17 @@ def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
 
 
 def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
-    """Table with at most ``most`` rows of each person, drawn at random; None: with all rows."""
+    """Table with at most ``most`` rows of each person.
+
+    Drawn at random; None: with all rows.
+    """
     if most is None or table.persons is None:
         return table
     return table.take(within_limit(table.persons, most, rng))
 
 
 def constant_within(table: Table, names: Sequence[str]) -> list[str]:
-    """Those of some columns that have one value in all rows of every person.
+    """Columns with one value in all rows of every person.
 
     None where no person has several rows.
     """

@@ -14,16 +14,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
+from hybrid.table.persons import person_codes, unknown_person
 from hybrid.table.read_file import column_problems, typed_table
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES, Column
 
 _FIRST = 10_000
 _CHUNK = 1 << 22
+_PERSONS = 1 << 20
 _UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
 
 
@@ -263,3 +265,41 @@ class ValueNumbers:
         raw = pa.table({self.name: self._known.take(pa.array(seen))})
         table = typed_table(source, raw, own, keep_types=False, counts=self.counts[seen])
         return table.schema[self.name], table.frame[self.name].set_axis(seen)
+
+
+def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str]) -> Codes:
+    """Person of each record of Parquet files, by some of their columns.
+
+    Parameters
+    ----------
+    rows : ParquetRows
+        The files.
+    options : ReadOptions
+        Kinds of the columns, and which texts mean "missing".
+    names : sequence of str
+        Columns whose values together name a person.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_rows,), int64
+        As :func:`hybrid.table.persons.person_codes`.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    DataError
+        A file cannot be read to its end, or has values that are not of the declared kind.
+    """
+    unknown = [name for name in names if name not in rows.schema.names]
+    if unknown:
+        raise unknown_person(unknown, rows.schema.names)
+    columns = []
+    for name in names:
+        parts = [batch.column(0) for batch in rows.batches([name], _PERSONS)]
+        encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+        own = options.model_copy(update={"columns": {name: options.columns.get(name, ColumnOptions())}})
+        values = typed_table(rows.source, pa.table({name: encoded.dictionary}), own, keep_types=False).frame[name]
+        number = np.append(pd.factorize(values)[0], -1)
+        columns.append(number[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)].astype(np.int64))
+    return person_codes(columns)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.table.options import SplitOptions
 from hybrid.table.persons import person_groups
@@ -61,8 +61,17 @@ def split(
     return table.take(~mask), table.take(mask)
 
 
-def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -> Array:
-    """Mask of the control records of :func:`split` without key and stable sides.
+def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, persons: Codes | None = None) -> Array:
+    """Mask of the control records of :func:`split` without stable sides.
+
+    Parameters
+    ----------
+    n_rows : int
+        Records.
+    options, rng
+        As for :func:`split`.
+    persons : numpy.ndarray, shape (n_rows,), int, optional
+        Person of each record, who is on one side; each record is another person if not given.
 
     Returns
     -------
@@ -79,7 +88,10 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator) -
         raise ConfigError("split.rows is for tables that are read as a whole", hint="leave it out")
     if options.control == 0:
         return np.zeros(n_rows, dtype=bool)
-    return _first(rng.permutation(n_rows), options.control)
+    if persons is None:
+        return _first(rng.permutation(n_rows), options.control)
+    groups = person_groups(persons)
+    return _first(rng.permutation(int(groups.max(initial=-1)) + 1), options.control)[groups]
 
 
 def _first(order: Array, share: float) -> Array:

@@ -24,6 +24,7 @@ from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.anonymize.verify_table import verify
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
+from hybrid.table.persons import person_groups
 from tests.anonymize.cases import random_problem
 from tests.anonymize.slow_persons import best_node, most_different, random_persons, violating, with_persons
 
@@ -170,15 +171,19 @@ def test_matchings_are_the_largest(held: list[tuple[int, int, int]]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 6)), min_size=1, max_size=40), st.integers(0, 99))
-def test_persons_per_class_in_both_ways(pairs: list[tuple[int, int]], seed: int) -> None:
-    from hybrid.anonymize.search import kernels
-
+def test_classes_of_few_persons(pairs: list[tuple[int, int]], seed: int) -> None:
     rows, persons = np.array(pairs).T
+    persons = np.where(persons < 0, persons, person_groups(persons))
+    pairs = list(zip(rows.tolist(), persons.tolist(), strict=True))
     class_of = np.random.default_rng(seed).integers(-1, 4, 10)
     found = PersonRows.of(rows, persons, 10)
     members = [{p for r, p in pairs if class_of[r] == at and p >= 0} for at in range(4)]
-    assert found.per_class(class_of, 4, None).tolist() == [len(one) for one in members]
-    assert found.per_class(class_of, 4, kernels).tolist() == [len(one) for one in members]
+    inside = class_of >= 0
+    shown = np.bincount(class_of[inside], found.shown[inside], 4)
+    sizes = np.bincount(class_of[rows][class_of[rows] >= 0], minlength=4) * 1.0
+    for least in (1, 2, 3):
+        few = found.fewer(shown < least, sizes, least, lambda: class_of)
+        assert few.tolist() == [len(one) < least for one in members]
 
 
 def test_distinct_values_of_one_patient_are_one() -> None:

@@ -259,10 +259,39 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["k", "nothing suppressed", "distinct l", "entropy l", "alpha", "local"])
+@pytest.mark.parametrize("most", [None, 2])
+def test_persons_as_in_memory(name: str, most: int | None, tmp_path: Path) -> None:
+    table = people(700, seed=1)
+    rng = np.random.default_rng(3)
+    # Patients with one to many rows, some without a number; the column's text has spaces and a marker for missing.
+    numbers = rng.choice(np.arange(180) ** 2 // 180, 700)
+    texts = [
+        ["?", None, f" P{number}", f"P{number}"][at]
+        for at, number in zip(rng.integers(0, 16, 700).clip(max=3), numbers, strict=True)
+    ]
+    path = write_job(tmp_path, table.append_column("patient", pa.array(texts)), **MODELS[name])
+    changes = {"data.person": "patient", "data.columns.patient.role": "identifier", "data.max_rows": most}
+    config = load_config(path, changes | {"anonymize.k": 3})
+    assert why_not_streamed(config) is None
+    write_streamed(config, tmp_path / "streamed", seed=None)
+    pipeline = Pipeline(config)
+    write_anonymized(pipeline, tmp_path / "whole")
+    found = result_of(tmp_path / "streamed")
+    assert found == result_of(tmp_path / "whole")
+    assert found["min_class_persons"] >= 3
+    assert found["persons"] == len(
+        {text.strip() for text in pipeline.inputs.split(pipeline.seed)[0].frame["patient"].dropna()}
+    )
+    assert rows_of(tmp_path / "streamed") == rows_of(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"data.path": "people.csv"}, "only Parquet"),
+        ({"anonymize.known_rows": 2, "data.person": "id"}, "known_rows"),
+        ({"data.person": "id"}, None),
         ({"anonymize.engine": "anjana"}, "anjana"),
         ({"split.key": "ward"}, "split.key"),
         ({"split.stable": True}, "split.stable"),

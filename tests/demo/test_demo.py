@@ -11,6 +11,8 @@ import yaml
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.demo import write, write_demo
 from hybrid.hierarchy.load import load_hierarchies
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import load_config
 from hybrid.table import Kind, Role
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
@@ -163,7 +165,30 @@ def test_a_failed_write_leaves_the_earlier_table(tmp_path: Path, monkeypatch) ->
     assert digest(tmp_path) == before
 
 
-def test_quickstart_is_the_demo_config_seen_from_the_repository(config: dict) -> None:
+def test_quickstart_is_the_demo_config_seen_from_the_repository(tmp_path: Path) -> None:
+    config = yaml.safe_load(write_demo(tmp_path, rows=10, several=True).read_text(encoding="utf-8"))
     text = (Path(__file__).parents[2] / "configs" / "quickstart.yaml").read_text(encoding="utf-8")
     quickstart = yaml.safe_load(text.replace("../demo/", ""))
     assert quickstart | {"name": config["name"]} == config
+
+
+def test_patients_with_several_admissions(tmp_path: Path) -> None:
+    config = load_config(write_demo(tmp_path, rows=3000, several=True))
+    table = config.load_table()
+    frame, static = table.frame, ["age", "sex", "postcode", "nationality", "occupation", "bmi"]
+    admissions = frame["patient_id"].value_counts()
+    assert 1.5 < admissions.mean() < 2.4
+    assert admissions.max() > 6
+    for name in static:
+        assert frame.groupby("patient_id", observed=True)[name].nunique().max() <= 1
+    assert frame.groupby("patient_id", observed=True)["diagnosis"].nunique().max() > 1
+    ends = frame["admission_date"] + pd.to_timedelta(frame["length_of_stay"], unit="D")
+    last = ends.groupby(frame["patient_id"], observed=True).transform("max")
+    assert (ends == last)[frame["discharge"] == "died"].all()
+    assert not [finding for finding in diagnose(config) if finding.level == "error"]
+
+
+def test_one_admission_each_names_no_person(tmp_path: Path) -> None:
+    config = load_config(write_demo(tmp_path, rows=300))
+    assert config.data.person is None
+    assert config.load_table().frame["patient_id"].is_unique

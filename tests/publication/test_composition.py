@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.hierarchy.levels import from_levels
 from hybrid.publication.composition import Exposure, JointClasses, Membership, membership
 from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.persons import with_persons
 
 nights = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=30), min_size=1, max_size=5)
 SECRET = b"twelve bytes"
@@ -119,3 +121,27 @@ def test_without_the_secret_the_hashes_are_others() -> None:
     anonymized = anonymize(table, HIERARCHIES, AnonymizeOptions(k=5))
     one, two = (membership(table, table, anonymized, secret, ()) for secret in (SECRET, b"other secret"))
     assert not set(one.records.tolist()) & set(two.records.tolist())
+
+
+def test_a_joint_class_of_one_patient_hides_nobody() -> None:
+    """Two nights: in the second one patient's ten rows are a class of their own; worked by hand."""
+    rows = np.arange(20, dtype=np.uint64)
+    persons = np.append(np.zeros(10), np.arange(1, 11)).astype(np.uint64)
+    joint = JointClasses.empty().joined(Membership(rows, np.zeros(20, dtype=np.uint64), persons))
+    last = Membership(rows, (rows >= 10).astype(np.uint64), persons)
+    joint = JointClasses.from_bytes(joint.joined(last).to_bytes())
+    assert joint.exposure(last, 5) == Exposure(5, 2, 20, 10, 0, 1)
+    alone = replace(last, persons=None)
+    assert JointClasses.empty().joined(alone).exposure(alone, 5).exposed == 0
+
+
+def test_rows_of_a_patient_are_recognized_in_any_order() -> None:
+    ages, ids = [31, 32, 33, 34, 35, 31, 32, 33, 34, 35], ["p0", "p1", "p2", "p3", "p4"] * 2
+    first = with_persons(a_table(ages, ids), ["id"])
+    second = with_persons(a_table([*ages[5:], *ages[:5]], [*ids[5:], *ids[:5]]), ["id"])
+    options, found = AnonymizeOptions(k=5, suppression_limit=0.3), []
+    for table in (first, second):
+        people = table.without_identifiers()
+        found.append(membership(table, people, anonymize(people, HIERARCHIES, options), SECRET, ["id"]))
+    assert (found[0].records == found[1].records).all()
+    assert len(set(found[0].persons.tolist())) == 5  # type: ignore[union-attr]

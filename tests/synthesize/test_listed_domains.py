@@ -9,7 +9,8 @@ import pytest
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy.listed import listed_values
-from hybrid.pipeline.amplification import explain_generator, together
+from hybrid.pipeline.amplification import together
+from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Kind

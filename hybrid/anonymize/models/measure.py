@@ -131,7 +131,10 @@ def class_counts(
 
 
 def _shares(numbers: Codes, persons: Codes | None) -> pd.Series:
-    """Share of each value in a table, where a record of a person weighs 1 / (records of the person)."""
+    """Share of each value in a table.
+
+    A record of a person weighs 1 / (records of the person).
+    """
     found = pd.Series(numbers)
     if persons is None:
         return found.value_counts(normalize=True, sort=False)

@@ -119,7 +119,10 @@ class ClassCounts:
     def of(
         cls, records: pd.DataFrame, overall: pd.Series, hierarchy: Hierarchy | None = None, leaves: Leaves | None = None
     ) -> ClassCounts:
-        """Add up rows of ``class``, ``value`` and ``records``, and ``person`` where records share persons."""
+        """Add up rows of ``class``, ``value`` and ``records``.
+
+        They have a column ``person``, too, where records share persons.
+        """
         held = None
         if "person" in records:
             counted = records.groupby(["class", "person"])["records"].transform("sum")
@@ -136,7 +139,9 @@ class ClassCounts:
         return column.groupby(self.cells["class"])
 
     def different(self) -> pd.Series:
-        """Different values of each class; where records share persons, persons with pairwise different values.
+        """Number of different values of each class.
+
+        Where records share persons: of persons with pairwise different values.
 
         Those are counted by a maximum flow from persons to values, each of capacity one (Dinic's algorithm): as many
         as the largest matching (König's theorem).

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.search.person_rows import Holdings, PersonRows
+from hybrid.anonymize.search.person_rows import Holdings, Members, PersonRows
 from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Codes, Counts, Leaves, Numbers, Rows
 from hybrid.base.keys import group_sums, pack_small, ranks
@@ -108,7 +108,7 @@ def collect(
     sensitive: Mapping[str, pd.Series],
     population: Counts | None = None,
     counts: Counts | None = None,
-    persons: Codes | None = None,
+    members: Members | None = None,
     parts: Codes | None = None,
 ) -> DistinctRows:
     """Take the distinct rows of a table.
@@ -125,8 +125,8 @@ def collect(
         Leaves of a population table.
     counts : numpy.ndarray, shape (n_rows,), int, optional
         Records that each row represents, 1 or more; 1 if not given.
-    persons : numpy.ndarray, shape (n_rows,), int, optional
-        Person of each row, negative without a key; each record is another person if not given.
+    members : Members, optional
+        Persons of the rows; each record is another person if not given.
     parts : numpy.ndarray, shape (n_rows,), int, optional
         0 or 1: rows of different parts are different; the population is in part 1.
 
@@ -141,10 +141,8 @@ def collect(
         columns.append((np.append(parts, np.ones(len(everyone) - n, dtype=np.int64)), 2))
     code, size = pack_small(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
-    people = None if persons is None else person_groups(persons)
-    known = people if persons is None or people is None else np.where(persons < 0, -1, people)
-    n_known = 0 if known is None else int(known.max(initial=-1)) + 1
-    secrets = {name: _sensitive(row_of[:n], values, counts, people, n_known) for name, values in sensitive.items()}
+    people = None if members is None else _People.of(replace(members, rows=row_of[members.rows]), n_distinct)
+    secrets = {name: _sensitive(row_of[:n], values, counts, members, people) for name, values in sensitive.items()}
     return DistinctRows(
         hierarchies=tuple(hierarchies),
         leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
@@ -152,9 +150,39 @@ def collect(
         row_of=row_of[:n],
         sensitive={name: found for name, (found, _) in secrets.items()},
         population=None if population is None else np.bincount(row_of[n:], minlength=n_distinct),
-        persons=None if known is None else PersonRows.of(row_of[:n], known, n_distinct),
+        persons=None if people is None else people.rows(),
         held={name: held for name, (_, held) in secrets.items() if held is not None},
     )
+
+
+@dataclass(frozen=True)
+class _People:
+    """Persons of the distinct rows.
+
+    Parameters
+    ----------
+    members : Members
+        By distinct rows.
+    groups : numpy.ndarray, shape (n,), int64
+        Number of each entry's person, those without a key last.
+    n_rows, n_known : int
+        Distinct rows, persons with a key.
+    """
+
+    members: Members
+    groups: Codes
+    n_rows: int
+    n_known: int
+
+    @classmethod
+    def of(cls, members: Members, n_rows: int) -> _People:
+        groups = person_groups(members.persons)
+        return cls(members, groups, n_rows, int(groups[members.persons >= 0].max(initial=-1)) + 1)
+
+    def rows(self) -> PersonRows:
+        """Pairs of rows and persons with a key."""
+        known = np.where(self.members.persons < 0, -1, self.groups)
+        return PersonRows.of(self.members.rows, known, self.n_rows)
 
 
 def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
@@ -177,13 +205,18 @@ def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
 
 
 def _sensitive(
-    row_of: Rows, values: pd.Series, counts: Counts | None, people: Codes | None, n_known: int
+    row_of: Rows, values: pd.Series, counts: Counts | None, members: Members | None, people: _People | None
 ) -> tuple[Sensitive, Holdings | None]:
-    """One sensitive column per row, and per row and person where records share persons."""
+    """Values of one sensitive column per row.
+
+    And per row and person, where records share persons.
+    """
     numbers, known = value_numbers(values)
-    n_values = max(len(known), 1)
+    n_values, held = max(len(known), 1), None
     pairs, records = add_up(row_of * n_values + numbers, counts)
-    held = None if people is None else Holdings.of(row_of, people, numbers, counts, n_known, n_values)
+    if members is not None and people is not None:
+        shape = people.n_rows, people.n_known, n_values
+        held = Holdings.of(people.members, people.groups, numbers[members.rows], shape)
     occurs = _summed(numbers, counts, len(known)) if held is None else held.overall()
     column = Sensitive(
         rows=pairs // n_values,

@@ -15,7 +15,6 @@ import numpy as np
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.person_rows import Holdings, PersonRows
 from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.keys import by_first_row, fits, group_rows, group_sums, pack
 
@@ -62,10 +61,9 @@ class Grouping:
         People of the population per row.
     sensitive : mapping of str to Pairs
         Sensitive values per row.
-    persons : PersonRows or None
-        Persons of each row; None: each record is another person.
-    held : mapping of str to Holdings
-        Sensitive values of each person.
+    shown : numpy.ndarray, shape (n,), float64, or None
+        Persons whom this row stands for (:class:`~hybrid.anonymize.search.person_rows.PersonRows`); None: each record
+        is another person.
     parent : Grouping or None
         The finer base that this one was made from; None: its rows are the distinct rows.
     row_of : numpy.ndarray, shape (n of the parent or of the distinct rows,), int64
@@ -76,8 +74,7 @@ class Grouping:
     counts: Numbers
     population: Numbers | None
     sensitive: Mapping[str, Pairs]
-    persons: PersonRows | None
-    held: Mapping[str, Holdings]
+    shown: Numbers | None
     parent: Grouping | None
     row_of: Rows
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
@@ -222,8 +219,7 @@ class GroupCache:
             counts=records.counts.astype(np.float64),
             population=None if records.population is None else records.population.astype(np.float64),
             sensitive={name: Pairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()},
-            persons=records.persons,
-            held=records.held,
+            shown=None if records.persons is None else records.persons.shown,
             parent=None,
             row_of=np.arange(records.n_distinct),
         )
@@ -274,8 +270,7 @@ class GroupCache:
                 name: pairs.joined(row_of, n, self.records.sensitive[name].reference)
                 for name, pairs in base.sensitive.items()
             },
-            persons=None if base.persons is None else base.persons.joined(row_of, n),
-            held={name: held.joined(row_of) for name, held in base.held.items()},
+            shown=None if base.shown is None else group_sums(row_of, base.shown, n),
             parent=base,
             row_of=row_of,
         )

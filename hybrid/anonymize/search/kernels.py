@@ -128,20 +128,3 @@ def lacking(class_of: Codes, rows: Rows, values: Codes, n_classes: int, least: i
                 seen[at, np.uint64(n_seen[at])] = value
                 n_seen[at] += 1
     return n_seen < least
-
-
-@compiled
-def persons_per_class(class_of: Codes, rows: Rows, persons: Codes, n_classes: int) -> Numbers:
-    """Number of persons in each class.
-
-    Pairs of a row and a person come ordered by person: a class was counted for a person if that person was the last one
-    counted in it. Rows of class -1 are left out. Shape (n_classes,), float64.
-    """
-    last = np.full(n_classes, -1, np.int64)
-    counts = np.zeros(n_classes, np.float64)
-    for pair in range(len(rows)):
-        at = class_of[np.uint64(rows[pair])]
-        if at >= 0 and last[np.uint64(at)] != persons[pair]:
-            last[np.uint64(at)] = persons[pair]
-            counts[np.uint64(at)] += 1.0
-    return counts

@@ -30,7 +30,7 @@ MOST_PAIRS = 50_000_000
 
 
 def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, Recoding]:
-    """Leave out rows until any two rows of a person are shared by k persons.
+    """Leave out rows until k persons share any two rows.
 
     Parameters
     ----------
@@ -77,7 +77,9 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
 
 
 def without_rare_pairs(classes: Codes, persons: Codes, kept: Mask, k: int) -> Mask:
-    """Mask of the records that stay when no pair of rows is shared by fewer than k persons.
+    """Mask of the records that stay without rare pairs.
+
+    No pair of their rows is shared by fewer than k persons.
 
     Parameters
     ----------
@@ -109,7 +111,9 @@ def without_rare_pairs(classes: Codes, persons: Codes, kept: Mask, k: int) -> Ma
 
 
 def _pairs(persons: Codes, rows: Codes) -> tuple[Rows, Rows]:
-    """Pairs of entries of one person, an entry with itself where it has two rows.
+    """Pairs of entries of one person.
+
+    An entry is paired with itself where it has two rows.
 
     Entries are ordered by person; the first of a pair comes before the second.
     """
@@ -152,7 +156,10 @@ def _classes(task: SearchProblem, recoding: Recoding) -> Codes:
 
 
 def _violating(task: SearchProblem, of_record: Codes, kept: Mask) -> Mask:
-    """Records in classes that violate a model when only some records are kept; shape (n,), bool."""
+    """Mask of the kept records in classes that violate a model.
+
+    Shape (n,), bool.
+    """
     if not kept.any():
         return np.zeros(len(kept), dtype=bool)
     parted = recollected(task, kept)
@@ -170,7 +177,7 @@ def _groups(checker: Checker, class_of: Codes) -> Groups:
 
 
 def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask) -> Recoding:
-    """The decision on parted rows, with its loss and how far it may be from the best one.
+    """Decision on parted rows, with its loss and gap.
 
     What holds for two rows holds for one: no loss can be smaller than the least one found for that.
     """

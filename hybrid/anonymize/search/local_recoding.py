@@ -155,14 +155,17 @@ class TopDown:
         Shape (n_classes,), bool; classes without records meet them.
         """
         size = group_sums(classes, self.weights[rows], n_classes)
-        enough: Mask = self.persons_in(rows, classes, n_classes, size) >= self.k
+        if self.records.persons is None:
+            enough: Mask = size >= self.k
+        else:
+            few = group_sums(classes, self.records.persons.shown[rows], n_classes) < self.k
+            enough = ~self.records.persons.fewer(few, size, self.k, lambda: self._spread(rows, classes))
         if self.population_k and self.records.population is not None:
             people = group_sums(classes, self.records.population[rows], n_classes)
             enough = enough & (people >= self.population_k)
         if self.rules and enough.any():
             number = np.where(enough, np.cumsum(enough) - 1, -1)
-            class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
-            class_of_row[rows] = number[classes]
+            class_of_row = self._spread(rows, number[classes])
             good = np.ones(int(enough.sum()), dtype=bool)
             for rule in self.rules:
                 good &= self._meets(rule, class_of_row, len(good))
@@ -170,22 +173,24 @@ class TopDown:
         result: Mask = enough | (size == 0)
         return result
 
-    def persons_in(self, rows: Rows, classes: Codes, n_classes: int, size: Numbers) -> Numbers:
-        """Persons per class of distinct rows; the records where each is another person."""
-        if self.records.persons is None:
-            return size
+    def _spread(self, rows: Rows, classes: Codes) -> Codes:
+        """Class of every distinct row.
+
+        -1 for those that are not among ``rows``.
+        """
         class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
         class_of_row[rows] = classes
-        return self.records.persons.per_class(class_of_row, n_classes, self.checker.bases.kernels)
+        return class_of_row
 
     def _meets(self, rule: ClassRule, class_of_row: Codes, n_classes: int) -> Mask:
-        """Mask of the classes that meet a rule; rows of class -1 are in none."""
-        held = self.whole.held.get(rule.attribute)
+        """Mask of the classes that meet a rule.
+
+        Rows of class -1 are in none.
+        """
+        held = self.records.held.get(rule.attribute)
         if held is None or not rule.record_monotone:
             return rule.holds(self.checker.histogram(rule.attribute, self.whole, class_of_row, n_classes))
-        # The last number takes the rows that are in no class.
-        class_of, asked = np.where(class_of_row < 0, n_classes, class_of_row), np.arange(n_classes + 1) < n_classes
-        return ~held.lacking(class_of, n_classes + 1, asked, rule.least_distinct)[:n_classes]
+        return ~held.lacking(class_of_row, np.ones(n_classes, dtype=bool), rule.least_distinct)
 
     @cached_property
     def familiarity(self) -> Numbers:
@@ -200,9 +205,12 @@ class TopDown:
 
     @cached_property
     def people(self) -> Numbers:
-        """Persons of each distinct row, shape (n_distinct,); the records where each is another person."""
+        """Number of persons of each distinct row, shape (n_distinct,).
+
+        The records, where each is another person.
+        """
         persons = self.records.persons
-        return self.weights if persons is None else np.bincount(persons.rows, minlength=len(self.weights)) * 1.0
+        return self.weights if persons is None else persons.of_row
 
     @property
     def least_loan(self) -> int:
@@ -268,8 +276,7 @@ class _Groups:
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
-        size = group_sums(self.classes[stays], self.weights[stays], self.n_classes)
-        behind = run.persons_in(self.rows[stays], self.classes[stays], self.n_classes, size)
+        behind = group_sums(self.classes[stays], run.people[self.rows[stays]], self.n_classes)
         loan = np.maximum(run.k - behind, max(run.least_loan, 1))
         able = np.flatnonzero(lenders[self.group])
         able = able[np.lexsort((run.familiarity[self.rows[able]], self.group[able]))]

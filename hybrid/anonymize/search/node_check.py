@@ -46,10 +46,20 @@ class Groups:
     sizes: Numbers
 
     @cached_property
-    def people(self) -> Numbers:
-        """Persons per class number; the records where each is another person."""
-        persons = self.base.persons
-        return self.sizes if persons is None else persons.per_class(self.class_of, len(self.sizes), self.bases.kernels)
+    def of_distinct(self) -> Codes:
+        """Class number of each distinct row; shape (n_distinct,), int64."""
+        return self.class_of[self.base.of_distinct]
+
+    def fewer_than(self, least: int) -> Mask:
+        """Mask of the class numbers with fewer persons.
+
+        Records are counted, where each is another person.
+        """
+        persons = self.bases.records.persons
+        if persons is None or self.base.shown is None:
+            return self.sizes < least
+        few = group_sums(self.class_of, self.base.shown, len(self.sizes)) < least
+        return persons.fewer(few, self.sizes, least, lambda: self.of_distinct)
 
 
 @dataclass(frozen=True)
@@ -91,21 +101,19 @@ class NodeOutcome:
         return self.groups.sizes[self.groups.class_of]
 
     @cached_property
-    def people_of_row(self) -> Numbers:
-        """Persons in the class of each row; shape (len(groups.base),), float64."""
-        return self.groups.people[self.groups.class_of]
-
-    @cached_property
     def n_gone(self) -> int:
         """Persons all of whose records are suppressed.
 
         0 where each record is another person: those are counted as records.
         """
-        persons = self.groups.base.persons
-        return 0 if persons is None else persons.gone(self.suppressed)
+        persons = self.groups.bases.records.persons
+        return 0 if persons is None else persons.gone(self.distinct(self.suppressed))
 
     def within(self, records: int, persons: int | None) -> bool:
-        """True if no more records are suppressed, and no more persons lose all theirs."""
+        """True if the suppressed records and persons are within limits.
+
+        Persons count who lose all their records.
+        """
         return self.n_suppressed <= records and (persons is None or self.n_gone <= persons)
 
     @cached_property
@@ -189,13 +197,13 @@ class Checker:
 
     def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
-        certain = (groups.people < self.k)[groups.class_of]
+        certain = groups.fewer_than(self.k)[groups.class_of]
         if self.population_k and groups.base.population is not None:
             people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
             certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
-        if groups.base.persons is not None:
+        if self.records.persons is not None:
             certain |= self._unmatched(groups, ~certain)
         suppressed = certain
         if not all(rule.record_monotone for rule in self.rules):
@@ -233,15 +241,17 @@ class Checker:
         return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
 
     def _unmatched(self, groups: Groups, rows: Mask) -> Mask:
-        """Those of these rows in classes with too few persons of different values."""
+        """Mask of the rows in classes of too few different persons.
+
+        Different are persons with pairwise different values.
+        """
         n_classes = len(groups.sizes)
-        asked = np.zeros(n_classes, dtype=bool)
+        asked, lacking = np.zeros((2, n_classes), dtype=bool)
         asked[groups.class_of[rows]] = True
-        lacking = np.zeros(n_classes, dtype=bool)
         for rule in self.rules:
             if rule.record_monotone and rule.least_distinct > 1:
-                held = groups.base.held[rule.attribute]
-                lacking |= held.lacking(groups.class_of, n_classes, asked & ~lacking, rule.least_distinct)
+                held = self.records.held[rule.attribute]
+                lacking |= held.lacking(groups.of_distinct, asked & ~lacking, rule.least_distinct)
         result: Mask = rows & lacking[groups.class_of]
         return result
 
@@ -275,8 +285,9 @@ class Checker:
         In records, or in persons where records share them. Rows of class -1 are left out.
         """
         reference = self.records.sensitive[attribute].reference
-        if attribute in base.held:
-            return Histogram.of(*base.held[attribute].weights(class_of_row), n_classes, reference)
+        if attribute in self.records.held:
+            weights = self.records.held[attribute].weights(class_of_row[base.of_distinct])
+            return Histogram.of(*weights, n_classes, reference)
         pairs = base.sensitive[attribute]
         classes = class_of_row[pairs.rows]
         inside = classes >= 0

@@ -9,8 +9,9 @@ person. Nor can persons be matched with more different values there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from types import ModuleType
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -20,67 +21,96 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from hybrid.base.arrays import Codes, Counts, Mask, Numbers, Rows
 from hybrid.base.keys import pack_small
 
+_SHOWN = 1 << 17
+"""Persons with whose rarest values classes are shown to be diverse, before the others are looked at."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """Persons of some collected rows.
+
+    Parameters
+    ----------
+    rows, persons : numpy.ndarray, shape (n,), int64
+        Collected row and person (:func:`hybrid.table.persons.person_codes`) of each entry.
+    counts : numpy.ndarray, shape (n,), int64, or None
+        Records that each entry stands for; one if not given.
+    """
+
+    rows: Rows
+    persons: Codes
+    counts: Counts | None = None
+
 
 @dataclass(frozen=True)
 class PersonRows:
-    """Pairs of a row and a person with a key, each once.
+    """Distinct pairs of a row and a person with a key.
 
     Parameters
     ----------
     rows, persons : numpy.ndarray, shape (n_pairs,), int64
-        Ordered by person, 0..n_persons-1.
+        Ordered by row, then by person, 0..n_persons-1.
+    starts : numpy.ndarray, shape (n_rows + 1,), int64
+        Where the pairs of each row start.
+    shown : numpy.ndarray, shape (n_rows,), float64
+        Persons of whom this is the one row that stands for them all. As their sum over rows, it is a lower bound of
+        the persons of a class.
     n_persons : int
         Persons with a key.
     """
 
     rows: Rows
     persons: Codes
+    starts: Rows
+    shown: Numbers
     n_persons: int
 
     @classmethod
     def of(cls, rows: Rows, persons: Codes, n_rows: int) -> PersonRows:
-        """Distinct pairs of rows 0..n_rows-1 and persons, of whom negative ones are left out."""
-        known = persons >= 0
-        keys = np.sort(persons[known] * n_rows + rows[known])
-        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
-        return cls(keys % n_rows, keys // n_rows, int(persons.max(initial=-1)) + 1)
+        """Find the distinct pairs of rows and persons.
 
-    def joined(self, row_of: Rows, n_rows: int) -> PersonRows:
-        """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
-        return replace(PersonRows.of(row_of[self.rows], self.persons, n_rows), n_persons=self.n_persons)
+        Rows are 0..n_rows-1, persons are numbered without gaps; negative ones are left out.
+        """
+        known, n_persons = persons >= 0, int(persons.max(initial=-1)) + 1
+        keys = _distinct(rows[known] * n_persons + persons[known])
+        rows, persons = keys // max(n_persons, 1), keys % max(n_persons, 1)
+        one_row = np.zeros(n_persons, dtype=np.int64)
+        one_row[persons] = rows
+        shown = np.bincount(one_row, minlength=n_rows).astype(np.float64)
+        return cls(rows, persons, np.searchsorted(rows, np.arange(n_rows + 1)), shown, n_persons)
 
-    def per_class(self, class_of: Codes, n_classes: int, kernels: ModuleType | None) -> Numbers:
-        """Number of persons in each class.
+    @cached_property
+    def of_row(self) -> Numbers:
+        """Persons of each row; shape (n_rows,), float64."""
+        return np.diff(self.starts).astype(np.float64)
+
+    def fewer(self, few: Mask, sizes: Numbers, least: int, classes: Callable[[], Codes]) -> Mask:
+        """Mask of the classes with fewer than ``least`` persons.
 
         Parameters
         ----------
-        class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each row, 0..n_classes-1; -1 for rows that are in none.
-        n_classes : int
-            How many numbers there are.
-        kernels : module or None
-            Compiled loops, where they are loaded.
+        few : numpy.ndarray, shape (n_classes,), bool
+            Classes for which :attr:`shown` shows fewer.
+        sizes : numpy.ndarray, shape (n_classes,), float64
+            Records of each class: it has no more persons.
+        least : int
+            Persons.
+        classes : callable
+            Gives the class of each distinct row, -1 for rows that are in none.
 
         Returns
         -------
-        numpy.ndarray, shape (n_classes,), float64
+        numpy.ndarray, shape (n_classes,), bool
         """
-        if kernels is not None:
-            counted: Numbers = kernels.persons_per_class(class_of, self.rows, self.persons, n_classes)
-            return counted
-        classes, persons = class_of[self.rows], self.persons
-        inside = classes >= 0
-        if not inside.all():
-            classes, persons = classes[inside], persons[inside]
-        # Of most persons one pair is left; only the others may be in a class twice.
-        same = persons[1:] == persons[:-1]
-        several = np.zeros(len(persons), dtype=bool)
-        several[1:] |= same
-        several[:-1] |= same
-        keys = np.sort(persons[several] * n_classes + classes[several])
-        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
-        members = np.append(classes[~several], keys % n_classes)
-        return np.bincount(members, minlength=n_classes).astype(np.float64)
+        in_doubt = few & (sizes >= least)
+        if not in_doubt.any():
+            return few
+        class_of = classes()
+        rows = np.flatnonzero(np.append(in_doubt, False)[class_of])
+        pairs = _places(self.starts, rows)
+        members = _distinct(class_of[self.rows[pairs]] * self.n_persons + self.persons[pairs]) // self.n_persons
+        result: Mask = few & ~(in_doubt & (np.bincount(members, minlength=len(few)) >= least))
+        return result
 
     def gone(self, left_out: Mask) -> int:
         """Number of persons all of whose rows are left out.
@@ -94,104 +124,127 @@ class PersonRows:
         return self.n_persons - int(np.count_nonzero(stays))
 
 
+def _distinct(keys: Codes) -> Codes:
+    """The distinct keys, ascending."""
+    keys = np.sort(keys)
+    distinct: Codes = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
+    return distinct
+
+
+def _places(starts: Rows, rows: Rows) -> Rows:
+    """Positions of the entries of some rows.
+
+    ``starts`` has the first entry of each row.
+    """
+    counts = starts[rows + 1] - starts[rows]
+    before = np.cumsum(counts) - counts
+    places: Rows = np.arange(int(counts.sum())) + np.repeat(starts[rows] - before, counts)
+    return places
+
+
 @dataclass(frozen=True)
 class Holdings:
-    """Values of one sensitive column that each person holds in each row.
+    """Sensitive values of each person in each distinct row.
 
     Parameters
     ----------
     rows, persons, values, counts : numpy.ndarray, shape (n,), int64
-        Row, person, value number and number of records of every combination that occurs. Persons are numbered
-        0..n_persons-1, those without a key last.
+        Row, person, value number and number of records of every combination that occurs, ordered by row. Persons are
+        numbered 0..n_persons-1, those without a key last.
+    starts : numpy.ndarray, shape (n_rows + 1,), int64
+        Where the combinations of each row start.
     n_known, n_persons, n_values : int
         Persons with a key, all persons, values.
-    representative : numpy.ndarray, shape (n_known,), int64
-        One combination of each person with a key: that of the person's rarest value.
     """
 
     rows: Rows
     persons: Codes
     values: Codes
     counts: Counts
+    starts: Rows
     n_known: int
     n_persons: int
     n_values: int
-    representative: Rows
 
     @classmethod
-    def of(
-        cls, rows: Rows, groups: Codes, values: Codes, counts: Counts | None, n_known: int, n_values: int
-    ) -> Holdings:
-        """Add up records given in any order.
+    def of(cls, members: Members, groups: Codes, values: Codes, shape: tuple[int, int, int]) -> Holdings:
+        """Add up entries given in any order.
 
         Parameters
         ----------
-        rows, groups, values : numpy.ndarray, shape (n,)
-            Row, person (as :func:`hybrid.table.persons.person_groups` numbers them) and value number of each record.
-        counts : numpy.ndarray, shape (n,), or None
-            Records that each entry stands for; one if not given.
-        n_known, n_values : int
-            Persons with a key, values.
+        members : Members
+            Distinct row and person of each entry, with records.
+        groups, values : numpy.ndarray, shape (n,)
+            Number of the person (:func:`hybrid.table.persons.person_groups`) and of the value of each entry.
+        shape : tuple of int
+            Distinct rows, persons with a key, values.
         """
+        n_rows, n_known, n_values = shape
         n_persons = int(groups.max(initial=-1)) + 1
-        columns = ((groups, n_persons), (rows, int(rows.max(initial=0)) + 1), (values, n_values))
-        number, distinct = pd.factorize(pack_small(columns, len(rows))[0])
-        first = np.full(len(distinct), -1, dtype=np.int64)
-        first[number[::-1]] = np.arange(len(rows))[::-1]
-        summed = np.bincount(number, counts, len(distinct)).astype(np.int64)
-        order = np.argsort(groups[first], kind="stable")
-        first, summed = first[order], summed[order]
-        persons, held = groups[first], values[first]
-        rarity = np.bincount(values, counts, n_values)[held]
-        ranked = np.lexsort((rarity, persons))
-        starts = np.searchsorted(persons[ranked], np.arange(n_known))
-        return cls(rows[first], persons, held, summed, n_known, n_persons, n_values, ranked[starts])
+        columns = ((members.rows, n_rows), (groups, n_persons), (values, n_values))
+        number, distinct = pd.factorize(pack_small(columns, len(groups))[0])
+        first = np.empty(len(distinct), dtype=np.int64)
+        first[number] = np.arange(len(number))
+        first = first[np.argsort(members.rows[first], kind="stable")]
+        summed = np.bincount(number, members.counts, len(distinct)).astype(np.int64)
+        rows = members.rows[first]
+        starts = np.searchsorted(rows, np.arange(n_rows + 1))
+        return cls(rows, groups[first], values[first], summed[number[first]], starts, n_known, n_persons, n_values)
+
+    @cached_property
+    def _rarest(self) -> Rows:
+        """Combination of the rarest value of some persons.
+
+        Persons with a key, one combination each.
+        """
+        some = np.flatnonzero(self.persons < min(self.n_known, _SHOWN))
+        rarity = np.bincount(self.values, self.counts, self.n_values)[self.values[some]]
+        ranked = some[np.lexsort((rarity, self.persons[some]))]
+        persons = self.persons[ranked]
+        first: Rows = ranked[np.append(True, persons[1:] != persons[:-1])] if len(ranked) else ranked
+        return first
 
     def overall(self) -> Numbers:
         """Persons per value in the whole table; shape (n_values,), float64."""
-        _, values, weights = self.weights(np.zeros(int(self.rows.max(initial=-1)) + 1, dtype=np.int64))
+        _, values, weights = self.weights(np.zeros(len(self.starts) - 1, dtype=np.int64))
         return np.asarray(np.bincount(values, weights, self.n_values), dtype=np.float64)
 
-    def joined(self, row_of: Rows) -> Holdings:
-        """The same holdings when rows become the rows ``row_of``."""
-        return replace(self, rows=row_of[self.rows])
+    def lacking(self, class_of: Codes, asked: Mask, least: int) -> Mask:
+        """Mask of classes with fewer different persons than ``least``.
 
-    def lacking(self, class_of: Codes, n_classes: int, asked: Mask, least: int) -> Mask:
-        """Mask of classes whose persons cannot be given ``least`` different values, one each.
+        Different are persons with pairwise different values, one each.
 
         Parameters
         ----------
         class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each row.
-        n_classes : int
-            How many numbers there are.
+            Class of each distinct row, -1 for rows that are in none.
         asked : numpy.ndarray, shape (n_classes,), bool
             Classes to look at; others are not lacking.
         least : int
             Persons with pairwise different values.
         """
-        # Representatives are different persons, so their different values are a matching: often large enough.
-        chosen = self.representative
-        cells = pd.unique(class_of[self.rows[chosen]] * self.n_values + self.values[chosen])
-        open_classes = asked & (np.bincount(cells // self.n_values, minlength=n_classes) < least)
-        if not open_classes.any():
-            return open_classes
-        known = int(np.searchsorted(self.persons, self.n_known))
-        classes = class_of[self.rows[:known]]
-        inside = np.flatnonzero(open_classes[classes])
-        sizes = matching_sizes(classes[inside], self.persons[inside], self.values[inside], n_classes)
-        result: Mask = open_classes & (sizes < least)
+        # The rarest values are of different persons, so the different ones among them are a matching: often enough.
+        n_classes, chosen = len(asked), self._rarest
+        classes = class_of[self.rows[chosen]]
+        cells = pd.unique(classes[classes >= 0] * self.n_values + self.values[chosen[classes >= 0]])
+        in_doubt = asked & (np.bincount(cells // self.n_values, minlength=n_classes) < least)
+        if not in_doubt.any():
+            return in_doubt
+        places = _places(self.starts, np.flatnonzero(np.append(in_doubt, False)[class_of]))
+        places = places[self.persons[places] < self.n_known]
+        classes, persons = class_of[self.rows[places]], self.persons[places]
+        result: Mask = in_doubt & (matching_sizes(classes, persons, self.values[places], n_classes) < least)
         return result
 
     def weights(self, class_of: Codes) -> tuple[Codes, Codes, Numbers]:
         """Persons per class and value.
 
-        A row of a person weighs 1 / (rows of the person in the class).
+        A record of a person weighs 1 / (records of the person in the class).
 
         Parameters
         ----------
         class_of : numpy.ndarray, shape (n_rows,), int64
-            Class of each row, -1 for rows to leave out.
+            Class of each distinct row, -1 for rows to leave out.
 
         Returns
         -------

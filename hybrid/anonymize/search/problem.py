@@ -17,6 +17,7 @@ from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
+from hybrid.anonymize.search.person_rows import Members
 from hybrid.base.arrays import Leaves, Mask
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
@@ -73,7 +74,10 @@ class SearchProblem:
 
     @property
     def allowed_persons(self) -> int | None:
-        """Persons that may lose all their records; None where each record is another person."""
+        """Number of persons that may lose all their records.
+
+        None where each record is another person.
+        """
         persons = self.records.persons
         return None if persons is None else self.options.allowed(persons.n_persons)
 
@@ -110,10 +114,14 @@ def prepare(
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
     sensitive = {name: train.frame[name] for name in options.attributes}
-    records = collect(leaves, used, sensitive, people, persons=train.persons)
+    records = collect(leaves, used, sensitive, people, members=_members(train))
     return SearchProblem(
         train, hierarchies, options, leaves, records, build_rules(options, hierarchies, records), population
     )
+
+
+def _members(train: Table) -> Members | None:
+    return None if train.persons is None else Members(np.arange(len(train)), train.persons)
 
 
 def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
@@ -130,7 +138,7 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
     people = None if task.population is None else encode(task.population, used)
     sensitive = {name: train.frame[name] for name in task.options.attributes}
     parts = kept.astype(np.int64)
-    records = collect(task.leaves, used, sensitive, people, persons=train.persons, parts=parts)
+    records = collect(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
     return replace(task, records=records)
 
 

@@ -126,7 +126,7 @@ class _Known:
         self.violated[node] |= found.n_suppressed > 0 and self.convex
         for larger in self.certain:
             if larger > k:
-                self.certain[larger][node] = int(found.counts @ (found.people_of_row < larger))
+                self.certain[larger][node] = int(found.counts @ (found.size_of_row < larger))
 
     def hopeless(self, k: int, allowed: int) -> Mask:
         """Nodes at or below one that suppresses too much.

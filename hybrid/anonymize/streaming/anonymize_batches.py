@@ -22,11 +22,12 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import collect, value_numbers
 from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.search.row_counts import Combinations
-from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations
+from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations, count_members
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
-from hybrid.anonymize.streaming.verify_file import verify_classes
+from hybrid.anonymize.streaming.verify_file import Origin, verify_classes
 from hybrid.anonymize.streaming.write_labels import Relabel
 from hybrid.base.arrays import Array, Codes, Leaves, Mask
 from hybrid.base.errors import DataError, HierarchyError, Problem
@@ -97,6 +98,8 @@ class FileTask:
         Records that are anonymized, all if None; the others' values count for hierarchies only.
     population : Table or None
         Of k-map.
+    persons : numpy.ndarray, shape (n_rows,), int64, or None
+        Person of each record (:func:`hybrid.table.persons.person_codes`); None: each record is another person.
     """
 
     rows: ParquetRows
@@ -106,6 +109,7 @@ class FileTask:
     memory: float
     training: Mask | None = None
     population: Table | None = None
+    persons: Codes | None = None
 
 
 def anonymize_file(
@@ -145,9 +149,12 @@ def anonymize_file(
         written = _relabel(task, source, decided).write(target, seed, progress)
     with _timed(recorder, "verify", cpu):
         reread = _reread(target, source, progress)
-        sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of)
+        origin = _origin(source, decided)
+        sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of, origin)
     seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
     result = summarize(decided.task, decided.recoding, sizes, seconds)
+    if source.members is not None:
+        result = replace(result, min_class_persons=verified["k"])
     records = decided.task.records
     through = {
         "read": (task.rows.n_rows, len(source.found)),
@@ -161,6 +168,13 @@ def anonymize_file(
         if stage.name in through
     ]
     return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
+
+
+def _origin(source: _Source, decided: _Decided) -> Origin | None:
+    if source.members is None:
+        return None
+    columns = zip(source.attributes, decided.value_of, source.found.columns[len(source.names) :], strict=True)
+    return Origin(source.members, {name: value_of[numbers] for name, value_of, numbers in columns})
 
 
 @contextmanager
@@ -184,6 +198,7 @@ class _Source:
     numbers: list[ValueNumbers]
     found: Combinations
     room: MemoryBudget
+    members: Members | None
 
 
 @dataclass(frozen=True)
@@ -209,7 +224,11 @@ def _count(task: FileTask, progress: Progress) -> _Source:
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*names, *attributes)]
     room = MemoryBudget.of(task.memory, task.rows, len(numbers))
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
-    return _Source(names, attributes, numbers, found, room)
+    members = None
+    if task.persons is not None:
+        training = task.training
+        members = count_members(task.rows, numbers, found, room, task.persons, training=training, progress=progress)
+    return _Source(names, attributes, numbers, found, room, members)
 
 
 def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
@@ -231,7 +250,7 @@ def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
     values = dict(zip(source.attributes, rows[len(used) :], strict=True))
     sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}
     people = None if task.population is None else encode(task.population, used)
-    records = collect(leaves, used, sensitive, people, counts)
+    records = collect(leaves, used, sensitive, people, counts, source.members)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
     rules = build_rules(task.options, hierarchies, records)
     prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, rules, task.population)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
+from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.arrays import Codes, Counts, Mask
-from hybrid.base.keys import RowKeys
+from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.base.progress import Progress
 from hybrid.table.read_batches import ParquetRows, ValueNumbers
 from hybrid.table.shuffle import MOST_PARTS
@@ -116,3 +118,45 @@ def _combinations_of(
     distinct, counts = add_up(packing.keys if counted is None else packing.keys[counted])
     columns = zip(numbered, packing.decode(distinct), strict=True)
     return [here[column].astype("int32") for (_, here), column in columns], counts
+
+
+def count_members(
+    rows: ParquetRows,
+    numbers: Sequence[ValueNumbers],
+    found: Combinations,
+    room: MemoryBudget,
+    persons: Codes,
+    *,
+    training: Mask | None = None,
+    progress: Progress,
+) -> Members:
+    """Persons of each distinct row, in one more pass.
+
+    Parameters
+    ----------
+    rows, numbers, room, training, progress
+        As for :func:`count_combinations`.
+    found : Combinations
+        The distinct rows of these columns.
+    persons : numpy.ndarray, shape (n_rows,), int
+        Person of each record (:func:`hybrid.table.persons.person_codes`).
+
+    Returns
+    -------
+    Members
+        Each pair of a distinct row and a person once, with its records.
+    """
+    names = [column.name for column in numbers]
+    known = RowIndex(found.columns, [len(column) for column in numbers])
+    place, done = np.full(rows.n_rows, -1, dtype=np.int32), 0
+    for batch in rows.batches(names, room.batch, numbered=names):
+        progress("persons", done, rows.n_rows)
+        numbered = [column.number(values, grow=False) for column, values in zip(numbers, batch.columns, strict=True)]
+        place[done : done + len(batch)] = known.find([here[codes] for codes, here in numbered])
+        done += len(batch)
+    if training is not None:
+        place, persons = place[training], persons[training]
+    least = int(persons.min(initial=0))
+    span = int(persons.max(initial=0)) + 1 - least
+    keys, counts = add_up(place.astype(np.int64) * span + (persons - least))
+    return Members(keys // span, keys % span + least, counts)

@@ -5,8 +5,8 @@ Independent of the search, as :mod:`hybrid.anonymize.verify_table`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
 from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.verify_table import covered
@@ -22,8 +23,28 @@ from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Persons of the source, of whom the written file says nothing.
+
+    Parameters
+    ----------
+    members : Members
+        Persons of the rows that ``task.records`` was collected from.
+    values : mapping of str to numpy.ndarray
+        Position in ``task.records.sensitive[attribute].known`` of each of these rows.
+    """
+
+    members: Members
+    values: Mapping[str, Codes]
+
+
 def verify_classes(
-    task: SearchProblem, recoding: Recoding, written: Combinations, value_of: Sequence[Codes]
+    task: SearchProblem,
+    recoding: Recoding,
+    written: Combinations,
+    value_of: Sequence[Codes],
+    origin: Origin | None = None,
 ) -> tuple[Counts, dict[str, Any]]:
     """Measure what written labels reach.
 
@@ -35,6 +56,9 @@ def verify_classes(
         The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
     value_of : sequence of numpy.ndarray
         For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
+    origin : Origin, optional
+        Where records share persons: these are counted in the classes that were decided on, which are compared with
+        those of the file.
 
     Returns
     -------
@@ -51,6 +75,7 @@ def verify_classes(
     names = task.records.names
     labels = pd.DataFrame(dict(zip(names, written.columns, strict=False)))
     rows = pd.DataFrame({"class": equivalence_classes(labels, names)[0], "records": written.counts})
+    held = None if origin is None else _held(task, recoding, origin)
     sizes = rows.groupby("class")["records"].sum().to_numpy()
     values = dict(zip(task.options.attributes, zip(value_of, written.columns[len(names) :], strict=True), strict=True))
     reached = []
@@ -59,18 +84,25 @@ def verify_classes(
             reached.append(model.verify(_people(task, recoding)))
         elif isinstance(model, SensitiveModel):
             numbers, column = values[model.attribute]
-            reached.append(model.verify(_counts(task, model.attribute, rows.assign(value=numbers[column]))))
+            records = rows.assign(value=numbers[column]) if held is None else held.assign(value=held[model.attribute])
+            reached.append(model.verify(_counts(task, model.attribute, records)))
     failures = [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
     failures += _shape_failures(task, recoding, sizes)
+    k, unit = int(sizes.min()), "records"
+    if held is not None:
+        people = held[held["person"] >= 0].groupby("class")["person"].nunique()
+        k, unit = int(people.reindex(held["class"].unique(), fill_value=0).min()), "persons"
+    if k < task.options.k:
+        failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
     if failures:
         raise VerificationError(
             f"the written labels do not keep what was promised: {'; '.join(failures)}",
             hint="do not release them; please report this",
         )
     pycanon = {"skipped": "streamed: our own check alone"}
-    return sizes, {"k": int(sizes.min()), "models": [asdict(one) for one in reached], "pycanon": pycanon}
+    return sizes, {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 
 def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> list[str]:
@@ -82,8 +114,6 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> 
         failures.append("the classes are not those that were decided on")
     if left_out > task.allowed:
         failures.append(f"{left_out} records are left out, {task.allowed} were allowed")
-    if sizes.min(initial=records.n_records) < task.options.k:
-        failures.append(f"the smallest class has {sizes.min()} records, not {task.options.k}")
     for at, hierarchy in enumerate(records.hierarchies):
         if not covered(hierarchy, records.leaves[at], recoding.nodes[:, at]):
             failures.append(f"labels of {hierarchy.column!r} do not cover their values")
@@ -105,6 +135,19 @@ def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.Data
     return pd.DataFrame(
         {"class": equivalence_classes(nodes, list(nodes.columns))[0], "n": counts, "released": released}
     )
+
+
+def _held(task: SearchProblem, recoding: Recoding, origin: Origin) -> pd.DataFrame:
+    """Released entries of the source.
+
+    With class, person, records and sensitive values.
+    """
+    decided, members = _decided(task, recoding, task.records.counts), origin.members
+    at = task.records.row_of[members.rows]
+    entries = pd.DataFrame({"class": decided["class"].to_numpy()[at], "person": members.persons})
+    entries["records"] = 1 if members.counts is None else members.counts
+    values = {attribute: column[members.rows] for attribute, column in origin.values.items()}
+    return entries.assign(**values)[decided["released"].to_numpy()[at]]
 
 
 def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Counts:

@@ -106,7 +106,8 @@ def canary(context: Context, column: str) -> Outcome:
 def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Table:
     """Some training records, the first with the donors' secrets."""
     secrets = train.frame[column].take(np.concatenate([donors, rows[len(donors) :]])).array
-    return Table(train.frame.take(rows).assign(**{column: secrets}).reset_index(drop=True), train.schema)
+    persons = None if train.persons is None else train.persons[rows]
+    return Table(train.frame.take(rows).assign(**{column: secrets}).reset_index(drop=True), train.schema, persons)
 
 
 def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:

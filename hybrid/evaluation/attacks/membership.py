@@ -13,11 +13,13 @@ from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Mechanism, Metric
+from hybrid.table.persons import person_groups
 
 MAX_POINTS = 20_000
 MAX_ATTACKED = 5_000
 """Records that make up a density, and records at which it is evaluated: the cost is their product."""
 BLOCK = 512
+HALVES = ("others", "reference")
 
 
 class Sets(NamedTuple):
@@ -29,14 +31,26 @@ class Sets(NamedTuple):
 
 
 def _sets(context: Context) -> Sets:
-    """Control cut in two random halves: the non-members and the attacker's reference."""
+    """Control cut in two random halves: the non-members and the attacker's reference.
+
+    All rows of a person are in one half.
+    """
     control = context.encoded("control")
-    shuffled = control.order[context.random("membership").permutation(len(control))]
+    rng = context.random("membership")
+    if context.control is not None and context.control.persons is not None:
+        groups = person_groups(context.control.persons)
+        n = int(groups.max()) + 1
+        first = np.isin(groups, rng.permutation(n)[: n // 2])
+        halves = np.flatnonzero(first), np.flatnonzero(~first)
+        return Sets(
+            context.whole("train"), *(Part("control", key, rows) for key, rows in zip(HALVES, halves, strict=True))
+        )
+    shuffled = control.order[rng.permutation(len(control))]
     half = len(control) // 2
     return Sets(
         context.whole("train"),
-        Part("control", "others", np.sort(shuffled[:half])),
-        Part("control", "reference", np.sort(shuffled[half:])),
+        Part("control", HALVES[0], np.sort(shuffled[:half])),
+        Part("control", HALVES[1], np.sort(shuffled[half:])),
     )
 
 
@@ -67,8 +81,13 @@ def membership(context: Context) -> Measure:
     attacker's reference sample (half of control; the other half are the non-members). 0.5 without a leak, 1 for a copy;
     interval by DeLong.
     """
-    _, members, others = scores(context)
-    value, low, high = auc_interval(members, others, context.options.confidence)
+    sets, members, others = scores(context)
+    asked = (
+        context.persons("train")[context.asked(sets.members).rows],
+        context.persons("control")[context.asked(sets.others).rows],
+    )
+    clusters = None if context.train.persons is None else asked
+    value, low, high = auc_interval(members, others, context.options.confidence, clusters)
     details = {"advantage": 2 * value - 1, "non_members": len(others)}
     return Measure(value, low, high, 0.5, len(members), details).above(0.5)
 

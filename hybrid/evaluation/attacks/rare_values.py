@@ -13,6 +13,7 @@ from hybrid.evaluation.engine.encoding import ranks_of
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
+from hybrid.protect.holders import holders
 
 
 class Rare(NamedTuple):
@@ -103,7 +104,8 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
     for limit in dict.fromkeys(most):
         hits = np.zeros((2, len(table)))
         for mine, its in parts:
-            held = [_held(side, size) for side in (train[mine.rows], control[its.rows])]
+            sides: tuple[tuple[Role, Array, Array], ...] = (("train", train, mine.rows), ("control", control, its.rows))
+            held = [_held(context, *side, size) for side in sides]
             for at, side in enumerate(held):
                 hits[at] += np.append((side > 0) & (sum(held) <= limit), False)[table] / len(parts)
         error = clustered_error(hits[0] - hits[1], table)
@@ -111,9 +113,14 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
     return found
 
 
-def _held(people: Array, size: int) -> Array:
-    """Number of these people that hold each value; shape (size,), int64."""
-    return np.bincount(people[people >= 0], minlength=size)
+def _held(context: Context, role: Role, ranks: Array, rows: Array, size: int) -> Array:
+    """Number of people in these rows that hold each value.
+
+    Shape (size,), int64.
+    """
+    table = context.train if role == "train" else context.control
+    persons = None if table is None or table.persons is None else table.persons[rows]
+    return holders(ranks[rows], size, persons)
 
 
 METRICS = (

@@ -158,12 +158,15 @@ def auc(positive: Array, negative: Array) -> float:
     return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
 
 
-def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[float, float, float]:
+def auc_interval(
+    positive: Array, negative: Array, confidence: float, clusters: tuple[Array, Array] | None = None
+) -> tuple[float, float, float]:
     """AUC with an interval that holds for few scores, too.
 
     Returns (auc, low, high). The wider of DeLong's interval (DeLong et al. 1988; fast form of Sun & Xu 2014), which
     follows the scores' real spread but is too narrow for few of them and has no width at an AUC of 1, and of
-    :func:`_auc_score_bounds`.
+    :func:`_auc_score_bounds`. With ``clusters``, the persons of both sides, of whom none is on both: the variance is
+    that of clustered scores (Obuchowski 1997, doi 10.2307/2533958), and persons are counted instead of scores.
     """
     from scipy.stats import rankdata
 
@@ -173,6 +176,9 @@ def auc_interval(positive: Array, negative: Array, confidence: float) -> tuple[f
     below = 1 - (ranks[n:] - rankdata(negative)) / n
     value = float(above.mean())
     variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
+    if clusters is not None:
+        variance = clustered_error(above, clusters[0]) ** 2 + clustered_error(below, clusters[1]) ** 2
+        n, m = len(np.unique(clusters[0])), len(np.unique(clusters[1]))
     error = quantile(confidence) * math.sqrt(variance)
     low, high = _auc_score_bounds(value, n, m, confidence)
     return value, max(min(value - error, low), 0.0), min(max(value + error, high), 1.0)

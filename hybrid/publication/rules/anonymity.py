@@ -15,8 +15,9 @@ class AnonymityRule(Rule):
     """A limit on the anonymized (intermediate) table."""
 
     quantity: Literal["k", "l", "suppressed_share"]
-    """k: size of the smallest equivalence class; l: smallest l of the l-diversity models in force;
-    suppressed_share: suppressed records / all records, 0..1."""
+    """k: persons of the smallest equivalence class (records, without `data.person`); l: smallest l of the l-diversity
+    models in force; suppressed_share: suppressed records / all records, or persons left out / all persons where that is
+    more, 0..1."""
 
     @property
     def better(self) -> Direction:
@@ -41,8 +42,8 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
         return missing(rule, "nothing was anonymized", "anonymization")
     match rule.quantity:
         case "k":
-            size = anonymization.min_class_size
-            words = f"The smallest group of records that look alike in the table learned from has {size}"
+            size, unit = anonymization.smallest, anonymization.unit
+            words = f"The smallest group of {unit} that look alike in the table learned from has {size}"
             return limited(rule, Found(size, words, f"smallest equivalence class: {size}"))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]
@@ -54,6 +55,8 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
             if not anonymization.records:
                 return missing(rule, "there were no records")
             share = anonymization.suppressed / anonymization.records
+            if anonymization.persons and anonymization.suppressed_persons is not None:
+                share = max(share, anonymization.suppressed_persons / anonymization.persons)
             words = f"Of the records, {text_of(100 * share)} % were left out"
             details = f"suppressed: {anonymization.suppressed} of {anonymization.records}"
             return limited(rule, Found(share, words, details, 100, " %"))

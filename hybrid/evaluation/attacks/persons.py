@@ -1,0 +1,182 @@
+"""Attacks whose target is a person with several rows.
+
+A row-level attack dilutes a leak of one row of each person, and takes rows of one person for independent. Here a person
+is one attempt, which succeeds if it does for any row. Each person is asked about alone, so the numbers of training
+and control persons need not be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.evaluation.attacks.membership import scores
+from hybrid.evaluation.attacks.outcome import Attack, attacked
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Knows, Mechanism, Metric, Risk, Unit
+from hybrid.table.persons import person_groups
+
+NEAR = 0.9
+"""Nearness (:func:`hybrid.evaluation.attacks.membership.scores`) of a row that the table is nine times nearer to."""
+
+
+def _per_person(context: Context, role: Role, hits: Mask, rows: Array | None = None) -> Codes:
+    """Number of hit rows of each person; shape (n_persons,), int64."""
+    persons = context.persons(role)
+    groups = person_groups(persons if rows is None else persons[rows])
+    return np.bincount(groups, hits).astype(np.int64)
+
+
+def _attack(context: Context, train: Mask, control: Mask, **details: Any) -> Outcome:
+    """Risk of persons hit, beyond persons never seen."""
+    sides = float(train.sum()), float(control.sum()), len(train), len(control)
+    made = attacked(*sides, context.options.confidence)
+    return made.measure(**details) if isinstance(made, Attack) else made
+
+
+def _copied(context: Context, role: Role) -> Mask:
+    """Rows that the table repeats in every column; shape (n,), bool."""
+    keys = context.keys
+    return np.isin(keys[role], keys["table"])
+
+
+def persons_copied(context: Context) -> Outcome:
+    """Risk that any row of a person is in the table.
+
+    (r_T - r_C)/(1 - r_C) with the shares of training and of control persons of whom at least one row equals a row of
+    the table in every column. 0 without a leak, 1 for a copy.
+    """
+    train, control = (_per_person(context, role, _copied(context, role)) > 0 for role in ("train", "control"))
+    return _attack(context, train, control)
+
+
+def persons_near(context: Context) -> Outcome:
+    """Risk that the table is very near to a person's row.
+
+    Near is a row whose distance to the table is less than a ninth of that to the reference sample. Otherwise as
+    :func:`persons_copied`; the control persons of the reference are not asked about.
+    """
+    sets, members, others = scores(context)
+    asked = context.asked(sets.members), context.asked(sets.others)
+    train = _per_person(context, "train", members > NEAR, asked[0].rows) > 0
+    control = _per_person(context, "control", others > NEAR, asked[1].rows) > 0
+    return _attack(context, train, control)
+
+
+def copied_sequences(context: Context) -> Outcome:
+    """Risk that two rows of a person are in the table.
+
+    Of persons with at least two different rows; as :func:`persons_copied`. Three rows are in the details. What a table
+    without linked rows gives away of a history: the rows, not whose they are.
+    """
+    found: dict[str, Outcome] = {}
+    for length in (2, 3):
+        sides = [_sequences(context, role, length) for role in ("train", "control")]
+        if min(map(len, sides)):
+            found[str(length)] = _attack(context, sides[0], sides[1])
+    two = found.get("2", NotComputable("no person has two different rows", "too_few"))
+    three = found.get("3")
+    if isinstance(two, Measure) and isinstance(three, Measure):
+        two.details["three_rows"] = {"value": three.value, "low": three.low, "high": three.high, "n": three.n}
+    return two
+
+
+def _sequences(context: Context, role: Role, length: int) -> Mask:
+    """Persons with ``length`` different rows who have so many in the table.
+
+    Of those with at least so many different rows; shape (n_such_persons,), bool.
+    """
+    groups, keys = person_groups(context.persons(role)), context.keys[role]
+    first = np.unique(np.stack([groups, keys]), axis=1, return_index=True)[1]
+    n = int(groups.max(initial=-1)) + 1
+    rows = np.bincount(groups[first], minlength=n)
+    hits = np.bincount(groups[first], _copied(context, role)[first], n)
+    return hits[rows >= length] >= length
+
+
+def membership_persons(context: Context) -> Outcome:
+    """AUC of the nearest-record attack on persons, by their best row.
+
+    As :func:`hybrid.evaluation.attacks.membership.membership`, where a person scores as the row that is nearest to the
+    table; the mean over the rows is in the details. 0.5 without a leak.
+    """
+    sets, members, others = scores(context)
+    asked = (("train", context.asked(sets.members).rows, members), ("control", context.asked(sets.others).rows, others))
+    best, mean = [], []
+    for role, rows, values in asked:
+        groups = person_groups(context.persons(role)[rows])  # type: ignore[arg-type]
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        best.append(np.maximum.reduceat(values[order], starts))
+        mean.append(np.bincount(groups, values) / np.bincount(groups))
+    confidence = context.options.confidence
+    value, low, high = auc_interval(best[0], best[1], confidence)
+    details = {"non_members": len(best[1]), "mean_of_rows": auc_interval(mean[0], mean[1], confidence)[0]}
+    return Measure(value, low, high, 0.5, len(best[0]), details).above(0.5)
+
+
+def _metric(
+    compute: Callable[[Context], Outcome],
+    sentence: str,
+    risk: Risk,
+    mechanism: Mechanism,
+    *,
+    knows: Knows = "nothing",
+    unit: Unit = "risk",
+    copy: float | None = 1.0,
+    high: float = 1,
+) -> Metric:
+    return Metric(
+        name=compute.__name__,
+        family="privacy",
+        direction="lower",
+        sentence=sentence,
+        low=None if unit == "risk" else 0,
+        high=high,
+        no_leak=0.0 if unit == "risk" else 0.5,
+        copy=copy,
+        compute=compute,
+        needs=("control", "persons"),
+        pillar="attack",
+        risk=risk,
+        mechanism=mechanism,
+        access="no_box",
+        knows=knows,
+        unit=unit,
+    )
+
+
+METRICS = (
+    _metric(
+        persons_copied,
+        "How many training persons, beyond chance, have a row that the table repeats in every column.",
+        "singling out",
+        "exact",
+    ),
+    _metric(
+        persons_near,
+        "How many training persons, beyond chance, have a row that the table comes very near to.",
+        "singling out",
+        "distance",
+        knows="a reference sample",
+    ),
+    _metric(
+        copied_sequences,
+        "How many training persons, beyond chance, have two different rows that the table repeats.",
+        "linkability",
+        "exact",
+    ),
+    _metric(
+        membership_persons,
+        "How well an attacker who knows all rows of a person can find out who was in the data; .5 is guessing.",
+        "membership",
+        "distance",
+        knows="a reference sample",
+        unit="AUC",
+    ),
+)

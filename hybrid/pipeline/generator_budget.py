@@ -1,0 +1,62 @@
+"""Privacy statement of a generator with a budget of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hybrid.pipeline.amplification import ONE_ROW, Condition, Explanation, not_so
+
+
+def explain_generator(
+    name: str,
+    epsilon: float,
+    delta: float,
+    *,
+    looked_at_before: bool,
+    from_records: Sequence[str],
+    several_rows: bool = False,
+) -> Explanation:
+    """Check if the generator's differential privacy holds for the synthetic table.
+
+    Parameters
+    ----------
+    name : str
+        The generator.
+    epsilon, delta : float
+        What one training spends; neighbouring tables differ in the presence of one record.
+    looked_at_before : bool
+        Whether an earlier stage has chosen or changed anything by looking at the records: anonymization and
+        stratified sampling do, and so does the protection of values; with them one record more or less can change
+        many others.
+    from_records : sequence of str
+        Columns whose domain (values, or bounds of intervals) was taken from the records.
+    several_rows : bool
+        Whether a person may have several records, each of which spends epsilon.
+    """
+    checks = {
+        f"the generator {name} adds noise for a stated epsilon": True,
+        "no stage before the generator looks at the records": not looked_at_before,
+        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(from_records)}": (
+            not from_records
+        ),
+    }
+    if several_rows:
+        checks[ONE_ROW] = False
+    conditions = tuple(Condition(text, met) for text, met in checks.items())
+    unmet = [condition.text for condition in conditions if not condition.met]
+    spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
+    if unmet:
+        text = (
+            f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
+            f"{'; that '.join(unmet)}. What is left: given those columns' domains, the noise bounds what the generator "
+            "itself discloses of one record of the table it learned from."
+        )
+        return Explanation(False, conditions, (), text)
+    text = (
+        f"{spent}: the synthetic table is (epsilon, delta)-differentially private for one training record more or "
+        "less. The columns' kinds and whether they have missing values, the number of records and the split "
+        "count as public, and the seed must stay secret. This holds for the synthetic table alone: the figures of the "
+        "evaluation are computed from the records without noise. Every further training on the same records adds "
+        "its own epsilon."
+    )
+    return Explanation(True, conditions, (), text)
