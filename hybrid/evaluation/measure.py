@@ -10,9 +10,18 @@ Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
 Subject = Literal["original", "anonymized", "synthetic", "baseline"]
 Lacking = Literal[
-    "control", "quasi_identifiers", "retraining", "target", "secret", "sensitive", "identifiers", "signal"
+    "control",
+    "quasi_identifiers",
+    "retraining",
+    "target",
+    "secret",
+    "sensitive",
+    "identifiers",
+    "signal",
+    "lone_values",
 ]
-"""What a metric may lack: control records, declared columns, a column that names single records, a signal."""
+"""What a metric may lack: control records, declared columns, a column that names single records, a signal, values
+that one row of the table holds alone."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,9 @@ class Measure:
     """Value, low and high of what this number is above what people never seen score: 0 without a leak, larger is
     worse, whatever the metric's own scale and direction. None: there is nothing to compare with (no control set,
     or no privacy metric)."""
+    together: int = 1
+    """Number of intervals, the excess's among them, that hold together (Sidak): those of the subgroups, secrets or
+    columns that the number is the worst of."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
@@ -102,6 +114,7 @@ class MetricResult:
                 "ci": None,
                 "reference": None,
                 "excess": None,
+                "together": 1,
                 "n": 0,
                 "state": self.outcome.state,
                 "details": {"reason": self.outcome.reason, "lacks": self.outcome.lacks},
@@ -113,6 +126,7 @@ class MetricResult:
             "ci": ci,
             "reference": outcome.reference,
             "excess": None if outcome.excess is None else list(outcome.excess),
+            "together": outcome.together,
             "n": outcome.n,
             "state": "ok",
             "details": outcome.details,
