@@ -148,6 +148,11 @@ class Context:
         assert table is not None
         return np.arange(len(table)) if table.persons is None else table.persons
 
+    def has_persons(self, role: Role) -> bool:
+        """True if the persons behind the rows of train or control are known."""
+        table = self.train if role == "train" else self.control
+        return table is not None and table.persons is not None
+
     def random(self, name: str) -> np.random.Generator:
         """Random stream of one metric.
 

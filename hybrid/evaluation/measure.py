@@ -10,10 +10,19 @@ Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
 Subject = Literal["original", "anonymized", "synthetic", "baseline"]
 Lacking = Literal[
-    "control", "quasi_identifiers", "retraining", "persons", "target", "secret", "sensitive", "identifiers", "signal"
+    "control",
+    "quasi_identifiers",
+    "retraining",
+    "persons",
+    "target",
+    "secret",
+    "sensitive",
+    "identifiers",
+    "signal",
+    "lone_values",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, a column that names single records,
-a signal."""
+a signal, values that one row of the table holds alone."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,9 @@ class Measure:
     """Value, low and high of what this number is above what people never seen score: 0 without a leak, larger is
     worse, whatever the metric's own scale and direction. None: there is nothing to compare with (no control set,
     or no privacy metric)."""
+    together: int = 1
+    """Number of intervals, the excess's among them, that hold together (Sidak): those of the subgroups, secrets or
+    columns that the number is the worst of."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
@@ -103,6 +115,7 @@ class MetricResult:
                 "ci": None,
                 "reference": None,
                 "excess": None,
+                "together": 1,
                 "n": 0,
                 "state": self.outcome.state,
                 "details": {"reason": self.outcome.reason, "lacks": self.outcome.lacks},
@@ -114,6 +127,7 @@ class MetricResult:
             "ci": ci,
             "reference": outcome.reference,
             "excess": None if outcome.excess is None else list(outcome.excess),
+            "together": outcome.together,
             "n": outcome.n,
             "state": "ok",
             "details": outcome.details,

@@ -30,7 +30,7 @@ LEAST_GROUP = 50
 """Fewest people in a leaked group."""
 
 
-SECRETS_SEEN_BY = ("inference_quasi", "identical_match_quasi", "gtcap", "inference", "linkability")
+SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _random_people, _exact, ("identical_match", "hitting_rate", "linkability", "dcr_share")),
-        Leak("near", _random_people, _near, ("hitting_rate", "linkability", "dcr_share", "nndr")),
+        Leak("copy", _random_people, _exact, ("identical_match", "nndr_share", "linkability", "dcr_share")),
+        Leak("near", _random_people, _near, ("nndr_share", "linkability", "nndr", "hitting_rate", "dcr_share")),
         Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
         Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
         Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),

@@ -15,18 +15,42 @@ from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
+from hybrid.protect import Protection
 from hybrid.sample import Sampled
 from hybrid.table import Table
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
 T = TypeVar("T")
+
+
+def infeasible_after_protection(
+    error: InfeasibleError, options: AnonymizeOptions, protection: Protection | None
+) -> InfeasibleError:
+    """Error that names the sensitive columns which protection changed.
+
+    The error as it is where there are none.
+    """
+    judged = {getattr(model, "attribute", None) for model in options.models}
+    changed = [column for column in protection.columns if column.column in judged] if protection else []
+    fewer = [column for column in changed if column.changed != 0]
+    if not fewer:
+        return error
+    names = ", ".join(column.column for column in fewer)
+    hint = "lower protect.min_count, replace rare values by sample in protect.columns, or weaken the models"
+    said = Problem(
+        f"rare values of {names} were replaced before (protect), which may be why: "
+        + "; ".join(column.sentence for column in fewer),
+        hint,
+    )
+    return InfeasibleError((*error.problems, said))
 
 
 class Compute(Protocol):
@@ -60,6 +84,8 @@ class Anonymization:
         Computes and keeps stages.
     progress : Progress
         Called by the search.
+    protection : Protection or None
+        What the protection of values changed in ``train``.
     """
 
     config: RunConfig
@@ -71,14 +97,24 @@ class Anonymization:
     seed: int
     compute: Compute
     progress: Progress
+    protection: Protection | None = None
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
-        """The k-anonymous training records."""
-        return self.compute(
-            ANONYMIZE.name,
-            lambda: anonymize(self.train, self.hierarchies, self.options, self.progress, self.population),
-        )
+        """The k-anonymous training records.
+
+        Raises
+        ------
+        InfeasibleError
+            No generalization meets the models; it names the sensitive columns whose rare values were replaced.
+        """
+        try:
+            return self.compute(
+                ANONYMIZE.name,
+                lambda: anonymize(self.train, self.hierarchies, self.options, self.progress, self.population),
+            )
+        except InfeasibleError as error:
+            raise infeasible_after_protection(error, self.options, self.protection) from None
 
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:

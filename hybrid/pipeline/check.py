@@ -25,7 +25,8 @@ from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.protect import text_problems
-from hybrid.publication.policy import load_policy
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require
 from hybrid.table import Kind, Role, Table
@@ -63,7 +64,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
     whole = _attempt(findings, config.load_all_columns)
-    _attempt(findings, lambda: load_policy(config.policy_path))
+    findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []
     _attempt(findings, lambda: check_targets(config.nightly.deliver, config.data, config.folder))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
@@ -76,6 +77,19 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings += _retrainings(config, table)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _policy(policy: Policy) -> Iterator[Finding]:
+    """Policies without a rule that compares the table with people."""
+    if any(rule.detects for rule in policy.all_rules):
+        return
+    sections = [kind.section for kind in KINDS.values() if getattr(policy, kind.section)]
+    yield Finding(
+        "note",
+        f"policy {policy.name!r} judges {', '.join(sections)} and has no rule with compare: excess: it does "
+        "not matter to it whether the synthetic table repeats the training records",
+        "take these rules from a packaged policy: `hybrid policies` lists them",
+    )
 
 
 def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import remembering
-from hybrid.publication.gate import interval_factor
+from hybrid.publication.gate import confidence_of_each
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.rules.metric import MetricRule, MetricRules
@@ -45,8 +45,9 @@ def measure_power(
     """Plant every demanded leak into the judged table, and judge again.
 
     A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
-    leak. Only metrics that the leak is seen by are computed, one after the other until a rule notices; trials of a kind
-    end once too many passed unnoticed.
+    leak. Both are judged as a first draw: the trials of a table are then the same whatever is known of other draws, and
+    a repeated draw, which is judged more strictly, notices no less. Only metrics that the leak is seen by are computed,
+    one after the other until a rule notices; trials of a kind end once too many passed unnoticed.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class _Gate:
     """The rules about excesses that pass on the judged table."""
 
     def __init__(self, policy: Policy, evaluation: Evaluation) -> None:
-        self._factor = interval_factor(policy, evaluation)
+        self._confidence = confidence_of_each(policy, evaluation)
         self._kind = MetricRules()
         rules = [rule for rule in policy.rules if rule.detects and rule.metric in REGISTRY]
         before = {rule: self._checks(rule, evaluation) for rule in rules}
@@ -125,7 +126,7 @@ class _Gate:
         return any(_passes(before) and after.status in ("review", "block") for before, after in pairs)
 
     def _checks(self, rule: MetricRule, evaluation: Evaluation) -> Sequence[Check]:
-        return tuple(self._kind.judge(rule, Facts(evaluation, interval_factor=self._factor)))
+        return tuple(self._kind.judge(rule, Facts(evaluation, confidence=self._confidence)))
 
     def _measured(self, name: str, context: Context) -> Iterator[MetricResult]:
         metric = REGISTRY[name]

@@ -171,6 +171,7 @@ class Tables:
             seed=self.seed,
             compute=self._stage,
             progress=self.progress,
+            protection=None if self.protected is None else self.protected.result,
         )
 
     @property

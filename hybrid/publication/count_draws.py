@@ -1,7 +1,7 @@
 """Ledger counts of draws of the same data and policy.
 
 Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
-judged at the confidence of :func:`hybrid.publication.gate.interval_factor`. A draw is a synthetic table with the
+judged at the confidence of :func:`hybrid.publication.gate.strictness`. A draw is a synthetic table with the
 numbers measured on it: the very same run, made again, is the same draw.
 """
 

@@ -145,7 +145,9 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
     if entry["state"] == "ok":
         low, high = entry["ci"] or (None, None)
         excess = None if entry["excess"] is None else (entry["excess"][0], entry["excess"][1], entry["excess"][2])
-        outcome = Measure(entry["value"], low, high, entry["reference"], entry["n"], entry["details"], excess)
+        outcome = Measure(
+            entry["value"], low, high, entry["reference"], entry["n"], entry["details"], excess, entry["together"]
+        )
     else:
         outcome = NotComputable(entry["details"]["reason"], entry["state"], entry["details"].get("lacks"))
     about = (entry["name"], entry["family"], entry["stage"], entry["direction"])

@@ -5,11 +5,14 @@ Apply every rule of a policy to the facts of one run.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.composition import Exposure
+from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power, power_checks
 from hybrid.publication.rules.metric import about
@@ -17,7 +20,7 @@ from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Verdict
 
 ERROR = 0.025
-"""Error that all intervals of excesses of one verdict share: .05/(n (n + 1)) for the first draw."""
+"""Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
 
 
 def judge(
@@ -56,7 +59,7 @@ def judge(
     ConfigError
         A rule's direction is not that of its metric: it would let the bad and hold back the good.
     """
-    facts = Facts(evaluation, anonymization, exposure, interval_factor(policy, evaluation), strictness(draws))
+    facts = Facts(evaluation, anonymization, exposure, confidence_of_each(policy, evaluation), strictness(draws))
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)
         for kind, rule in policy.by_kind()
@@ -68,27 +71,28 @@ def judge(
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *power_checks(policy, power)))
 
 
-def interval_factor(policy: Policy, evaluation: Evaluation) -> float:
-    """Factor that widens intervals of excesses to hold simultaneously.
+def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion | None, float]:
+    """Confidence of each excess, by criterion.
 
-    The policy's numbers that are compared by their excess share one error of :data:`ERROR`: Sidak's level for that
-    many. Half widths are taken as proportional to the standard normal quantile.
+    All excesses of a criterion hold simultaneously. The policy's numbers of one criterion that are compared by their
+    excess share one error of :data:`ERROR`: Sidak's level for that many.
     """
-    numbers = sum(
-        isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
+    numbers = Counter(
+        criterion_of(rule.metric)
         for rule in policy.rules
         if rule.compare == "excess"
         for metric in about(rule, evaluation)
+        if isinstance(metric.outcome, Measure) and metric.outcome.excess is not None
     )
-    return quantile(simultaneous(1 - ERROR, numbers)) / quantile(0.95)
+    return {criterion: simultaneous(1 - ERROR, number) for criterion, number in numbers.items()}
 
 
 def strictness(draws: int) -> float:
-    """Half widths by which the n-th draw is judged more strictly.
+    """Standard errors by which the n-th draw is judged more strictly.
 
     The draws are of the same data and policy; the first has 0. A leak that one draw hides with probability p, n draws
     hide at least once with up to n p. The n-th draw is judged as if at confidence 1 - .05/(n (n + 1)): the quantile
     that this adds to the first draw's is taken off the interval, so that all draws together hide a leak no more often
     than the first alone may, and trying again gains nothing.
     """
-    return (quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)) / quantile(0.95)
+    return quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)

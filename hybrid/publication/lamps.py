@@ -5,32 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-from hybrid.evaluation import REGISTRY
+from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.verdict import Check, Status, Verdict
 
-Criterion = Literal["singling out", "linkability", "inference", "membership", "copies"]
-RISKS: dict[str, Criterion] = {
-    "singling_out": "singling out",
-    "singling_out_univariate": "singling out",
-    "linkability": "linkability",
-    "inference": "inference",
-    "inference_quasi": "inference",
-    "inference_model": "inference",
-    "inference_worst": "inference",
-    "inference_exposed": "inference",
-    "inference_subgroups": "inference",
-    "gtcap": "inference",
-    "canary": "inference",
-    "membership": "membership",
-    "membership_density": "membership",
-    "membership_exposed": "membership",
-    "membership_subgroups": "membership",
-    "counting_queries": "membership",
-}
-"""Criterion of each attack; every other metric of privacy is about copies and closeness."""
 OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
 """Attacks on the people or the subgroup most at risk, whose numbers are not those of everybody."""
 EXACT_COPIES = "identical_match"
@@ -64,16 +44,6 @@ class Lamp:
         return asdict(self)
 
 
-QUESTIONS: dict[Criterion, str] = {
-    "singling out": "Can one person be picked out?",
-    "linkability": "Can two records of one person be joined?",
-    "inference": "Can a secret be guessed?",
-    "membership": "Can one tell who is in the data?",
-    "copies": "Does it repeat real records?",
-}
-"""Every criterion, in the order of the first page, with its question."""
-
-
 def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
     """Summarize a verdict by criterion.
 
@@ -96,13 +66,6 @@ def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
         Lamp(criterion, question, _status(about[criterion]), _sentence(criterion, about[criterion]))
         for criterion, question in QUESTIONS.items()
     )
-
-
-def criterion_of(metric: str | None) -> Criterion | None:
-    """The criterion that a metric measures; None beyond privacy."""
-    if metric not in REGISTRY or REGISTRY[metric].family != "privacy":
-        return None
-    return RISKS.get(metric, "copies")
 
 
 def _status(checks: Sequence[Check]) -> Status:

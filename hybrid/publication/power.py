@@ -111,6 +111,7 @@ class Power:
 def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
     """One check per kind of leak that the policy must detect.
 
+    Trials are judged as a first draw. A repeated draw is judged more strictly, so it notices at least as much.
     A kind that was not noticed in 95 % of its trials, or not tried, is not judged, which is a review; a kind that
     the table has no columns for does not apply.
     """
@@ -136,7 +137,7 @@ def _check(leak: LeakTrials, control: int) -> Check:
     name, against = f"{POWER}: {leak.kind}", f"with {control:,} control records"
     if leak.reached:
         low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
-        often = f"{leak.noticed} of {leak.made} trials, so in at least {100 * low:.0f} % of cases"
+        often = f"{leak.noticed} of {leak.made} trials as a first draw, so in at least {100 * low:.0f} % of cases"
         return Check(name, "pass", f"would have noticed {leak.words} ({often})")
     if not leak.made:
         message = f"cannot tell whether {leak.words} would pass: {leak.reason}"

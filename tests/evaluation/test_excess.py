@@ -22,6 +22,8 @@ SAME_FOR_A_COPY = {
     "identical_match": 1.0,
     "dcr_share": 0.5,
     "dcr_score": 1.0,
+    "nndr_share": 1.0,
+    "identifiability": 1.0,
     "singling_out": 1.0,
     "singling_out_univariate": 1.0,
     "linkability": 1.0,

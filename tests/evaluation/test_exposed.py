@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN
 from hybrid.evaluation.attacks.vulnerability import groups, most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import load_policy
 from hybrid.table import DTYPES, Table
 from tests.evaluation.simulated_people import make_people
 
@@ -88,6 +91,21 @@ def test_a_leak_of_one_subgroup_is_found_and_named() -> None:
     assert told.low is not None and told.low > 0.5
 
 
+def test_a_leaked_group_is_noticed_by_the_gate_with_few_people_never_seen() -> None:
+    rng = np.random.default_rng(5)
+    train, control = make_people(700, rng), make_people(230, rng)
+    group = (train.frame["place"] == "7").to_numpy()
+    unseen = int((control.frame["place"] == "7").sum())
+    assert group.sum() >= 50 and LEAST_UNSEEN <= unseen < 20
+    names = ("membership_subgroups", "inference_subgroups")
+    options = EvaluateOptions(metrics=names, secrets=("illness", "cost"))
+    found = evaluate(train, control, {"synthetic": leaking(rng, group, train)}, options, np.random.default_rng(1))
+    noticed = {c.metric for c in judge(load_policy(), found, None).checks if c.status in ("review", "block")}
+    assert "membership_subgroups" in noticed
+    fresh = evaluate(train, control, {"synthetic": make_people(700, rng)}, options, np.random.default_rng(1))
+    assert not {c.metric for c in judge(load_policy(), fresh, None).checks if c.status in ("review", "block")}
+
+
 def test_no_subgroup_below_the_minimum_cell_is_named() -> None:
     rng = np.random.default_rng(4)
     train, control, table = (make_people(400, rng) for _ in range(3))
@@ -97,7 +115,7 @@ def test_no_subgroup_below_the_minimum_cell_is_named() -> None:
             outcome = found[name]
             assert isinstance(outcome, Measure)
             assert min(row["members"] for row in outcome.details["most_exposed"]) >= least
-    few = outcomes(train, control, table, min_cell=300)["membership_exposed"]
+    few = outcomes(train, control, table, min_cell=500)["membership_exposed"]
     assert not isinstance(few, Measure)
 
 

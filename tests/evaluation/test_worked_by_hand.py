@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid.evaluation import EvaluateOptions, Measure
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable
 from hybrid.evaluation.attacks.canary import _measured
 from hybrid.evaluation.attacks.twins import _weighted
 from hybrid.evaluation.context import Context
@@ -46,7 +46,7 @@ def close(found: Measure, value: float, low: float, high: float) -> None:
     assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=2e-6)
 
 
-@pytest.mark.parametrize("name", ["identical_match", "identical_match_quasi"])
+@pytest.mark.parametrize("name", ["identical_match", "identical_match_quasi", "identical_match_secrets"])
 def test_identical_match(name: str) -> None:
     found = measured(name, TRAIN, CONTROL, TABLE)
     # 5 of 10 rows, all different: Wilson. Control: 5 of 10 as well.
@@ -94,6 +94,19 @@ def test_nndr() -> None:
     assert found.reference == pytest.approx(0.295238, abs=2e-6)
 
 
+def test_nndr_share() -> None:
+    # Every row lies on a record of its own, so that all ten are pointed at; five are training records, by chance half.
+    # Sidak for three shares: 1 - .95^(1/3) = .016953. Clopper and Pearson: 5 or more of 10 have probability .008476 at
+    # p = 0.144784, (p - .5) / .5 = -0.710432. Of a copy all ten are: p^10 = .008476 at 0.620612.
+    close(measured("nndr_share", TRAIN, CONTROL, TABLE), 0.0, -0.710432, 0.710432)
+    close(measured("nndr_share", TRAIN, CONTROL, TRAIN), 1.0, 0.241224, 1.0)
+    # One row lies on a training record; the others 1 from a control record and 5 from the next: ratio .2. The lowest
+    # 1, 2 and 5 % of ten ratios are one row, and one tenth of (1 - .5) / .5 is the excess.
+    table = people((0.0, "a"), *((10.0 * i + 5, half(i)) for i in range(1, 10)))
+    found = measured("nndr_share", TRAIN, CONTROL, table)
+    assert found.value == pytest.approx(0.1) and found.details["records"] == 1
+
+
 def test_inference_and_linkability() -> None:
     # Told of 8 of 10 training and 3 of 10 control records. Risk (.716740 - .355507) / (1 - .355507) = .560492.
     # Propagated: hypot(.226577 / .644493, .247714 * .283260 / .644493^2) = .390039, so from .170453 to .950531.
@@ -111,9 +124,10 @@ def test_inference_and_linkability() -> None:
 def test_gtcap() -> None:
     # Keys within .05 * 90 = 4.5: one record for each row. Told 8 of 10 and 3 of 10, no prior: (.8 - .3) / .7.
     # Errors by the jackknife: z sqrt(.8 * .2 / 10) = .247918, z sqrt(.3 * .7 / 10) = .284026;
-    # together hypot(.247918 / .7, .284026 * .2 / .7^2) = .372659.
+    # together hypot(.247918 / .7, .284026 * .2 / .7^2) = .372659, so up to 1.086945. Donner and Zou reach lower: from
+    # .134111, as for the same rates of the inference.
     found = measured("gtcap", TOLD_TRAIN, TOLD_CONTROL, TOLD_TABLE, secrets=("ill",), radius=0.05)
-    close(found, 0.714286, 0.341626, 1.086945)
+    close(found, 0.714286, 0.134111, 1.086945)
 
 
 def test_singling_out_univariate() -> None:
@@ -124,11 +138,23 @@ def test_singling_out_univariate() -> None:
     close(measured("singling_out_univariate", TOLD_TRAIN, TOLD_CONTROL, TOLD_TABLE), 0.838875, 0.650156, 1.004312)
 
 
-@pytest.mark.parametrize(("name", "options"), [("membership", {}), ("membership_exposed", {"min_cell": 5})])
-def test_membership(name: str, options: dict[str, object]) -> None:
-    # The table is train: members score 1, the 5 people never seen less. The area is 1 and DeLong's variance 0.
-    # Newcombe: the least A with 1 - A <= z sqrt(A (1 - A) (1 + 6.5 ((1 - A)/(2 - A) + A/(1 + A))) / 50) is .716546.
-    close(measured(name, TRAIN, CONTROL, TRAIN, **options), 1.0, 0.716546, 1.0)
+def test_singling_out_by_one_value_needs_values_that_stand_alone() -> None:
+    twice = people(*((10.0 * (i // 2), "a") for i in PEOPLE))
+    metric = REGISTRY["singling_out_univariate"]
+    found = metric.measure(Context(TOLD_TRAIN, TOLD_CONTROL, twice, EvaluateOptions())).outcome
+    assert isinstance(found, NotComputable)
+    assert (found.state, found.lacks) == ("too_few", "lone_values")
+    assert "only 0 values stand alone" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "low"), [("membership", {}, 0.800214), ("membership_exposed", {"min_cell": 5}, 0.642703)]
+)
+def test_membership(name: str, options: dict[str, object], low: float) -> None:
+    # The table is train: members score 1, people never seen less. The area is 1 and DeLong's variance 0. Newcombe: the
+    # least A with 1 - A <= z sqrt(A (1 - A) (1 + (n - 1) ((1 - A)/(2 - A) + A/(1 + A)) / n^2), n on each side: all 10
+    # and 10, and the most exposed 5 and 5.
+    close(measured(name, TRAIN, CONTROL, TRAIN, **options), 1.0, low, 1.0)
 
 
 def test_nnaa_and_authenticity_of_a_copy() -> None:
@@ -158,9 +184,9 @@ def test_identifiability_counts_rare_surprises_more() -> None:
     control = people(*((value + 0.25, half(i)) for i, value in enumerate(values)))
     twins = people(*((value, half(9 - i)) for i, value in enumerate(values)))
     found = measured("identifiability", train, control, twins)
-    # Shared places 0 and 1 have a row of the same letter there: distance 0 against 0, not strictly nearer. 9 (a) has
-    # another a 8 away and a row of a 1 away; 8 (b) another b 7 away and a row of b 1 away: 2 of 10.
-    assert found.value == pytest.approx(0.2)
+    # Shared places 0 and 1 have a row of the same letter there: distance 0 against 0, one half each. 9 (a) has
+    # another a 8 away and a row of a 1 away; 8 (b) another b 7 away and a row of b 1 away: 2 + 8 / 2 of 10.
+    assert found.value == pytest.approx(0.6)
 
 
 def test_canary() -> None:

@@ -151,3 +151,13 @@ def test_adult(census: Path, tmp_path: Path) -> None:
     content["data"]["columns"]["education-num"]["role"] = "insensitive"
     (tmp_path / "adult.yaml").write_text(yaml.safe_dump(content))
     _says(_found(tmp_path / "adult.yaml", "note"), "'education-num' gives 'education' away")
+
+
+def test_a_policy_that_judges_k_alone_is_a_note(tmp_path: Path) -> None:
+    policy = {"name": "own", "version": "1", "owner": "the tests"}
+    anonymity = [{"name": "k", "quantity": "k", "block": 2, "reason": "Crowds."}]
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(policy | {"anonymity": anonymity}))
+    found = [note.message for note in _found(_job(tmp_path, policy="own.yaml"), "note")]
+    assert any("judges anonymity and has no rule with compare: excess" in message for message in found)
+    default = [note.message for note in _found(_job(tmp_path, policy="default"), "note")]
+    assert not any("compare: excess" in message for message in default)

@@ -11,9 +11,10 @@ import pytest
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import ANSWERS, RunFacts, first_page, folded, not_attacked
 from hybrid.publication.gate import judge
-from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, QUESTIONS, RISKS, Lamp, criterion_of, lamps
+from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
@@ -108,7 +109,11 @@ def test_rows_that_keep_away_and_rows_too_close_are_said() -> None:
 
 
 def test_every_judged_privacy_metric_has_a_lamp() -> None:
-    assert set(RISKS) <= set(PRIVACY) and set(OF_THE_MOST_EXPOSED) <= set(RISKS)
+    assert {criterion_of(name) for name in PRIVACY} == set(QUESTIONS)
+    for name in PRIVACY:
+        metric = REGISTRY[name]
+        assert criterion_of(name) == (metric.risk if metric.pillar == "attack" else "copies"), name
+    assert {criterion_of(name) for name in OF_THE_MOST_EXPOSED} == {"membership", "inference"}
     assert criterion_of("tstr") is None and criterion_of(None) is None and criterion_of("unknown") is None
     for path in packaged_policies().values():
         for rule in load_policy(path).rules:

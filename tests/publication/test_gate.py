@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
+from hybrid.evaluation.engine.intervals import quantile
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Subject
-from hybrid.publication.gate import interval_factor, judge, strictness
+from hybrid.evaluation.registry import REGISTRY
+from hybrid.publication.criteria import QUESTIONS
+from hybrid.publication.gate import confidence_of_each, judge, strictness
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.verdict import SEVERITY, Check, Verdict
 
 Anonymization = Callable[..., AnonymizationResult]
@@ -101,14 +105,35 @@ def test_intervals_of_all_excesses_hold_together() -> None:
     # One number: confidence 1 - .05/2, z = 2.2414 instead of 1.9600. Two: 1 - sqrt(.975) = .012579, z = 2.4954.
     one, two = (metric(Measure(0.1, excess=(0.1, 0.0, 0.2)), column=name) for name in "ab")
     rule = policy(compare="excess", review=0.02)
-    assert interval_factor(rule, Evaluation((one,))) == pytest.approx(2.2414 / 1.95996, abs=1e-4)
-    assert interval_factor(rule, Evaluation((one, two))) == pytest.approx(2.4954 / 1.95996, abs=1e-4)
+    for metrics, expected in (((one,), 2.2414), ((one, two), 2.4954)):
+        (confidence,) = confidence_of_each(rule, Evaluation(metrics)).values()
+        assert quantile(confidence) == pytest.approx(expected, abs=1e-4)
     assert "-0.02732 to 0.2273" in judge(rule, Evaluation((one, two)), None).checks[0].details
 
 
+def test_each_criterion_has_an_error_of_its_own() -> None:
+    number = metric(Measure(0.1, excess=(0.0, -0.1, 0.1)))
+    found = Evaluation(tuple(replace(number, name=name) for name in REGISTRY))
+    confidence = confidence_of_each(load_policy(), found)
+    assert set(confidence) == set(QUESTIONS)
+    assert quantile(confidence["linkability"]) == pytest.approx(2.2414, abs=1e-4), "one number"
+    assert confidence["membership"] == pytest.approx(0.975 ** (1 / 4)), "four numbers"
+
+
+def test_an_interval_that_holds_for_a_hundred_subgroups_is_widened_less() -> None:
+    # Half width .2 at 1 - .95^(1/100) = .000513, z = 3.4744; judged at 1 - .975^(1/100) = .000253, z = 3.6594:
+    # half width .21065. As an interval of its own it would have been .2 * 2.2414 / 1.96 = .22872.
+    found = metric(Measure(0.1, excess=(0.23, 0.03, 0.43), together=100))
+    check = judge(policy(compare="excess", review=0.015), Evaluation((found,)), None).checks[0]
+    assert check.excess == pytest.approx((0.01935, 0.44065), abs=1e-4)
+    assert check.status == "review"
+    alone = metric(Measure(0.1, excess=(0.23, 0.03, 0.43)))
+    assert judge(policy(compare="excess", review=0.015), Evaluation((alone,)), None).checks[0].status == "pass"
+
+
 def test_every_further_draw_is_judged_more_strictly() -> None:
-    # 1 - .05/2: z = 2.2414; 1 - .05/6: 2.6383; 1 - .05/110: 3.5062; in half widths of 1.95996.
-    expected = [0.0, (2.6383 - 2.2414) / 1.95996, (3.5062 - 2.2414) / 1.95996]
+    # 1 - .05/2: z = 2.2414; 1 - .05/6: 2.6383; 1 - .05/110: 3.5062.
+    expected = [0.0, 2.6383 - 2.2414, 3.5062 - 2.2414]
     assert [strictness(n) for n in (1, 2, 10)] == pytest.approx(expected, abs=1e-4)
     found = metric(Measure(0.1, excess=(0.06, 0.02, 0.1)))
     rule = policy(compare="excess", review=0.02)
@@ -226,8 +251,8 @@ def test_messages_say_what_was_found_and_what_was_demanded() -> None:
         "allowed is at most 50 in 1,000. Copies are people."
     )
     assert check.details == (
-        "copies of job at stage synthetic: 0.099, 0.0975 above people never seen (0.0975 to 0.0975 for all rules "
-        "together); judged by the low end"
+        "copies of job at stage synthetic: 0.099, 0.0975 above people never seen (0.0975 to 0.0975 for all rules of "
+        "its kind together); judged by the low end"
     )
     assert (check.metric, check.excess) == ("copies", (0.0975, 0.0975))
     assert check.hint == "train less"
@@ -259,17 +284,25 @@ def sound(copies: float = 0.0) -> Evaluation:
     return Evaluation(tuple(metrics))
 
 
+def everything_noticed() -> Power:
+    """Trials of all leaks that the default policy must notice, all of them noticed."""
+    leaks = load_policy().must_detect.items()
+    return Power(tuple(LeakTrials(kind, size, 20, 20, 20) for kind, size in leaks), control=1500)
+
+
 def test_the_default_policy_blocks_copies_and_passes_a_sound_run(anonymization: Anonymization) -> None:
-    assert judge(load_policy(), sound(), anonymization()).status == "pass"
-    assert judge(load_policy(), sound(copies=0.099), anonymization()).status == "block"
-    assert judge(load_policy(), sound(), None).status == "review"
+    power = everything_noticed()
+    assert judge(load_policy(), sound(), anonymization(), power=power).status == "pass"
+    assert judge(load_policy(), sound(copies=0.099), anonymization(), power=power).status == "block"
+    assert judge(load_policy(), sound(), None, power=power).status == "review"
+    assert judge(load_policy(), sound(), anonymization()).status == "review", "what was not tried is no pass"
 
 
 def test_a_run_without_attacks_does_not_pass_the_default_policy(anonymization: Anonymization) -> None:
-    found = sound()
+    found, power = sound(), everything_noticed()
     for left_out in range(len(found.metrics)):
         metrics = tuple(metric for at, metric in enumerate(found.metrics) if at != left_out)
-        assert judge(load_policy(), Evaluation(metrics), anonymization()).status == "review"
-    assert judge(load_policy(), Evaluation(()), anonymization()).status == "review"
+        assert judge(load_policy(), Evaluation(metrics), anonymization(), power=power).status == "review"
+    assert judge(load_policy(), Evaluation(()), anonymization(), power=power).status == "review"
     unknown = [replace(one, outcome=NotComputable("no control set", lacks="control")) for one in found.metrics]
-    assert judge(load_policy(), Evaluation(tuple(unknown)), anonymization()).status == "review"
+    assert judge(load_policy(), Evaluation(tuple(unknown)), anonymization(), power=power).status == "review"

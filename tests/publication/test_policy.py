@@ -9,6 +9,7 @@ import yaml
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.config import load_config
 from hybrid.publication.policy import Policy, load_policy, packaged_policies, packaged_policy
 
@@ -163,3 +164,12 @@ def test_a_config_names_a_packaged_policy_or_a_file_beside_it(tmp_path: Path) ->
     assert load_policy(load_config(tmp_path / "config.yaml").policy_path).name == "own"
     (tmp_path / "config.yaml").write_text("data: {path: t.csv}\n")
     assert load_policy(load_config(tmp_path / "config.yaml").policy_path) == load_policy()
+
+
+@pytest.mark.parametrize("name", sorted(packaged_policies()))
+def test_packaged_policies_demand_that_every_kind_of_leak_is_noticed(name: str) -> None:
+    policy = load_policy(packaged_policies()[name])
+    assert policy.plants_leaks and set(policy.must_detect) == set(LEAKS)
+    judged = {rule.metric for rule in policy.rules if rule.detects}
+    for leak in LEAKS.values():
+        assert set(leak.seen_by) <= judged, f"{leak.name}: a metric that sees it has no rule"

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
-from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
@@ -49,7 +51,9 @@ def test_with_few_trials_every_leak_must_be_noticed(policy: Policy) -> None:
 def test_a_pass_states_what_would_have_been_noticed(policy: Policy) -> None:
     message = check_of(demanding(policy), trials(20, 20)).message
     # Wilson's lower bound of 20 of 20: 20 / (20 + 1.96^2) = 0.839.
-    assert message == "would have noticed 1 % copied rows (20 of 20 trials, so in at least 84 % of cases)"
+    assert (
+        message == "would have noticed 1 % copied rows (20 of 20 trials as a first draw, so in at least 84 % of cases)"
+    )
 
 
 def test_a_leak_that_passed_unnoticed_names_the_control_records(policy: Policy) -> None:
@@ -125,3 +129,21 @@ def test_a_finished_run_keeps_its_trials(make_run: Callable[..., Path], policy: 
 def test_other_stages_need_not_notice_leaks(policy: Policy, evaluation: Callable[..., Evaluation]) -> None:
     demanded = demanding(policy)
     assert verdicts_by_stage(demanded, evaluation()) == verdicts_by_stage(policy, evaluation())
+
+
+@given(st.floats(-0.02, 0.06), st.floats(0.001, 0.05), st.integers(2, 50))
+def test_what_a_first_draw_notices_every_later_draw_notices(leaked: float, half: float, draws: int) -> None:
+    """Trials are judged as a first draw: never more is said than a repeated draw would notice."""
+    rule = {
+        "name": "r",
+        "metric": "dcr_share",
+        "direction": "lower",
+        "compare": "excess",
+        "review": 0.02,
+        "reason": ".",
+    }
+    own = Policy.model_validate({"name": "own", "version": "1", "owner": "the tests", "rules": [rule]})
+    outcome = Measure(0.5, excess=(leaked, leaked - half, leaked + half))
+    found = Evaluation((MetricResult("dcr_share", "privacy", "synthetic", "lower", outcome),))
+    first, later = (judge(own, found, None, draws=n).status != "pass" for n in (1, draws))
+    assert later or not first

@@ -20,7 +20,7 @@ def synthesize(table: Table, n: int | None = None, seed: int = 1, **options: obj
 @pytest.fixture(scope="module")
 def pair() -> tuple[Table, Table]:
     real = people(4000)
-    return real, synthesize(real)
+    return real, synthesize(real, min_leaf=5)
 
 
 def test_marginals_are_close(pair):

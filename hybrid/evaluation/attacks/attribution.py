@@ -9,7 +9,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.counting import matching
-from hybrid.evaluation.engine.intervals import Rate, quantile, risk, share_interval, wilson
+from hybrid.evaluation.engine.intervals import Rate, failure_ratio, quantile, risk, share_interval, wilson
 from hybrid.evaluation.engine.neighbours import Space, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
@@ -81,7 +81,9 @@ def gtcap(context: Context, column: str) -> Outcome:
     For every row of the table: among the training records with the same keys (categories equal, numbers within
     ``radius`` of train's range), the share that also has the row's secret; averaged over the rows that match anyone.
     Train and control are cut to the same size.
-    Keys are the quasi-identifiers (every other column, if there are none). Risk = (T - C)/(1 - C), at most 1.
+    Keys are the quasi-identifiers (every other column, if there are none). Risk = (T - C)/(1 - C), at most 1; the
+    interval is the wider of the propagated one and that of Donner and Zou for as many people as matched (see
+    :func:`hybrid.evaluation.engine.intervals.failure_ratio`), which holds where few of them are not told right.
     """
     if column not in context.encoding.names:
         return NotComputable("the secret is constant or names single records")
@@ -100,6 +102,14 @@ def gtcap(context: Context, column: str) -> Outcome:
     excess = risk(train.rate, control.rate)
     if excess is None:
         return NotComputable("no headroom: people never seen are attributed correctly every time")
+    people = min(len(pairs[0][0].rows), len(pairs[0][1].rows))
+    counts = [min(side.matched, people) for side in (train, control)]
+    least, most = failure_ratio(
+        (train.rate.value * counts[0], counts[0]),
+        (control.rate.value * counts[1], counts[1]),
+        context.options.confidence,
+    )
+    excess = excess._replace(low=min(excess.low, 1 - most), high=max(excess.high, 1 - least))
     details: dict[str, object] = {
         "train": train.rate.value,
         "control": control.rate.value,

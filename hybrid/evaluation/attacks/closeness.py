@@ -6,13 +6,21 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import NEIGHBOURS, Context, Part
-from hybrid.evaluation.engine.intervals import clustered_error, quantile, vote_error
+from hybrid.evaluation.engine.intervals import (
+    clustered_error,
+    exact_share_interval,
+    quantile,
+    simultaneous,
+    vote_error,
+)
 from hybrid.evaluation.engine.neighbours import TIE
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
 
 QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BOOTSTRAPS = 200
+POINTING = (0.01, 0.02, 0.05)
+"""Shares of the rows that are taken to point at one record: those with the lowest distance ratios."""
 
 
 def _pairs(context: Context) -> list[tuple[Part, Part]]:
@@ -158,6 +166,46 @@ def _ratio(distances: Array) -> Array:
     return ratio
 
 
+def nndr_share(context: Context) -> Measure:
+    """Share of rows that point at one training person, beyond chance.
+
+    A row points at its nearest record, among training and control records alike, if the second nearest is far away: its
+    nearest-neighbour distance ratio d1/d2 in E1 is among the lowest 1, 2 or 5 % of the table's. Without a leak each
+    record pointed at is a training record with chance c = n_T/(n_T + n_C), whatever the table is like. With m records
+    pointed at, a share s of them in train, by a share q of the rows, the excess is q (s - c)/(1 - c): 0 without a leak,
+    1 for a copy, and about the share of copied rows, exact or noisy, in between. Bounds of s are exact (Clopper and
+    Pearson 1934) and hold for the three q at once (Sidak); the q with the highest lower bound is given.
+    """
+    table, train, control = (context.whole(role) for role in ("table", "train", "control"))
+    distances = np.concatenate([context.distances(table, part)[:, :2] for part in (train, control)], axis=1)
+    near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
+    in_train = distances[:, 0] < distances[:, 2]
+    record = np.where(in_train, near[0], len(train.rows) + near[1])
+    ratios = _ratio_of_nearest(distances)
+    chance = len(train.rows) / (len(train.rows) + len(control.rows))
+    level = simultaneous(context.options.confidence, len(POINTING))
+    found = []
+    for share in POINTING:
+        pointing = ratios <= np.quantile(ratios, share, method="inverted_cdf")
+        people = np.unique(record[pointing])
+        members, rows = int((people < len(train.rows)).sum()), float(pointing.mean())
+        ends = (members / len(people), *exact_share_interval(members, len(people), level))
+        found.append((*(rows * (end - chance) / (1 - chance) for end in ends), share, len(people)))
+    value, low, high, share, people = max(found, key=lambda one: (one[1], one[0]))
+    details = {"rows": share, "records": people, "chance": chance, "interval": f"simultaneous over {len(found)}"}
+    return Measure(value, low, high, 0.0, len(ratios), details, (value, low, high), len(found))
+
+
+def _ratio_of_nearest(distances: Array) -> Array:
+    """Nearest-neighbour distance ratio d1/d2 of each row, 0..1.
+
+    1 where two records are equally near, also at distance 0.
+    """
+    first, second = np.partition(distances, 1, axis=1)[:, :2].T
+    ratio: Array = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+    return ratio
+
+
 def dcr_score(context: Context) -> Measure:
     """DCR privacy score PS', corrected (METRICS A9).
 
@@ -266,6 +314,24 @@ METRICS = (
         no_leak=0.5,
         copy=None,
         compute=knn_share,
+        needs=("control",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+    ),
+    Metric(
+        name="nndr_share",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows that point at one person, beyond chance at a training person.",
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=1.0,
+        compute=nndr_share,
         needs=("control",),
         pillar="indicator",
         risk="propensity",

@@ -7,7 +7,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
-from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval
+from hybrid.evaluation.engine.intervals import clustered_error, exact_share_interval, quantile, share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
@@ -61,16 +61,13 @@ def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) ->
     keys : numpy.ndarray, shape (n,), int
         Number of each row's content.
     """
-    from scipy.stats import beta
-
     gap = mine - other
     error, mean = quantile(confidence) * clustered_error(gap, keys), float(gap.mean())
     rows = np.flatnonzero(gap)
     decided, first = np.unique(keys[rows], return_index=True)
-    d, wins, tail = len(decided), int((gap[rows[first]] > 0).sum()), (1 - confidence) / 2
+    d, wins = len(decided), int((gap[rows[first]] > 0).sum())
     share = max(len(rows), 1) / len(gap)
-    least = float(beta.ppf(tail, wins, d - wins + 1)) if wins else 0.0
-    most = float(beta.ppf(1 - tail, wins + 1, d - wins)) if wins < d else 1.0
+    least, most = exact_share_interval(wins, d, confidence)
     return min(mean - error, share * (2 * least - 1)), max(mean + error, share * (2 * most - 1))
 
 
@@ -105,11 +102,31 @@ def identical_match_quasi(context: Context) -> Measure:
     As :func:`identical_match`: it counts the rows that look like a known person.
     """
     names = context.schema.quasi_identifiers
-    control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
-    train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
-    measure = _share(context, {"train": train, "control": other, "table": table})
+    measure = _share_of(context, names)
     measure.details["quasi_identifiers"] = names
     return measure
+
+
+def identical_match_secrets(context: Context) -> Outcome:
+    """Identical match share on the quasi-identifiers and declared secrets.
+
+    As :func:`identical_match`: it counts the rows that give a person's quasi-identifiers together with the secrets.
+    """
+    quasi, secrets = context.schema.quasi_identifiers, context.schema.sensitive
+    secrets = secrets if context.options.secrets is None else list(context.options.secrets)
+    if not set(secrets) - set(quasi):
+        return NotComputable("no column is declared as a secret", lacks="secret")
+    names = list(dict.fromkeys([*quasi, *secrets]))
+    measure = _share_of(context, names)
+    measure.details["columns"] = names
+    return measure
+
+
+def _share_of(context: Context, names: list[str]) -> Measure:
+    """Identical match share on these columns."""
+    control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
+    train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
+    return _share(context, {"train": train, "control": other, "table": table})
 
 
 def copied_identifiers(context: Context) -> Outcome:
@@ -196,6 +213,24 @@ METRICS = (
         no_leak=None,
         copy=1.0,
         compute=identical_match_quasi,
+        needs=("quasi_identifiers",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="exact",
+        access="no_box",
+        knows="nothing",
+        unit="share of rows",
+    ),
+    Metric(
+        name="identical_match_secrets",
+        family="privacy",
+        direction="lower",
+        sentence="The share of rows whose quasi-identifiers and secrets together are those of a training person.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=identical_match_secrets,
         needs=("quasi_identifiers",),
         pillar="indicator",
         risk="propensity",

@@ -19,6 +19,8 @@ from hybrid.evaluation.metric import Metric
 
 LISTED = 20
 """Subgroups listed in details."""
+LEAST_UNSEEN = 10
+"""People never seen that a subgroup is compared with, at least."""
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
@@ -52,7 +54,7 @@ def membership_exposed(context: Context) -> Outcome:
     Meeus et al. 2023 (see :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share. The
     share with the higher lower bound is given; bounds hold for both at once (Sidak).
     """
-    sets, members, others = scores(context)
+    members, others = scores(context)
     least = context.options.min_cell
     shares = _shares(len(members), len(others), least)
     if not shares:
@@ -60,14 +62,14 @@ def membership_exposed(context: Context) -> Outcome:
     level = simultaneous(context.options.confidence, len(shares))
     found = []
     for share in shares:
-        mine = members[most_vulnerable(context, share, sets.members)]
-        its = others[most_vulnerable(context, share, sets.others)]
+        mine = members[most_vulnerable(context, share, context.whole("train"))]
+        its = others[most_vulnerable(context, share, context.whole("control"))]
         found.append((auc_interval(mine, its, level), share, mine, its))
     (value, low, high), share, mine, its = max(found, key=lambda one: one[0][1])
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
         details["paper"] = {"AUC": auc(mine, others)}
-    return Measure(value, low, high, 0.5, len(mine), details).above(0.5)
+    return Measure(value, low, high, 0.5, len(mine), details, together=len(shares)).above(0.5)
 
 
 class Exposed(NamedTuple):
@@ -79,29 +81,36 @@ class Exposed(NamedTuple):
     value: float
     low: float
     high: float
+    together: int
 
 
 def membership_subgroups(context: Context) -> Outcome:
     """``membership`` AUC of the subgroup with the highest lower bound.
 
     Bounds hold for all subgroups at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
-    their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and non-members.
+    their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
     """
-    sets, members, others = scores(context)
+    members, others = scores(context)
     least = context.options.min_cell
-    asked, unseen = context.asked(sets.members).rows, context.asked(sets.others).rows
-    made = [
+    asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
+    attacked = [
         (group, members[group.train[asked]], others[group.control[unseen]], at)
         for at, kind in enumerate(_kinds_of_groups(context))
         for group in kind
     ]
-    made = [row for row in made if min(len(row[1]), len(row[2])) >= least]
-    if not made:
-        return NotComputable(f"no subgroup has {least} members and {least} people never seen", "too_few")
-    levels = _levels(context, [row[3] for row in made])
+    attacked = [row for row in attacked if len(row[1]) >= least and len(row[2]) >= LEAST_UNSEEN]
+    if not attacked:
+        return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
+    together = _together([row[3] for row in attacked])
     rows = [
-        Exposed(group.column, group.label, len(mine), *auc_interval(mine, its, levels[at]))
-        for group, mine, its, at in made
+        Exposed(
+            group.column,
+            group.label,
+            len(mine),
+            *auc_interval(mine, its, simultaneous(context.options.confidence, together[at])),
+            together[at],
+        )
+        for group, mine, its, at in attacked
     ]
     rows.sort(key=lambda row: (-row.low, row.column, row.group))
     details = {
@@ -110,21 +119,22 @@ def membership_subgroups(context: Context) -> Outcome:
         "interval": f"simultaneous over {len(rows)}",
     }
     top = rows[0]
-    return Measure(top.value, top.low, top.high, 0.5, top.members, details).above(0.5)
+    return Measure(top.value, top.low, top.high, 0.5, top.members, details, together=top.together).above(0.5)
 
 
 def _kinds_of_groups(context: Context) -> tuple[list[Group], list[Group]]:
     """Subgroups by one column, and by two."""
-    return context.once("subgroups", lambda: (groups(context), crossed(context, context.options.min_cell)))
+    return context.once(
+        "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
+    )
 
 
-def _levels(context: Context, kinds: list[int]) -> tuple[float, float]:
-    """Levels of the intervals of subgroups by one and two columns.
+def _together(kinds: list[int]) -> tuple[int, int]:
+    """Numbers of simultaneous intervals, by one and by two columns.
 
-    Each of the two kinds has half of the total error.
+    Each of the two kinds has half of the total error, so its intervals count twice.
     """
-    half = (1 + context.options.confidence) / 2
-    return simultaneous(half, kinds.count(0)), simultaneous(half, kinds.count(1))
+    return 2 * kinds.count(0), 2 * kinds.count(1)
 
 
 def _recovered(context: Context) -> dict[str, tuple[Array, Array]]:
@@ -167,7 +177,7 @@ def inference_subgroups(context: Context) -> Outcome:
 
     It is the pair with the highest lower bound; bounds are simultaneous (Sidak). Of the declared secrets (the targets,
     if there are none). Subgroups as for :func:`membership_subgroups`, but not by the secret itself; at least
-    ``min_cell`` training and control records.
+    ``min_cell`` training and 10 control records.
     """
     least = context.options.min_cell
     asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
@@ -180,15 +190,16 @@ def inference_subgroups(context: Context) -> Outcome:
         (secret, group.column, group.label, at): _attack(context, train[group.train], control[group.control])
         for secret, (train, control) in _recovered(context).items()
         for group, at in chosen
-        if min(group.train.sum(), group.control.sum()) >= least
+        if group.train.sum() >= least and group.control.sum() >= LEAST_UNSEEN
         if secret in context.declared_secrets and secret not in group.columns
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not context.declared_secrets:
         return NotComputable("no secret column is declared", lacks="secret")
     if not made:
-        return NotComputable(f"no subgroup has {least} training and {least} control records", "too_few")
-    levels = _levels(context, [name[3] for name in made])
+        return NotComputable(f"no subgroup has {least} training and {LEAST_UNSEEN} control records", "too_few")
+    together = _together([name[3] for name in made])
+    levels = [simultaneous(context.options.confidence, number) for number in together]
     rows = {name: replace(attack, confidence=levels[name[3]]).measure() for name, attack in made.items()}
     ordered = sorted(rows, key=lambda name: (-_low(rows[name]), name))
     listed = [
@@ -198,7 +209,8 @@ def inference_subgroups(context: Context) -> Outcome:
     ]
     top, value = rows[ordered[0]], made[ordered[0]].measure().value
     details = {"groups": len(rows), "most_exposed": listed, "interval": f"simultaneous over {len(rows)}"}
-    return Measure(value, top.low, top.high, 0.0, top.n, details).above(0.0)
+    number = together[ordered[0][3]]
+    return Measure(value, top.low, top.high, 0.0, top.n, details, together=number).above(0.0)
 
 
 def _low(measure: Measure) -> float:

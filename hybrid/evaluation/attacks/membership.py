@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
 from hybrid.evaluation.measure import Measure
@@ -19,74 +19,80 @@ MAX_POINTS = 20_000
 MAX_ATTACKED = 5_000
 """Records that make up a density, and records at which it is evaluated: the cost is their product."""
 BLOCK = 512
-HALVES = ("others", "reference")
 
 
-class Sets(NamedTuple):
-    """Members, people never seen, and the attacker's own sample, disjoint from both."""
+class Fold(NamedTuple):
+    """Members, people never seen, and the attacker's own sample, all disjoint."""
 
     members: Part
     others: Part
     reference: Part
 
 
-def _sets(context: Context) -> Sets:
-    """Control cut in two random halves: the non-members and the attacker's reference.
+def _folds(context: Context) -> tuple[Fold, Fold]:
+    """Random halves of train and of control, with all rows of a person in one half.
 
-    All rows of a person are in one half.
+    Each half of control is the reference of the other, so that every queried record is attacked once, never with a
+    reference that holds it.
     """
-    control = context.encoded("control")
     rng = context.random("membership")
-    if context.control is not None and context.control.persons is not None:
-        groups = person_groups(context.control.persons)
-        n = int(groups.max()) + 1
-        first = np.isin(groups, rng.permutation(n)[: n // 2])
-        halves = np.flatnonzero(first), np.flatnonzero(~first)
-        return Sets(
-            context.whole("train"), *(Part("control", key, rows) for key, rows in zip(HALVES, halves, strict=True))
-        )
-    shuffled = control.order[rng.permutation(len(control))]
-    half = len(control) // 2
-    return Sets(
-        context.whole("train"),
-        Part("control", HALVES[0], np.sort(shuffled[:half])),
-        Part("control", HALVES[1], np.sort(shuffled[half:])),
+
+    def halves(role: Role) -> list[Array]:
+        if context.has_persons(role):
+            groups = person_groups(context.persons(role))
+            n = int(groups.max(initial=-1)) + 1
+            first = np.isin(groups, rng.permutation(n)[: n // 2])
+            return [np.flatnonzero(first), np.flatnonzero(~first)]
+        shuffled = context.encoded(role).order[rng.permutation(len(context.encoded(role)))]
+        return [np.sort(shuffled[: len(shuffled) // 2]), np.sort(shuffled[len(shuffled) // 2 :])]
+
+    def attacked(role: Role, at: int, half: Array) -> Part:
+        return Part(role, ("attacked", at), half[np.isin(half, context.asked(context.whole(role)).rows)])
+
+    train, control = halves("train"), halves("control")
+    first, second = (
+        Fold(attacked("train", at, train[at]), attacked("control", at, control[at]), Part("control", at, unseen))
+        for at, unseen in enumerate(control[::-1])
     )
+    return first, second
 
 
-def _nearness(context: Context, people: Part, sets: Sets) -> Array:
-    """Nearness of each record to the table, d_R / (d_S + d_R).
+def _nearness(context: Context, role: Role, halves: Sequence[tuple[Part, Part]]) -> Array:
+    """Nearness of each queried record to the table.
 
-    In E1, 0..1: near 1 where the table is much nearer than the reference.
+    d_R / (d_S + d_R) in E1, 0..1: near 1 where the table is much nearer than the reference of the record's half.
     """
+    people = context.whole(role)
     table = context.distances(people, context.whole("table"))[:, 0]
-    reference = context.distances(people, sets.reference)[:, 0]
+    reference = np.empty(len(table))
+    for half, unseen in halves:
+        reference[np.isin(context.asked(people).rows, half.rows)] = context.distances(half, unseen)[:, 0]
     both = table + reference
     return np.divide(reference, both, out=np.full_like(both, 0.5), where=both > 0)
 
 
-def scores(context: Context) -> tuple[Sets, Array, Array]:
-    """Sets of the attack, and scores of members and non-members.
+def folds(context: Context) -> tuple[Fold, Fold]:
+    """Both halves of the attack, the same for every metric."""
+    return context.once("membership", lambda: _folds(context))
 
-    Scores of the queried members and queried people never seen, shapes (n_asked,).
-    """
-    sets = context.once("membership", lambda: _sets(context))
-    return sets, _nearness(context, sets.members, sets), _nearness(context, sets.others, sets)
+
+def scores(context: Context) -> tuple[Array, Array]:
+    """Scores of queried members and people never seen, shapes (n_asked,)."""
+    both = folds(context)
+    members = _nearness(context, "train", [(fold.members, fold.reference) for fold in both])
+    return members, _nearness(context, "control", [(fold.others, fold.reference) for fold in both])
 
 
 def membership(context: Context) -> Measure:
     """AUC of the nearest-record attack: members against others.
 
     After DOMIAS (van Breugel et al. 2023, METRICS B6). A record scores high where the table is nearer than the
-    attacker's reference sample (half of control; the other half are the non-members). 0.5 without a leak, 1 for a copy;
-    interval by DeLong.
+    attacker's reference sample. The sample is half of control; the other half are people never seen, and then the
+    other way round, with the other half of train. 0.5 without a leak, 1 for a copy; interval by DeLong.
     """
-    sets, members, others = scores(context)
-    asked = (
-        context.persons("train")[context.asked(sets.members).rows],
-        context.persons("control")[context.asked(sets.others).rows],
-    )
-    clusters = None if context.train.persons is None else asked
+    members, others = scores(context)
+    asked = [context.persons(role)[context.asked(context.whole(role)).rows] for role in ("train", "control")]
+    clusters = (asked[0], asked[1]) if context.has_persons("train") else None
     value, low, high = auc_interval(members, others, context.options.confidence, clusters)
     details = {"advantage": 2 * value - 1, "non_members": len(others)}
     return Measure(value, low, high, 0.5, len(members), details).above(0.5)
@@ -99,7 +105,6 @@ def membership_density(context: Context) -> Measure:
     n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers at the mean. At most 5,000 random members
     and non-members are attacked.
     """
-    sets = _sets(context)
     rng = context.random("membership_density")
     center, scale = _standard(context.encoded("train"), context.encoding.continuous)
 
@@ -110,14 +115,19 @@ def membership_density(context: Context) -> Measure:
         return np.nan_to_num((_ordinal(sample, context.encoding.continuous) - center) / scale)
 
     table = points(context.whole("table"), MAX_POINTS)
-    reference = points(sets.reference, MAX_POINTS)
-    people = points(sets.members, MAX_ATTACKED), points(sets.others, MAX_ATTACKED)
-    scores = [log_density(x, table) - log_density(x, reference) for x in people]
+    attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
+    for fold in folds(context):
+        reference = points(fold.reference, MAX_POINTS)
+        for scored, part in zip(attacked, (fold.members, fold.others), strict=True):
+            people = points(part, MAX_ATTACKED // 2)
+            scored.append(np.stack([log_density(people, table), log_density(people, reference)]))
+    densities = [np.concatenate(scored, axis=1) for scored in attacked]
+    scores = [mine - its for mine, its in densities]
     value, low, high = auc_interval(scores[0], scores[1], context.options.confidence)
     details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
     if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
         least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
-        printed = [log_density(x, table) - np.logaddexp(log_density(x, reference), least) for x in people]
+        printed = [mine - np.logaddexp(its, least) for mine, its in densities]
         details["paper"] = {"AUC": auc(*printed)}
     return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
 

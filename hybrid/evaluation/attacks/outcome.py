@@ -106,10 +106,10 @@ def attacked(
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:
-    """Largest risk of several attacks.
+    """Risk of the attack with the highest lower bound.
 
     Its interval holds for all of them at once (Sidak). A maximum is biased up: its lower bound, not its value, says
-    whether there is a leak. The mean is in details; with ``paper`` also the maximum with the interval of a single
+    whether there is a leak. The mean is in details; with ``paper`` also the largest risk with the interval of a single
     attack, as the thesis has it.
     """
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
@@ -118,7 +118,7 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
     level = simultaneous(confidence, len(made))
     wide = {name: replace(attack, confidence=level).measure() for name, attack in made.items()}
     single = {name: attack.measure() for name, attack in made.items()}
-    top = max(wide, key=lambda name: (single[name].value, name))
+    top = max(wide, key=lambda name: (_low(wide[name]), single[name].value, name))
     each = {
         name: {"value": single[name].value, "low": wide[name].low, "high": wide[name].high, **_rates(single[name])}
         for name in made
@@ -131,10 +131,14 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
         "not_computable": {name: a.reason for name, a in attacks.items() if isinstance(a, NotComputable)},
     }
     if paper:
-        details["paper"] = made[top].printed()
+        details["paper"] = made[max(made, key=lambda name: (single[name].value, name))].printed()
     value, low, high = single[top].value, wide[top].low, wide[top].high
     assert low is not None and high is not None
-    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high))
+    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made))
+
+
+def _low(measure: Measure) -> float:
+    return measure.value if measure.low is None else measure.low
 
 
 def _rates(measure: Measure) -> dict[str, Any]:

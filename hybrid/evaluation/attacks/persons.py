@@ -59,12 +59,11 @@ def persons_near(context: Context) -> Outcome:
     """Risk that the table is very near to a person's row.
 
     Near is a row whose distance to the table is less than a ninth of that to the reference sample. Otherwise as
-    :func:`persons_copied`; the control persons of the reference are not asked about.
+    :func:`persons_copied`.
     """
-    sets, members, others = scores(context)
-    asked = context.asked(sets.members), context.asked(sets.others)
-    train = _per_person(context, "train", members > NEAR, asked[0].rows) > 0
-    control = _per_person(context, "control", others > NEAR, asked[1].rows) > 0
+    members, others = scores(context)
+    train = _per_person(context, "train", members > NEAR, _asked(context, "train")) > 0
+    control = _per_person(context, "control", others > NEAR, _asked(context, "control")) > 0
     return _attack(context, train, control)
 
 
@@ -86,6 +85,11 @@ def copied_sequences(context: Context) -> Outcome:
     return two
 
 
+def _asked(context: Context, role: Role) -> Array:
+    """Rows that the nearest-record attack is asked about."""
+    return context.asked(context.whole(role)).rows
+
+
 def _sequences(context: Context, role: Role, length: int) -> Mask:
     """Persons with ``length`` different rows who have so many in the table.
 
@@ -105,11 +109,10 @@ def membership_persons(context: Context) -> Outcome:
     As :func:`hybrid.evaluation.attacks.membership.membership`, where a person scores as the row that is nearest to the
     table; the mean over the rows is in the details. 0.5 without a leak.
     """
-    sets, members, others = scores(context)
-    asked = (("train", context.asked(sets.members).rows, members), ("control", context.asked(sets.others).rows, others))
+    sides: tuple[tuple[Role, Array], ...] = tuple(zip(("train", "control"), scores(context), strict=True))
     best, mean = [], []
-    for role, rows, values in asked:
-        groups = person_groups(context.persons(role)[rows])  # type: ignore[arg-type]
+    for role, values in sides:
+        groups = person_groups(context.persons(role)[_asked(context, role)])
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         best.append(np.maximum.reduceat(values[order], starts))

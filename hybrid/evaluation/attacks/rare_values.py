@@ -81,7 +81,7 @@ def rare_values(context: Context) -> Outcome:
         "columns": columns,
         "interval": f"simultaneous over {len(found)}",
     }
-    return Measure(value, low, high, top.control, n, details, (value, low, high))
+    return Measure(value, low, high, top.control, n, details, (value, low, high), len(found))
 
 
 def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:

@@ -26,6 +26,8 @@ PATIENCE = 3
 MAX_TRIES = 2_000_000
 """Predicates tried before giving up finding enough that fit one row of the table."""
 MIN_PREDICATES = 1
+FEW_PREDICATES = 100
+"""Predicates on one column below which a rate that cannot be told is for want of values that stand alone."""
 
 
 class Tables(NamedTuple):
@@ -190,7 +192,10 @@ def singling_out_univariate(context: Context) -> Outcome:
     predicates = _stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
     attack = _success(tables, predicates, context.options.confidence)
     if isinstance(attack, NotComputable):
-        return attack
+        if len(predicates) >= FEW_PREDICATES:
+            return attack
+        reason = f"only {len(predicates)} values stand alone in the table, too few for a rate"
+        return NotComputable(reason, "too_few", lacks="lone_values")
     paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
     return attack.measure(**paper)
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.closeness import closer
 from hybrid.evaluation.context import Context, Part, Role, own_places
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluation.engine.neighbours import TIE, Space, nearest
@@ -102,48 +103,33 @@ def _across_and_within(context: Context, queries: Part, references: Part) -> tup
     return context.distances(queries, references)[:, 0], context.distances(queries, queries)[:, 0]
 
 
-def authenticity(context: Context) -> Outcome:
+def authenticity(context: Context) -> Measure:
     """Share of training records closer to the table than to others.
 
-    They lie at least as close to the table as to another training record, 0..1. 1 - authenticity of Alaa et al. 2022,
-    the other way round (METRICS F, Auth'), in E1, sets cut to the same size. About 0.5 without a leak; the reference is
-    the share for control records among themselves.
+    The nearest row is nearer than the nearest other training record, in E1; ties count one half; 0..1. 1 - authenticity
+    of Alaa et al. 2022 (METRICS F, Auth'). People never seen are compared with the same two tables, all rows and all
+    training records: about 0.5 of them lie closer to the table, whatever the table is like, if it has as many rows as
+    there are training records. So nothing is cut, and a copy scores 1 whatever the size of control.
     """
-    scores = []
-    for *people, table in context.parts(ROLES):
-        for part in people:
-            near = (1 - farther(*_across_and_within(context, part, table))).astype(float)
-            scores.append(
-                (
-                    near,
-                    clustered_error(near, context.neighbours(part, table)[:, 0], chains(context, part)),
-                )
-            )
-    return _compared(context, scores[::2], scores[1::2])
+    train, control, table = (context.whole(role) for role in ("train", "control", "table"))
 
+    def scored(part: Part, chained: Array) -> Scored:
+        near = closer(context.distances(part, table)[:, 0], context.distances(part, train)[:, 0])
+        return near, clustered_error(near, context.neighbours(part, table)[:, 0], chained)
 
-def _compared(context: Context, train: list[Scored], control: list[Scored]) -> Measure:
-    """Share on train, and its risk in excess of control.
-
-    Beside the share on control, averaged over equal parts. A training record's twin is in the part of the table in a
-    share of the cases only: what lies above control is divided by that share, so that a copy scores 1 whatever the
-    sizes.
-    """
-    kept = context.kept("table", ROLES)
-    z = quantile(context.options.confidence)
-    mine, other = (
-        Rate(float(np.mean([x.mean() for x, _ in side])), z * float(np.mean([error for _, error in side])))
-        for side in (train, control)
+    return _compared(
+        context, scored(train, chains(context, train)), scored(control, context.neighbours(control, train)[:, 0])
     )
+
+
+def _compared(context: Context, train: Scored, control: Scored) -> Measure:
+    """Share of training records, and its excess over people never seen."""
+    z = quantile(context.options.confidence)
+    mine, other = (Rate(float(scores.mean()), z * error) for scores, error in (train, control))
     excess = risk(mine, other)
-    found = None
-    if excess is not None:
-        value, low, high = (min(end / kept, 1.0) for end in excess)
-        found = (value, low, high)
-    details: dict[str, object] = {} if found is None else {"risk": found[0], "risk_interval": list(found[1:])}
-    ends = (mine.value, mine.value - mine.error, mine.value + mine.error)
-    value, low, high = (min(max(other.value + (end - other.value) / kept, 0.0), 1.0) for end in ends)
-    return Measure(value, low, high, other.value, sum(len(x) for x, _ in train), details, found)
+    details: dict[str, object] = {} if excess is None else {"risk": excess.value, "risk_interval": list(excess[1:])}
+    low, high = max(mine.value - mine.error, 0.0), min(mine.value + mine.error, 1.0)
+    return Measure(mine.value, low, high, other.value, len(train[0]), details, None if excess is None else (*excess,))
 
 
 def _entropies(context: Context) -> Array:
@@ -178,9 +164,9 @@ def _weighted(context: Context) -> Space:
 def identifiability(context: Context) -> Outcome:
     """Identifiability (Yoon et al. 2020) of training records, 0..1.
 
-    As :func:`authenticity`, each column weighted by 1 / its entropy, with a strict comparison. Share of training
-    records whose nearest row of the table is nearer than the nearest other training record, 0..1. Numbers are binned
-    for the entropy; columns whose entropy vanishes would dominate and are left out.
+    As :func:`authenticity`, each column weighted by 1 / its entropy. Numbers are binned for the entropy; columns whose
+    entropy vanishes would dominate and are left out. (Yoon et al. do not count ties, so that of people never seen fewer
+    than half would lie closer to a copy of train than to train.)
     """
     entropy = _entropies(context)
     if not (entropy > 0.01).any():
@@ -189,19 +175,18 @@ def identifiability(context: Context) -> Outcome:
     keep = entropy[space.columns] > 0.01
     p = len(space.center)
     space = Space(space.columns[keep], space.center[keep[:p]], space.scale[keep[:p]], space.weights[keep[p:]], True)
+    records, rows = space.place(context.encoded("train")), space.place(context.encoded("table"))
 
-    scores = []
-    for *people, table in context.parts(ROLES):
-        rows = space.place(context.encoded("table").take(table.rows))
-        for part in people:
-            asked, records = context.asked(part), context.encoded(part.role)
-            mine, itself = space.place(records.take(asked.rows)), own_places(asked, part)
-            own = nearest(space, mine, space.place(records.take(part.rows)), own=itself)
-            across = nearest(space, mine, rows)
-            near = farther(own[0][:, 0], across[0][:, 0]).astype(float)
-            chained = linked_by(itself, own[1][:, 0], len(part.rows))
-            scores.append((near, clustered_error(near, across[1][:, 0], chained)))
-    return _compared(context, scores[::2], scores[1::2])
+    def scored(role: Role) -> Scored:
+        asked = context.asked(context.whole(role)).rows
+        people = space.place(context.encoded(role).take(asked))
+        own = nearest(space, people, records, own=asked if role == "train" else None)
+        across = nearest(space, people, rows)
+        near = closer(across[0][:, 0], own[0][:, 0])
+        kin = linked_by(asked, own[1][:, 0], len(context.train)) if role == "train" else own[1][:, 0]
+        return near, clustered_error(near, across[1][:, 0], kin)
+
+    return _compared(context, scored("train"), scored("control"))
 
 
 METRICS = (

@@ -115,6 +115,16 @@ def share_interval(share: float, n: float, confidence: float) -> tuple[float, fl
     return min(max(rate.value - rate.error, 0.0), share), max(min(rate.value + rate.error, 1.0), share)
 
 
+def exact_share_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
+    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records."""
+    from scipy.stats import beta
+
+    tail = (1 - confidence) / 2
+    low = float(beta.ppf(tail, successes, n - successes + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, n - successes)) if successes < n else 1.0
+    return low, high
+
+
 def mean_interval(values: Array, confidence: float) -> tuple[float, float, float]:
     """Mean of independent values, shape (n,), with normal bounds: (mean, low, high)."""
     mean = float(values.mean())
@@ -168,12 +178,9 @@ def auc_interval(
     :func:`_auc_score_bounds`. With ``clusters``, the persons of both sides, of whom none is on both: the variance is
     that of clustered scores (Obuchowski 1997, doi 10.2307/2533958), and persons are counted instead of scores.
     """
-    from scipy.stats import rankdata
-
     n, m = len(positive), len(negative)
-    ranks = rankdata(np.concatenate([positive, negative]))
-    above = (ranks[:n] - rankdata(positive)) / m
-    below = 1 - (ranks[n:] - rankdata(negative)) / n
+    above = _below(positive, negative) / m
+    below = 1 - _below(negative, positive) / n
     value = float(above.mean())
     variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
     if clusters is not None:
@@ -182,6 +189,13 @@ def auc_interval(
     error = quantile(confidence) * math.sqrt(variance)
     low, high = _auc_score_bounds(value, n, m, confidence)
     return value, max(min(value - error, low), 0.0), min(max(value + error, high), 1.0)
+
+
+def _below(values: Array, others: Array) -> Array:
+    """Number of others below each value, ties counting half; shape (n,)."""
+    ordered = np.sort(others)
+    counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
+    return counts
 
 
 def _auc_score_bounds(value: float, n: int, m: int, confidence: float) -> tuple[float, float]:

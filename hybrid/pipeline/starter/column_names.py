@@ -69,7 +69,7 @@ class Vocabulary:
         return [part for word in words for part in self._parts(word)]
 
     def without_fillers(self, name: str) -> list[str]:
-        """Split a column name into words without fillers; all words if there are no others."""
+        """Split a column name into words, without fillers unless all are."""
         words = self.split(name)
         return [word for word in words if word not in self.fillers] or words
 

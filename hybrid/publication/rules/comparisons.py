@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
 from hybrid.publication.rules.rule import Found, text_of
+
+MEASURED = 0.95
+"""Confidence of the intervals of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +22,10 @@ class Compared:
     details: str
     """The subject and its value, interval and reference."""
     outcome: Measure
-    interval_factor: float
-    """Factor by which an excess's interval is widened, so that all intervals hold together."""
+    confidence: float
+    """Confidence of an excess's interval, so that all rules' intervals hold together."""
     strictness: float
-    """Half widths that a repeated draw takes off that interval before it is judged."""
+    """Standard errors that a repeated draw takes off that interval before it is judged."""
     stage: Subject | None
     """The second stage, where the comparison needs one."""
     other: MetricResult | None
@@ -78,15 +82,17 @@ def _excess(about: Compared) -> Found | str:
     if about.outcome.excess is None:
         return "there is nothing to compare with: no people that the generator has not seen"
     value, low, high = about.outcome.excess
-    factor, judged = about.interval_factor, about.interval_factor - about.strictness
+    factor = _factor(about)
+    judged = factor - about.strictness / _errors(MEASURED, about.outcome.together)
     low, high, least, most = (
         *(value - factor * (value - low), value + factor * (high - value)),
         *(value - judged * (value - low), value + judged * (high - value)),
     )
     repeated = about.strictness > 0
+    end = "high" if most < 0 else "low"
     details = (
         f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
-        f"({text_of(low)} to {text_of(high)} for all rules together); judged by the {'high' if most < 0 else 'low'} end"
+        f"({text_of(low)} to {text_of(high)} for all rules of its kind together); judged by the {end} end"
     )
     words = (
         f"The score is {_per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who "
@@ -98,6 +104,21 @@ def _excess(about: Compared) -> Found | str:
         words += ", so the rows keep away from the people in the data, which gives these away, too"
     number = -most if most < 0 else least
     return Found(number, words, details, 1000, " in 1,000", review_at_most=most < 0, excess=(low, high))
+
+
+def _factor(about: Compared) -> float:
+    """Factor that widens the interval of an excess to the rule's confidence.
+
+    Half widths are taken as proportional to the standard normal quantile. An interval that already holds for several
+    subgroups or secrets together needs less.
+    """
+    together = about.outcome.together
+    return _errors(about.confidence, together) / _errors(MEASURED, together)
+
+
+def _errors(confidence: float, together: int) -> float:
+    """Half width in standard errors of intervals that hold together."""
+    return quantile(simultaneous(confidence, together))
 
 
 def _per_thousand(share: float) -> str:

@@ -10,7 +10,8 @@ from pydantic import model_validator
 
 from hybrid.base.errors import Problem
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
-from hybrid.publication.rules.comparisons import COMPARISONS, Compared, measure_text
+from hybrid.publication.criteria import criterion_of
+from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared, measure_text
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
@@ -121,6 +122,6 @@ def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | s
     subject = _subject(rule, metric.column)
     other = facts.evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
     details = f"{subject}: {measure_text(metric.outcome)}"
-    factors = facts.interval_factor, facts.strictness
-    compared = Compared(subject, details, metric.outcome, *factors, rule.other, other)
+    judged = facts.confidence.get(criterion_of(rule.metric), MEASURED), facts.strictness
+    compared = Compared(subject, details, metric.outcome, *judged, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -14,10 +14,14 @@ from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.evaluation.measure import Direction, Evaluation
 from hybrid.publication.composition import Exposure
+from hybrid.publication.criteria import Criterion
 from hybrid.publication.verdict import Check, Status
 
-Condition = Literal["target", "secret", "sensitive", "quasi_identifiers", "identifiers", "anonymization", "l_diversity"]
-"""A part of a configuration without which a rule may have nothing to judge. Control records are none of them."""
+Condition = Literal[
+    "target", "secret", "sensitive", "quasi_identifiers", "identifiers", "anonymization", "l_diversity", "lone_values"
+]
+"""A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
+row of the table holds alone. Control records are none of them."""
 
 
 class Rule(Options):
@@ -74,10 +78,11 @@ class Facts:
     """How the intermediate table was made; None if nothing was anonymized."""
     exposure: Exposure | str | None = None
     """Joint exposure of this and earlier releases; why it is not known; None before publishing."""
-    interval_factor: float = 1.0
-    """Factor by which intervals of excesses are widened; see :func:`hybrid.publication.gate.interval_factor`."""
+    confidence: Mapping[Criterion | None, float] = field(default_factory=dict)
+    """Confidence of the interval of each excess, by criterion; .95 where none is given. See
+    :func:`hybrid.publication.gate.confidence_of_each`."""
     strictness: float = 0.0
-    """Half widths taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
+    """Standard errors taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
 
 
 class RuleKind(ABC, Generic[AnyRule]):

@@ -38,8 +38,8 @@ _SECONDS_PER_WORK = 1.6e-8
 class CartOptions(Options):
     """Options of ``cart``."""
 
-    min_leaf: int = Field(default=5, ge=1)
-    """Training records that every leaf holds at least; larger: smoother, fewer copies."""
+    min_leaf: int = Field(default=50, ge=1)
+    """Training records that every leaf holds at least; larger: smoother, fewer copies, less detail."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int = Field(default=5, ge=0)

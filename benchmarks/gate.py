@@ -1,0 +1,235 @@
+"""What the gate notices and what it does not: false alarms on tables without a leak, and planted leaks.
+
+    python benchmarks/gate.py clean RESULTS.jsonl [--tables FOLDER] [--draws 10]
+    python benchmarks/gate.py leaks RESULTS.jsonl [--tables FOLDER] [--rows 4000]
+    python benchmarks/gate.py judge RESULTS.jsonl... [--policy NAME]
+
+``clean`` draws training records, control records and new people from each of benchmarks/four_tables.py's tables, and
+measures the new people as if they were a synthetic table: whatever the gate says against them is a false alarm.
+``leaks`` puts training records of Adult (without ``--tables``: of the demo) into such tables. Both append one line per
+table with every privacy metric that the default policy reads; lines that are there are not computed again, so that a
+run can be stopped at any time. ``judge`` applies the excess rules of a policy to the lines: limits can be chosen
+without measuring again. The subset that takes minutes: ``clean --draws 1`` and ``leaks --rows 1000 --seeds 1``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from four_tables import DECISIONS, configurations, people
+
+from hybrid.base.rng import rng_for
+from hybrid.evaluation import EvaluateOptions, evaluate
+from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.measure import NotComputable
+from hybrid.evaluation.planted_leaks import LEAKS
+from hybrid.publication.finished_run import evaluation_from_json
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy, load_policy, packaged_policy
+from hybrid.table import Table
+
+SIZES = ((200, 200), (200, 40), (400, 80), (500, 500), (600, 200), (1000, 333), (1000, 200), (1500, 500))
+"""Training and control records of tables without a leak: 1:1 to 5:1."""
+CONTROLS = (1.0, 1 / 3)
+SECRETS = {name: decisions.secrets for name, decisions in DECISIONS.items()} | {"demo": ("diagnosis",)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table to measure."""
+
+    source: str
+    train: int
+    control: int
+    seed: int
+    leak: str = ""
+    share: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return json.dumps(self.__dict__, sort_keys=True)
+
+
+def excess_rules(policy: Policy) -> Policy:
+    """The policy's rules about excesses of the released table, and nothing else."""
+    return policy.model_copy(
+        update={"rules": tuple(rule for rule in policy.rules if rule.detects), "anonymity": (), "history": ()}
+    ).without_detection()
+
+
+def options(source: str, policy: Policy) -> EvaluateOptions:
+    """The evaluation of the metrics that the policy's excess rules read."""
+    names = tuple(dict.fromkeys(rule.metric for rule in excess_rules(policy).rules))
+    return EvaluateOptions(metrics=names, secrets=SECRETS[source])
+
+
+def draw(table: Table, case: Case) -> tuple[Table, Table, Table]:
+    """Training records, control records and new people, disjoint."""
+    order = rng_for(case.seed, "gate", case.source, case.train, case.control).permutation(len(table))
+    ends = np.cumsum([case.train, case.control, case.train])
+    if ends[-1] > len(table):
+        raise SystemExit(f"{case.source} has {len(table)} rows, {ends[-1]} are needed")
+    return tuple(table.take(rows) for rows in np.split(order[: ends[-1]], ends[:-1]))  # type: ignore[return-value]
+
+
+def rarest(context: Context, share: float, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001
+    """The ``share`` of training records least like the others."""
+    values = vulnerability(context, context.whole("train"))
+    return np.argsort(-values)[: round(share * len(values))]
+
+
+def holders(context: Context, column: str, value: str) -> np.ndarray:
+    """All training records with one value."""
+    return np.flatnonzero((context.train.frame[column] == value).fillna(False).to_numpy(bool))
+
+
+def blurred(context: Context, rows: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with their categories, and numbers within 5 %."""
+    near, exact = LEAKS["near"].values(context, rows, rng), context.train.take(rows).frame
+    categories = [column.name for column in context.schema if not column.kind.is_continuous]
+    return near.assign(**{name: exact[name].set_axis(near.index) for name in categories})
+
+
+def plant(case: Case, train: Table, control: Table, fresh: Table) -> Table:
+    """New people, some rows of whom are training records as the case says."""
+    if not case.leak:
+        return fresh
+    context = Context(train, control, fresh, EvaluateOptions(secrets=SECRETS[case.source]), case.seed)
+    rng = rng_for(case.seed, "leak", case.leak)
+    kind, _, group = case.leak.partition(" ")
+    leak = LEAKS[{"verbatim": "copy", "blurred": "near"}.get(kind, kind)]  # type: ignore[call-overload]
+    if kind in ("exposed", "verbatim"):
+        leak = replace(leak, people=rarest)
+    if kind == "blurred":
+        leak = replace(leak, values=blurred)
+    if group:
+        column, _, value = group.partition("=")
+        leak = replace(leak, people=lambda context, *_: holders(context, column, value))
+    planted = leak.plant(context, case.share, rng)
+    if isinstance(planted, NotComputable):
+        raise SystemExit(planted.reason)
+    return planted
+
+
+def measured(case: Case, tables: Callable[[str], Table], policy: Policy) -> dict[str, Any]:
+    """One line of the results."""
+    train, control, fresh = draw(tables(case.source), case)
+    table = plant(case, train, control, fresh)
+    found = evaluate(train, control, {"synthetic": table}, options(case.source, policy), rng_for(case.seed, "evaluate"))
+    metrics = found.to_json()["metrics"]
+    for metric in metrics:
+        metric["details"] = {name: metric["details"][name] for name in ("reason", "lacks") if name in metric["details"]}
+    return {"case": case.__dict__, "metrics": metrics}
+
+
+def clean_cases(sources: list[str], draws: int) -> Iterator[Case]:
+    for seed in range(draws):
+        for train, control in SIZES:
+            for source in sources:
+                yield Case(source, train, control, 1000 + seed)
+
+
+def leak_cases(source: str, rows: int, seeds: int, groups: list[str]) -> Iterator[Case]:
+    shares = {
+        "copy": (0.002, 0.005, 0.01),
+        "blurred": (0.01, 0.02, 0.05),
+        "near": (0.02, 0.05, 0.1),
+        "exposed": (0.005, 0.01),
+        "verbatim": (0.01,),
+        "secrets": (0.05, 0.1, 0.2),
+        **dict.fromkeys((f"group {group}".strip() for group in groups), (1.0,)),
+    }
+    for seed in range(seeds):
+        for control in CONTROLS:
+            for leak, sizes in shares.items():
+                for share in sizes:
+                    yield Case(source, rows, round(control * rows), 11 + seed, leak, share)
+
+
+def run(cases: Iterator[Case], results: Path, tables: Callable[[str], Table], policy: Policy) -> None:
+    done = {Case(**line["case"]).key for line in lines([results])}
+    with results.open("a", encoding="utf-8") as out:
+        for case in cases:
+            if case.key not in done:
+                out.write(json.dumps(measured(case, tables, policy)) + "\n")
+                out.flush()
+
+
+def lines(files: list[Path]) -> Iterator[dict[str, Any]]:
+    for path in files:
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                yield json.loads(line)
+
+
+def report(files: list[Path], policy: Policy) -> None:
+    """Verdicts by leak and size of control; the rules that raised them."""
+    verdicts: defaultdict[tuple[str, str, float, str], list[str]] = defaultdict(list)
+    raised: defaultdict[tuple[str, str, float, str], Counter[str]] = defaultdict(Counter)
+    rules = excess_rules(policy)
+    for line in lines(files):
+        case = Case(**line["case"])
+        size = "clean" if not case.leak else f"{case.train / case.control:.0f}:1"
+        key = (case.source, case.leak or "none", case.share, size if case.leak else f"{case.train}/{case.control}")
+        verdict = judge(rules, evaluation_from_json(line), None)
+        statuses = {check.decision for check in verdict.checks if check.status != "not judged"}
+        verdicts[key].append("block" if "block" in statuses else "review" if "review" in statuses else "pass")
+        raised[key].update(check.rule for check in verdict.checks if check.status in ("review", "block"))
+    rows = [
+        {"source": key[0], "leak": key[1], "share": key[2], "sizes": key[3], **Counter(found)}
+        | {"noticed by": ", ".join(f"{name} {count}" for name, count in raised[key].most_common(4))}
+        for key, found in sorted(verdicts.items())
+    ]
+    frame = pd.DataFrame(rows)
+    for name in ("pass", "review", "block"):
+        frame[name] = frame.get(name, 0)
+    frame[["pass", "review", "block"]] = frame[["pass", "review", "block"]].fillna(0).astype(int)
+    columns = ["source", "leak", "share", "sizes", "pass", "review", "block", "noticed by"]
+    print(frame[columns].to_string(index=False))
+    print(frame[["pass", "review", "block"]].sum().to_string())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("clean", "leaks", "judge"))
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=4000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--policy", default="default")
+    chosen = parser.parse_args()
+    policy = load_policy(packaged_policy(chosen.policy) or Path(chosen.policy))
+    if chosen.what == "judge":
+        report(chosen.results, policy)
+        return
+    with tempfile.TemporaryDirectory() as work:
+        configs = configurations(chosen.tables, Path(work), rows=100_000)
+        kept: dict[str, Table] = {}
+
+        def tables(source: str) -> Table:
+            if source not in kept:
+                kept[source] = people(configs[source])
+            return kept[source]
+
+        source = "adult" if "adult" in configs else "demo"
+        groups = ["native-country=Mexico", "race=Asian-Pac-Islander"] if source == "adult" else []
+        cases = {
+            "clean": lambda: clean_cases(list(configs), chosen.draws),
+            "leaks": lambda: leak_cases(source, chosen.rows, chosen.seeds, ["", *groups]),
+        }
+        run(cases[chosen.what](), chosen.results[0], tables, policy)
+
+
+if __name__ == "__main__":
+    main()
