@@ -33,7 +33,8 @@ import pandas as pd
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
-from hybrid.evaluation.engine.neighbours import gower, nearest
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of

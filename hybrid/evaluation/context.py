@@ -13,7 +13,8 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
-from hybrid.evaluation.engine.neighbours import Columns, Space, euclidean, nearest
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema, Table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.kernels import agrees, column_distance, distance, occurrences, slack, within
+from hybrid.evaluation.engine.kernels import agrees, column_distance, distance, occurrences, slack
 
 
 class Records(NamedTuple):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
-from hybrid.evaluation.engine.neighbours import Secrets, euclidean, gower, infer, linked, nearest
+from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest
+from hybrid.evaluation.engine.space import euclidean, gower
 from hybrid.evaluation.engine.predicates import Index, Predicates
 from tests.evaluation.simulated_people import make_people
 

@@ -7,7 +7,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import NEIGHBOURS, Context, Part
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, vote_error
-from hybrid.evaluation.engine.neighbours import TIE
+from hybrid.evaluation.engine.space import TIE
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
 
