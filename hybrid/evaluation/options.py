@@ -56,7 +56,8 @@ class EvaluateOptions(Options):
     """Level of all intervals."""
     max_records: int | None = Field(default=30_000, ge=100)
     """Records of a table (or of each equal part of it) that searches and attacks ask about, a random sample of larger
-    ones; they are always compared with all records of the other table. null: no limit."""
+    ones; they are always compared with all records of the other table. Where the largest table has more records than
+    this, as many fewer are asked about, but 10,000. null: no limit."""
     attacks: int = Field(default=2000, ge=10, le=1_000_000)
     """Predicates that each singling-out attack tries to make (thesis, section 3.2)."""
     singling_out_columns: tuple[int, ...] = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)

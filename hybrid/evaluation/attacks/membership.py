@@ -11,6 +11,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
+from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Mechanism, Metric
 from hybrid.table.persons import person_groups
@@ -18,7 +19,6 @@ from hybrid.table.persons import person_groups
 MAX_POINTS = 20_000
 MAX_ATTACKED = 5_000
 """Records that make up a density, and records at which it is evaluated: the cost is their product."""
-BLOCK = 512
 HALVES = ("others", "reference")
 
 
@@ -145,16 +145,18 @@ def _standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
 
 def log_density(queries: Array, points: Array) -> Array:
     """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,)."""
+    from hybrid.evaluation.engine import kernels
+
     n, p = points.shape
     covariance = np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p)
     root = np.linalg.cholesky(covariance)
-    q, x = (np.linalg.solve(root, y.T).T for y in (queries, points))
-    out = np.empty(len(q))
-    for start in range(0, len(q), BLOCK):
-        part = q[start : start + BLOCK]
-        exponent = part @ x.T - 0.5 * (x**2).sum(axis=1) - 0.5 * (part**2).sum(axis=1)[:, None]
-        top = exponent.max(axis=1)
-        out[start : start + BLOCK] = top + np.log(np.exp(exponent - top[:, None]).sum(axis=1))
+    q, x = (np.ascontiguousarray(np.linalg.solve(root, y.T)) for y in (queries, points))
+    out = np.empty(q.shape[1])
+
+    def work(start: int, stop: int) -> None:
+        kernels.log_sum_exp(q, x, start, stop, out)
+
+    in_chunks(work, len(out))
     result: Array = out - np.log(n) - np.log(np.diag(root)).sum()
     return result
 

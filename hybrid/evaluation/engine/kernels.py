@@ -16,6 +16,9 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.jit import compiled
 
+NEGLIGIBLE = 36.0
+"""Terms of a sum that are smaller than the largest by this in their logarithm, 2e-16, cannot be seen in it."""
+
 
 @compiled
 def column_distance(x: float, x_missing: bool, y: float, y_missing: bool, squared: bool) -> float:
@@ -121,6 +124,29 @@ def sweep(
             entered += 1
         between = up_to(tree, high[i]) - up_to(tree, low[i])
         found[i] += between if event >= n else -between
+
+
+@compiled
+def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
+    """Log of the sum of exp(-|q - x|^2 / 2) over all points ``x``, for queries start..stop-1.
+
+    ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
+    """
+    p, m = x.shape
+    half = np.empty(m)
+    for i in range(start, stop):
+        half[:] = 0.0
+        for c in range(p):
+            mine, its = q[c, i], x[c]
+            for j in range(m):
+                d = mine - its[j]
+                half[j] += d * d
+        nearest = half.min()
+        limit, total = nearest + 2 * NEGLIGIBLE, 0.0
+        for j in range(m):
+            if half[j] <= limit:
+                total += np.exp((nearest - half[j]) / 2)
+        out[i] = np.log(total) - nearest / 2
 
 
 @compiled
