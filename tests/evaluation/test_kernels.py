@@ -54,10 +54,6 @@ def test_distance_of_two_records(squared: bool, skip: int, expected: float) -> N
     assert distance(query, 0, same, 0, squared, skip) == 0.0
 
 
-def test_within_counts_values_up_to_the_limit() -> None:
-    assert within(np.array([1, 2, 3, 2], dtype=np.float32), np.float32(2)) == 3
-
-
 @pytest.mark.parametrize("squared", [False, True])
 def test_the_screen_never_loses_a_record_to_rounding(squared: bool, rng: np.random.Generator) -> None:
     x, y = rng.normal(scale=50, size=(2, 200, 7))

@@ -9,8 +9,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
 from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest
-from hybrid.evaluation.engine.space import euclidean, gower
 from hybrid.evaluation.engine.predicates import Index, Predicates
+from hybrid.evaluation.engine.space import euclidean, gower
 from tests.evaluation.simulated_people import make_people
 
 SEEDS = st.integers(0, 10_000)

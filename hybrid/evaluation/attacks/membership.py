@@ -16,7 +16,7 @@ from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Mechanism, Metric
 from hybrid.table.persons import person_groups
 
-MAX_POINTS = 20_000
+MAX_POINTS = 10_000
 MAX_ATTACKED = 5_000
 """Records that make up a density, and records at which it is evaluated: the cost is their product."""
 HALVES = ("others", "reference")
@@ -115,6 +115,7 @@ def membership_density(context: Context) -> Measure:
     scores = [log_density(x, table) - log_density(x, reference) for x in people]
     value, low, high = auc_interval(scores[0], scores[1], context.options.confidence)
     details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
+    details["points"] = [len(table), len(reference)]
     if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).
         least = np.log(1e-10) + table.shape[1] / 2 * np.log(2 * np.pi)
         printed = [log_density(x, table) - np.logaddexp(log_density(x, reference), least) for x in people]

@@ -69,9 +69,7 @@ def linked(
     ]
     out = np.zeros(queries[0].codes.shape[1], dtype=bool)
     scale, order = magnitude(*queries, *references), sorted_order(_beside(*references), False)
-    sides = [
-        (asked, *blocks(side, order), near) for asked, side, near in zip(queries, references, reach, strict=True)
-    ]
+    sides = [(asked, *blocks(side, order), near) for asked, side, near in zip(queries, references, reach, strict=True)]
 
     def work(start: int, stop: int) -> None:
         tree_kernels.linked(*sides[0], *sides[1], scale, start, stop, out)

@@ -39,8 +39,8 @@ class Columns(NamedTuple):
         """All columns but one (numbers first); -1 for none."""
         p, q = len(self.numbers), len(self.codes)
         kept, others = np.arange(p) != column, np.arange(q) + p != column
-        numbers = (part[kept] for part in (self.numbers, self.screen, self.missing, self.has_missing))
-        return Columns(*numbers, self.codes[others], self.weights[others])
+        numbers, screen, missing = self.numbers[kept], self.screen[kept], self.missing[kept]
+        return Columns(numbers, screen, missing, self.has_missing[kept], self.codes[others], self.weights[others])
 
 
 class Space(NamedTuple):

@@ -18,7 +18,7 @@ from hybrid.table import Kind
 BOOTSTRAPS = 200
 MOST_CLASSES = 10
 """Values of a whole-number target beyond which it is a quantity: 0 and 1 are classes."""
-IMPORTANCE_CELLS = 20_000
+IMPORTANCE_CELLS = 40_000
 """Rows times columns on which importance is measured: wide tables get fewer rows, but at least 300."""
 
 
