@@ -42,7 +42,11 @@ class EvaluateOptions(Options):
     secrets: tuple[str, ...] | None = None
     """Columns an attacker wants to infer. Not given: the sensitive columns; if there are none, every column."""
     baseline: bool = True
-    """Whether the same generator is also trained on the original rows, as the stage "baseline"."""
+    """Whether the same generator is also trained on the original rows, as the stage "baseline". Only comparisons need
+    it: a night does without, where no rule of the policy is about it."""
+    original: bool = True
+    """Whether the training rows themselves are measured, too, as the stage "original": what publishing them would
+    score. Only comparisons need it."""
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
