@@ -18,7 +18,7 @@ SEARCHED = 0.12e-9
 
 
 class Price(NamedTuple):
-    """What a metric costs.
+    """Cost of a metric.
 
     ``searches``: passes over all pairs of a queried record and a record; ``cells``: seconds per million cells (rows
     times columns) of the tables; ``once``: passes that only the first table of an evaluation pays.
@@ -53,7 +53,7 @@ PRICES = {
 
 
 class Sizes(NamedTuple):
-    """What an evaluation works on."""
+    """Rows and columns of an evaluation."""
 
     train: int
     control: int

@@ -96,7 +96,10 @@ def _is_due(metric: Metric, context: Context) -> bool:
 
 
 def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
-    """Results of one table; progress is told in percent of the price, with the metric that is computed."""
+    """Results of one table.
+
+    Progress is in percent of the price, with the name of the metric that is computed.
+    """
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
     sizes = sizes_of(context.schema, rows, context.options)
@@ -116,7 +119,10 @@ def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]
 
 
 def remembering(results: dict[str, Any]) -> Share:
-    """Share of results that are kept in a dictionary; each is computed once, whatever threads ask for it."""
+    """Share of results that are kept in a dictionary.
+
+    Each is computed once, however many threads need it.
+    """
     guard, locks = threading.Lock(), defaultdict[str, threading.RLock](threading.RLock)
 
     def share(key: str, compute: Callable[[], Any]) -> Any:

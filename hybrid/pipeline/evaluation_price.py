@@ -58,7 +58,10 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
 
 
 def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:
-    """Seconds of one core for the trials with planted leaks, at most: all metrics that see a leak."""
+    """Seconds of one core for the trials with planted leaks.
+
+    At most: if all metrics that see a leak are computed in every trial.
+    """
     trials = trials_for(policy.power.trials, sizes.table)
     judged = {rule.metric for rule in policy.rules if rule.detects}
     seen = (name for leak in policy.must_detect for name in LEAKS[leak].seen_by if name in judged)

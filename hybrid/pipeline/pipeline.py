@@ -181,7 +181,7 @@ class Pipeline(Tables):
         return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share)
 
     def _measure_together(self, subjects: Sequence[Subject]) -> None:
-        """Measure all tables that the store has no evaluation of, side by side."""
+        """Measure side by side all tables without a kept evaluation."""
         names = {subject: evaluation_of(subject) for subject in subjects if subject not in self._measured}
         absent = [subject for subject, name in names.items() if self.store.entry(name, self.keys[name]) is None]
         tables = {subject: self._judged(subject) for subject in absent}

@@ -130,9 +130,10 @@ def sweep(
 
 @compiled
 def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
-    """Log of the sum of exp(-|q - x|^2 / 2) over all points ``x``, for queries start..stop-1.
+    """Sum up exp(-|q - x|^2 / 2) over all points, as a logarithm.
 
-    ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
+    For queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest
+    (:data:`NEGLIGIBLE`) are left out.
     """
     p, m = x.shape
     squares = np.empty(BLOCK)

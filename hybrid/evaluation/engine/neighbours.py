@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.engine.blocks import blocks, sorted_order
 from hybrid.evaluation.engine.space import Columns, Space, magnitude
 from hybrid.evaluation.engine.threads import in_chunks
-from hybrid.evaluation.engine.tree import blocks, sorted_order
 
 
 def nearest(
@@ -37,7 +37,7 @@ def nearest(
     index : numpy.ndarray, shape (n, k), int64
         Rows of the references; the lowest of those at the same distance.
     """
-    from hybrid.evaluation.engine import tree_kernels
+    from hybrid.evaluation.engine import search_kernels
 
     n = queries.codes.shape[1]
     best = np.full((n, k), np.inf)
@@ -47,7 +47,7 @@ def nearest(
     scale = magnitude(queries, references)
 
     def search(start: int, stop: int) -> None:
-        tree_kernels.nearest(queries, placed, found, space.squared, itself, scale, start, stop, best, index)
+        search_kernels.nearest(queries, placed, found, space.squared, itself, scale, start, stop, best, index)
 
     in_chunks(search, n)
     return (np.sqrt(best) if space.squared else best), index
@@ -61,7 +61,7 @@ def linked(
     Of each query; shape (n,), bool. The nearest are all references at most as far as the k-th nearest: ties are sets,
     so that the order of the references does not matter.
     """
-    from hybrid.evaluation.engine import tree_kernels
+    from hybrid.evaluation.engine import search_kernels
 
     reach = [
         np.ascontiguousarray(nearest(space, q, r, k)[0][:, -1])
@@ -72,7 +72,7 @@ def linked(
     sides = [(asked, *blocks(side, order), near) for asked, side, near in zip(queries, references, reach, strict=True)]
 
     def work(start: int, stop: int) -> None:
-        tree_kernels.linked(*sides[0], *sides[1], scale, start, stop, out)
+        search_kernels.linked(*sides[0], *sides[1], scale, start, stop, out)
 
     in_chunks(work, len(out))
     return out
@@ -142,12 +142,12 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
 
 
 def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets, scale: float) -> Guesses:
-    """Guess secrets from the nearest references in all columns; ``ties`` has shape (n,).
+    """Guess secrets from the nearest references in all columns.
 
-    Equal references are one group, in which the guesses of every secret are sorted: those that are right are counted,
+    ``ties`` has shape (n,).     Equal references are one group, in which the guesses of every secret are sorted: those that are right are counted,
     not compared.
     """
-    from hybrid.evaluation.engine import tree_kernels
+    from hybrid.evaluation.engine import search_kernels
 
     firsts, group = _distinct(references)
     members = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(firsts)))])
@@ -165,9 +165,9 @@ def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets
     first = np.zeros((n, m), dtype=bool)
 
     def work(start: int, stop: int) -> None:
-        tree_kernels.nearest(queries, placed, found, False, nobody, scale, start, stop, reach, index)
+        search_kernels.nearest(queries, placed, found, False, nobody, scale, start, stop, reach, index)
         about = reach, members, firsts, truth, sorted_guess, guess
-        tree_kernels.infer(queries, placed, found, *about, scale, start, stop, ties, hits, first)
+        search_kernels.infer(queries, placed, found, *about, scale, start, stop, ties, hits, first)
 
     in_chunks(work, n)
     return Guesses(ties, hits, first)

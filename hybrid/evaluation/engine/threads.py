@@ -1,4 +1,4 @@
-"""Threads of this process: limits on those of libraries, and work on all cores."""
+"""Work on all cores, and limits on the threads of libraries."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def one_thread(rows: int, models: bool = False) -> Iterator[None]:
 
 @contextmanager
 def one_thread_each(models: bool) -> Iterator[None]:
-    """Keep libraries on one thread, whatever the rows, while threads of ours work side by side.
+    """Keep libraries on one thread while threads of ours work.
 
-    The limits are those of the whole process: threads that set and restore them on their own would leave each other's.
+    Whatever the number of rows. The limits are those of the whole process: threads that set and restore them on their
+    own would leave each other's.
     """
     global _holders
     with _limited(1, models):
@@ -70,9 +71,9 @@ def cores() -> int:
 
 
 def side_by_side(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Results of ``work(item)``, in the order of the items, as many at once as there are cores.
+    """Results of ``work(item)``, in the order of the items.
 
-    An error of one is raised once all have ended.
+    As many are computed at once as there are cores.     An error of one is raised once all have ended.
     """
     if min(len(items), cores()) <= 1:
         return [work(item) for item in items]

@@ -63,7 +63,10 @@ def guess_reading(path: Path) -> DataOptions:
 
 
 def _refuse_too_wide(path: Path) -> None:
-    """Refuse a table whose roles nobody could decide one by one, from the first line of its file alone."""
+    """Refuse a table with too many columns, from its header alone.
+
+    Nobody could decide their roles one by one.
+    """
     count = _n_columns(path)
     if count > MOST_COLUMNS:
         raise DataError(

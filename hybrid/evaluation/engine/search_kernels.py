@@ -1,4 +1,4 @@
-"""Compiled loops over sorted records: sorting, boxes and searches.
+"""Compiled searches of sorted records.
 
 Imported only inside the functions that use it: numba is slow to import.
 
@@ -15,134 +15,17 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.jit import compiled
+from hybrid.evaluation.engine.blocks import LEAF, MASK, NODE
 from hybrid.evaluation.engine.kernels import agrees, distance, slack
 from hybrid.evaluation.engine.space import TIE
-from hybrid.evaluation.engine.tree import LEAF, NODE
-
-SAMPLE = 96
-"""Records of a node that its split is chosen from."""
-MASK = 31
-"""Categories of a leaf are kept as bits of their codes, modulo one more than this."""
-
-
-@compiled
-def key(r: Any, c: int, j: int) -> float:
-    """Value of column ``c`` (numbers first) that records are split by; missing first."""
-    p = r.numbers.shape[0]
-    if c >= p:
-        return float(r.codes[c - p, j])
-    return -np.inf if r.missing[c, j] else r.numbers[c, j]
-
-
-@compiled
-def spread(values: Array, weight: float, squared: bool) -> float:
-    """Mean distance of two of the sorted ``values``; of categories if ``weight`` is not 0."""
-    n = len(values)
-    if weight > 0:
-        same, run = 0.0, 1
-        for at in range(1, n + 1):
-            if at < n and values[at] == values[at - 1]:
-                run += 1
-            else:
-                same += float(run) * run
-                run = 1
-        return weight * (1 - same / (float(n) * n))
-    lacking = 0
-    while lacking < n and values[lacking] == -np.inf:
-        lacking += 1
-    m = n - lacking
-    apart, total, squares = 0.0, 0.0, 0.0
-    for at in range(m):
-        x = values[lacking + at]
-        apart += (2 * at - m + 1) * x
-        total += x
-        squares += x * x
-    if m > 0:
-        mean = total / m
-        apart = 2 * max(squares / m - mean * mean, 0.0) if squared else 2 * apart / (float(m) * m)
-    return (2.0 * lacking * m + float(m) * m * apart) / (float(n) * n)
-
-
-@compiled
-def split(r: Any, squared: bool, order: Array, start: int, stop: int) -> tuple[int, float]:
-    """Column and cut of a node: of the column with the largest spread, next to its median.
-
-    Records up to the cut go into the first child; column -1 if all records of the sample are equal.
-    """
-    p = r.numbers.shape[0]
-    size = min(stop - start, SAMPLE)
-    values = np.empty(size)
-    chosen, cut, most = -1, 0.0, 0.0
-    for c in range(p + r.codes.shape[0]):
-        for at in range(size):
-            values[at] = key(r, c, order[start + at * (stop - start) // size])
-        values.sort()
-        if values[0] == values[size - 1]:
-            continue
-        found = spread(values, r.weights[c - p] if c >= p else 0.0, squared)
-        if chosen >= 0 and found <= most:
-            continue
-        at = size // 2
-        while at > 0 and values[at] == values[size - 1]:
-            at -= 1
-        chosen, cut, most = c, values[at], found
-    return chosen, cut
-
-
-@compiled
-def sort(r: Any, squared: bool, order: Array) -> None:
-    """Sort ``order`` so that records near each other have near places: cut after cut, down to a leaf."""
-    other = np.empty(len(order), dtype=np.int64)
-    waiting = [(0, len(order))]
-    while len(waiting) > 0:
-        start, stop = waiting.pop()
-        if stop - start <= LEAF:
-            continue
-        column, cut = split(r, squared, order, start, stop)
-        if column < 0:
-            continue
-        first, second = start, 0
-        for at in range(start, stop):
-            row = order[at]
-            if key(r, column, row) <= cut:
-                order[first] = row
-                first += 1
-            else:
-                other[second] = row
-                second += 1
-        order[first:stop] = other[:second]
-        waiting.append((first, stop))
-        waiting.append((start, first))
-
-
-@compiled
-def fill(r: Any, s: Any) -> None:
-    """Write the values and boxes of sorted records into ``s``."""
-    p, q = r.numbers.shape[0], r.codes.shape[0]
-    for at in range(r.codes.shape[1]):
-        leaf, node = at // LEAF, at // (LEAF * NODE)
-        b, place = at % LEAF, leaf % NODE
-        for c in range(p):
-            x = r.screen[c, at]
-            if r.missing[c, at]:
-                s.values[leaf, c, b] = np.nan
-                s.cap[node, c, place] = s.top_cap[c, node] = 1.0
-                continue
-            s.values[leaf, c, b] = x
-            s.low[node, c, place] = min(s.low[node, c, place], x)
-            s.high[node, c, place] = max(s.high[node, c, place], x)
-            s.top_low[c, node] = min(s.top_low[c, node], x)
-            s.top_high[c, node] = max(s.top_high[c, node], x)
-        for c in range(q):
-            s.values[leaf, p + c, b] = r.codes[c, at]
-            bit = np.uint32(1 << ((r.codes[c, at] + 1) & MASK))
-            s.seen[node, c, place] |= bit
-            s.top_seen[c, node] |= bit
 
 
 @compiled
 def load(q: Any, i: int, r: Any, x: Array, lacks: Array, bits: Array, costs: Array) -> None:
-    """Write what searches compare of query ``i``: values, which are missing, categories as bits, their costs."""
+    """Write what searches compare of query ``i``.
+
+    Its values, which of them are missing, categories as bits, and the costs of other categories.
+    """
     p = q.numbers.shape[0]
     for c in range(p):
         x[c], lacks[c] = np.float32(q.numbers[c, i]), q.missing[c, i]
@@ -161,7 +44,7 @@ def workspace(r: Any) -> tuple[Array, Array, Array, Array]:
 
 @compiled
 def bounds(query: Any, low: Array, high: Array, cap: Array, seen: Array, squared: bool, out: Array) -> None:
-    """Lower bounds of a query's float32 distances to the records of boxes, into ``out``."""
+    """Lower bounds of a query's float32 distances to boxes, into ``out``."""
     x, lacks, bits, costs = query
     width = out.shape[0]
     for b in range(width):
@@ -186,7 +69,7 @@ def bounds(query: Any, low: Array, high: Array, cap: Array, seen: Array, squared
 
 @compiled
 def screen(query: Any, values: Array, has_missing: Array, squared: bool, out: Array) -> None:
-    """Float32 distances of a query to the records of a leaf, into ``out``."""
+    """Float32 distances of a query to a leaf's records, into ``out``."""
     x, lacks, bits, costs = query
     p, width = lacks.shape[0], out.shape[0]
     for b in range(width):
@@ -222,7 +105,7 @@ def top_bounds(query: Any, s: Any, squared: bool, out: Array) -> None:
 
 @compiled
 def leaf_bounds(query: Any, s: Any, node: int, squared: bool, out: Array) -> None:
-    """Lower bounds of a query for the leaves of a node, into ``out``."""
+    """Lower bounds of a query for a node's leaves, into ``out``."""
     bounds(query, s.low[node], s.high[node], s.cap[node], s.seen[node], squared, out)
 
 
@@ -327,9 +210,10 @@ def first_from(ranks: Array, rank: int, start: int, stop: int) -> int:
 
 @compiled
 def count_right(truth: Any, i: int, guess: Any, s: int, start: int, stop: int) -> int:
-    """Number of guesses start..stop-1 that are right about secret ``s`` of query ``i``.
+    """Number of right guesses of secret ``s`` of query ``i``.
 
-    Guesses are sorted by rank: those within tolerance of a number lie together around it.
+    Among the guesses start..stop-1, which are sorted by rank: those within tolerance of a number lie together around
+    it.
     """
     rank = truth.ranks[s, i]
     low, high = first_from(guess.ranks[s], rank, start, stop), first_from(guess.ranks[s], rank + 1, start, stop)

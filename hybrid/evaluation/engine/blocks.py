@@ -13,6 +13,8 @@ LEAF = 32
 """Records of a leaf, which are compared at once."""
 NODE = 64
 """Leaves of a node, whose boxes are compared at once."""
+MASK = 31
+"""Categories of a leaf are kept as bits of their codes, modulo one more than this."""
 
 
 class Blocks(NamedTuple):
@@ -42,16 +44,16 @@ def sorted_order(records: Columns, squared: bool) -> Array:
     That of the leaves of a k-d tree (Bentley 1975) with categories: every part is cut at the median of the column in
     which two of its records lie farthest apart on average. O(n log n) time.
     """
-    from hybrid.evaluation.engine import tree_kernels
+    from hybrid.evaluation.engine import block_kernels
 
     order = np.arange(records.codes.shape[1], dtype=np.int64)
-    tree_kernels.sort(records, squared, order)
+    block_kernels.sort(records, squared, order)
     return order
 
 
 def blocks(records: Columns, order: Array) -> tuple[Columns, Blocks]:
     """The records in this order, and their blocks."""
-    from hybrid.evaluation.engine import tree_kernels
+    from hybrid.evaluation.engine import block_kernels
 
     n, p, q = len(order), len(records.numbers), len(records.codes)
     leaves = -(-n // LEAF)
@@ -65,5 +67,5 @@ def blocks(records: Columns, order: Array) -> tuple[Columns, Blocks]:
     values = np.zeros((leaves, p + q, LEAF), dtype=np.float32)
     seen, top_seen = np.zeros((nodes, q, NODE), dtype=np.uint32), np.zeros((q, nodes), dtype=np.uint32)
     found = Blocks(order, values, low, high, cap, seen, top_low, top_high, top_cap, top_seen)
-    tree_kernels.fill(placed, found)
+    block_kernels.fill(placed, found)
     return placed, found
