@@ -130,9 +130,9 @@ def sweep(
 
 @compiled
 def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
-    """Sum up exp(-|q - x|^2 / 2) over all points, as a logarithm.
+    """Sum up Gaussian kernels over all points, as a logarithm.
 
-    For queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest
+    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest
     (:data:`NEGLIGIBLE`) are left out.
     """
     p, m = x.shape

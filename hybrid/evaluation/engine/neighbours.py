@@ -144,8 +144,8 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
 def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets, scale: float) -> Guesses:
     """Guess secrets from the nearest references in all columns.
 
-    ``ties`` has shape (n,).     Equal references are one group, in which the guesses of every secret are sorted: those that are right are counted,
-    not compared.
+    ``ties`` has shape (n,). Equal references are one group, in which the guesses of every secret are sorted: those that
+    are right are counted, not compared.
     """
     from hybrid.evaluation.engine import search_kernels
 
