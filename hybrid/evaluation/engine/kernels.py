@@ -132,8 +132,8 @@ def sweep(
 def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
     """Sum up Gaussian kernels over all points, as a logarithm.
 
-    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is negligible beside the largest
-    (:data:`NEGLIGIBLE`) are left out.
+    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is
+    negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
     """
     p, m = x.shape
     squares = np.empty(BLOCK)
