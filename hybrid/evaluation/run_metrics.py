@@ -89,7 +89,7 @@ def evaluate(
 
 
 def _is_due(metric: Metric, context: Context) -> bool:
-    """True unless a metric has nothing to work on and was not requested by name."""
+    """True unless a metric lacks what it needs by default."""
     if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
         return False
     return "persons" not in metric.needs or context.train.persons is not None or context.options.metrics is not None
