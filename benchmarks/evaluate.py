@@ -1,11 +1,12 @@
 """Cost of the evaluation: CPU and wall seconds per metric, the protocols of other tools, and growth with rows.
 
-    python benchmarks/evaluate.py --config CONFIG.yaml
+    python benchmarks/evaluate.py --config CONFIG.yaml [--verdict]
     python benchmarks/evaluate.py TRAIN.csv CONTROL.csv SYNTHETIC.csv [--target COLUMN] [--growth] [--peers]
         [--peer-python anonymeter=VENV/bin/python] [--peer-python syntheval=VENV/bin/python]
 
 ``--config`` runs a configuration up to its tables and measures each of them, as a run does: seconds and peak memory by
 metric and table, with all metrics of ``evaluate`` in the file. ``hybrid demo FOLDER --rows 100000`` writes such a file.
+With ``--verdict`` it times the whole run instead, from reading the file to the verdict, on the cores there are.
 Run it on one core with ``taskset -c 0`` for CPU seconds that can be compared. The first run compiles (about ten
 seconds, kept on disk afterwards); a small warm-up keeps that out of the figures. ``--peers`` times SDMetrics where
 it is installed (it comes with the extra ``ctgan``). ``--peer-python`` runs a tool in an environment of its own
@@ -33,7 +34,9 @@ import pandas as pd
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
-from hybrid.evaluation.engine.neighbours import gower, nearest
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import gower
+from hybrid.evaluation.engine.threads import cores
 from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of
@@ -88,6 +91,16 @@ def every_table(config: Path) -> None:
     print(pd.DataFrame(spent).T.assign(all=lambda frame: frame.sum(axis=1)).round(2).to_string())
     cpu, wall = sum(sum(each.values()) for each in spent.values()), time.perf_counter() - start
     print(f"all {cpu:.1f} CPU s, {wall:.1f} s, peak {peak():.0f} MB")
+
+
+def to_the_verdict(config: Path) -> None:
+    """CPU and wall seconds of a whole run, and of each of its stages."""
+    run = Pipeline(load_config(config), seed=1)
+    cpu, wall, verdict = timed(lambda: run.verdict)
+    for stage in run.recorder.stages:
+        print(f"{stage.name:<24}{stage.seconds:>9.1f} s")
+    print(f"{len(run.table)} rows: {verdict.status} after {wall:.1f} s on {cores()} cores, {cpu:.1f} CPU s")
+    print(f"peak {peak():.0f} MB")
 
 
 def _all_columns(metric: Metric, context: Context) -> list[MetricResult]:
@@ -185,13 +198,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="*", metavar="TRAIN CONTROL SYNTHETIC")
     parser.add_argument("--config", type=Path)
+    parser.add_argument("--verdict", action="store_true")
     parser.add_argument("--target")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--peer-python", action="append", default=[], metavar="NAME=PYTHON")
     arguments = parser.parse_args()
     if arguments.config is not None:
-        every_table(arguments.config)
+        (to_the_verdict if arguments.verdict else every_table)(arguments.config)
         return
     if len(arguments.files) != 3:
         parser.error("give three files, or --config")

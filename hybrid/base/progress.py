@@ -16,7 +16,8 @@ class Progress(Protocol):
         Parameters
         ----------
         step : str
-            What is being done, such as ``"fit ctgan"``. No cell values.
+            What is being done, such as ``"fit ctgan"``, and after a colon with which part of it, such as
+            ``"evaluate synthetic: linkability"``. No cell values.
         done, total : int
             Units finished and in all; ``total`` None when unknown.
         values : float
@@ -48,14 +49,14 @@ class LogProgress:
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
         """Write a line, at most once per interval."""
-        now = time.monotonic()
-        if step not in self._begun:
-            self._begun[step] = (now, done)
-            self._say(f"{step} ...")
+        now, whole = time.monotonic(), step.partition(": ")[0]
+        if whole not in self._begun:
+            self._begun[whole] = (now, done)
+            self._say(f"{whole} ...")
         elif now - self._last >= self._every:
             shown = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
             reached = f"{step} {done:,}" + (f" of {total:,}" if total else "")
-            self._say(", ".join([reached, *shown, *self._left(step, done, total)]))
+            self._say(", ".join([reached, *shown, *self._left(whole, done, total)]))
         else:
             return
         self._last = now

@@ -13,7 +13,8 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
-from hybrid.evaluation.engine.neighbours import Columns, Space, euclidean, nearest
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema, Table
@@ -22,6 +23,8 @@ Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
 """Neighbours found by every search; more than one costs next to nothing."""
 MAX_BLOCKS = 8
+LEAST_ASKED = 10_000
+"""Records that searches query of the largest tables: shares are then known to a hundredth (95 %)."""
 
 T = TypeVar("T")
 Share = Callable[[str, Callable[[], Any]], Any]
@@ -38,6 +41,15 @@ class Part(NamedTuple):
     role: Role
     key: Hashable
     rows: Array
+
+
+def most_asked(limit: int | None, *sizes: int) -> int | None:
+    """Records that searches query at most; None for all.
+
+    ``limit``, as long as the largest table has no more records. Beyond, as many fewer as the table is larger, so that
+    the pairs of records that are compared do not grow; :data:`LEAST_ASKED` if the limit allows it.
+    """
+    return None if limit is None else max(min(limit, limit**2 // max(*sizes, 1)), min(limit, LEAST_ASKED))
 
 
 def own_places(asked: Part, part: Part) -> Array:
@@ -239,11 +251,12 @@ class Context:
     def asked(self, part: Part) -> Part:
         """Records of a part that searches query.
 
-        All, or a random sample of ``options.max_records``. A sample does not depend on the order of the rows and is the
+        All, or a random sample of :func:`most_asked`. A sample does not depend on the order of the rows and is the
         same for every search, so that scores of one record can be compared. What is searched is never cut: a value from
         a sample is an unbiased estimate.
         """
-        of, limit = len(part.rows), self.options.max_records or len(part.rows)
+        of = len(part.rows)
+        limit = most_asked(self.options.max_records, *map(len, self.encoding.tables)) or of
         self.asked_about[part.role, part.key] = min(of, limit), of
         if of <= limit:
             return part

@@ -42,7 +42,11 @@ class EvaluateOptions(Options):
     secrets: tuple[str, ...] | None = None
     """Columns an attacker wants to infer. Not given: the sensitive columns; if there are none, every column."""
     baseline: bool = True
-    """Whether the same generator is also trained on the original rows, as the stage "baseline"."""
+    """Whether the same generator is also trained on the original rows, as the stage "baseline". Only comparisons need
+    it: a night does without, where no rule of the policy is about it."""
+    original: bool = True
+    """Whether the training rows themselves are measured, too, as the stage "original": what publishing them would
+    score. Only comparisons need it."""
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
@@ -56,7 +60,8 @@ class EvaluateOptions(Options):
     """Level of all intervals."""
     max_records: int | None = Field(default=30_000, ge=100)
     """Records of a table (or of each equal part of it) that searches and attacks ask about, a random sample of larger
-    ones; they are always compared with all records of the other table. null: no limit."""
+    ones; they are always compared with all records of the other table. Where the largest table has more records than
+    this, as many fewer are asked about, but 10,000. null: no limit."""
     attacks: int = Field(default=2000, ge=10, le=1_000_000)
     """Predicates that each singling-out attack tries to make (thesis, section 3.2)."""
     singling_out_columns: tuple[int, ...] = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,12 @@ import numpy as np
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.evaluation.context import Context, FitAndSample, Share
+from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import Schema, Table
 
@@ -32,6 +36,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
+    Tables are measured side by side on the cores there are.
+
     Parameters
     ----------
     train : Table
@@ -46,7 +52,8 @@ def evaluate(
     rng : numpy.random.Generator
         One number is drawn from it; every metric has its own stream derived from that.
     progress : Progress
-        Called after every metric, and for every training.
+        Called before every metric with its name and the percent of the expected time, and for every training; from
+        several threads.
     share : callable, optional
         Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
         they are shared by the stages of this call.
@@ -69,34 +76,62 @@ def evaluate(
     seed = int(rng.integers(2**63))
     chosen = metrics_of(options)
     share = share or remembering({})
-    results: list[MetricResult] = []
-    total = len(stages) * len(chosen)
-    for s, (stage, table) in enumerate(stages.items()):
+
+    def measured(stage: Subject) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, table, options, seed, stage, share, again, progress)
-        spent: defaultdict[Family, float] = defaultdict(float)
-        for m, metric in enumerate(chosen):
-            if "retraining" in metric.needs and again is None and stage != "synthetic":
-                continue
-            if "persons" in metric.needs and train.persons is None and options.metrics is None:
-                continue
-            for column in metric.columns(context):
-                budget = options.seconds.get(metric.family, math.inf)
-                late = spent[metric.family] >= budget
-                results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
-                spent[metric.family] += results[-1].seconds
-            progress(f"evaluate {stage}", s * len(chosen) + m + 1, total)
-    found = Evaluation(tuple(results))
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, progress)
+        return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
+
+    models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
+    with one_thread_each(models):
+        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages)))))
     return with_printed(found) if options.paper else found
 
 
+def _is_due(metric: Metric, context: Context) -> bool:
+    """True unless a metric lacks what it needs by default."""
+    if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
+        return False
+    return "persons" not in metric.needs or context.train.persons is not None or context.options.metrics is not None
+
+
+def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
+    """Results of one table.
+
+    Progress is in percent of the price, with the name of the metric that is computed.
+    """
+    control = 0 if context.control is None else len(context.control)
+    rows = len(context.train), control, len(context.table)
+    sizes = sizes_of(context.schema, rows, context.options)
+    prices = [price(metric, sizes, context.options) for metric in metrics]
+    results: list[MetricResult] = []
+    spent: defaultdict[Family, float] = defaultdict(float)
+    for number, metric in enumerate(metrics):
+        done = int(100 * sum(prices[:number]) / sum(prices))
+        context.progress(f"evaluate {context.stage}: {metric.name}", done, 100)
+        for column in metric.columns(context):
+            budget = context.options.seconds.get(metric.family, math.inf)
+            late = spent[metric.family] >= budget
+            results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
+            spent[metric.family] += results[-1].seconds
+    context.progress(f"evaluate {context.stage}", 100, 100)
+    return results
+
+
 def remembering(results: dict[str, Any]) -> Share:
-    """Share of results that are kept in a dictionary."""
+    """Share of results that are kept in a dictionary.
+
+    Each is computed once, however many threads need it.
+    """
+    guard, locks = threading.Lock(), defaultdict[str, threading.RLock](threading.RLock)
 
     def share(key: str, compute: Callable[[], Any]) -> Any:
-        if key not in results:
-            results[key] = compute()
-        return results[key]
+        with guard:
+            lock = locks[key]
+        with lock:
+            if key not in results:
+                results[key] = compute()
+            return results[key]
 
     return share
 

@@ -75,7 +75,9 @@ def stage_keys(
     if config.has_baseline:
         keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed)
     judged: dict[Subject, str] = {stage.judged: tables[stage] for stage in STAGES if stage.judged and stage in tables}
-    options = config.evaluate.model_dump(exclude={"power"})
+    if not config.evaluate.original:
+        del judged["original"]
+    options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
     keys |= {evaluation_of(subject): _key(EVALUATE, options, table, parts, seed) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])

@@ -21,6 +21,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import check_targets
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
@@ -198,6 +199,9 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     if parts is not None and not config.synthesize.is_off:
         people = parts[0].without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
+    if parts is not None:
+        policy = _attempt([], lambda: load_policy(config.policy_path))
+        findings += [] if policy is None else foreseen_evaluation(config, policy, *parts)
     options = config.anonymize
     if options is None:
         return findings

@@ -8,7 +8,7 @@ command line computes everything at once, while a flow computes one stage per ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, get_args
 
@@ -18,10 +18,10 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.base.source_code import code_behind
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import FitAndSample
+from hybrid.evaluation.context import FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
-from hybrid.evaluation.run_metrics import check_options
+from hybrid.evaluation.run_metrics import check_options, remembering
 from hybrid.pipeline.amplification import Explanation, together
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import learned_again
@@ -91,7 +91,8 @@ class Pipeline(Tables):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every judged table."""
-        judged = (subject for subject in get_args(Subject) if evaluation_of(subject) in self.keys)
+        judged = [subject for subject in get_args(Subject) if evaluation_of(subject) in self.keys]
+        self._measure_together(judged)
         found = Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
         return with_printed(found) if self.config.evaluate.paper else found
 
@@ -103,7 +104,7 @@ class Pipeline(Tables):
         ConfigError
             The configuration has no such table.
         """
-        return self._stage(evaluation_of(subject), lambda: self._evaluate(subject))
+        return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -179,16 +180,33 @@ class Pipeline(Tables):
         found, options = self.evaluated("synthetic"), self.config.evaluate
         return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share)
 
-    def _evaluate(self, subject: Subject) -> Evaluation:
-        table = self._judged(subject)
-        if table is None:
-            raise ConfigError(f"this configuration has no {subject} table to evaluate")
+    def _measure_together(self, subjects: Sequence[Subject]) -> None:
+        """Measure side by side all tables without a kept evaluation."""
+        names = {subject: evaluation_of(subject) for subject in subjects if subject not in self._measured}
+        absent = [subject for subject, name in names.items() if self.store.entry(name, self.keys[name]) is None]
+        tables = {subject: self._judged(subject) for subject in absent}
+        if len(absent) < 2:
+            return
+        with self.recorder.stage(EVALUATE.name):
+            found = self._evaluate({subject: table for subject, table in tables.items() if table is not None})
+        for subject in absent:
+            self._measured[subject] = Evaluation(tuple(one for one in found.metrics if one.stage == subject))
+
+    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
         rng, options = rng_for(self.seed, "evaluate"), self.config.evaluate
         again: dict[Subject, FitAndSample] = {
             "synthetic": lambda table, seed: self.with_training(table, seed).generated.table,
             "baseline": lambda table, seed: learned_again(self.config, table, seed),
         }
-        return evaluate(self.train, self.control, {subject: table}, options, rng, self.progress, self._share, again)
+        return evaluate(self.train, self.control, tables, options, rng, self.progress, self._share, again)
+
+    def _evaluated(self, subject: Subject) -> Evaluation:
+        if subject in self._measured:
+            return self._measured[subject]
+        table = self._judged(subject)
+        if table is None:
+            raise ConfigError(f"this configuration has no {subject} table to evaluate")
+        return self._evaluate({subject: table})
 
     def _judged(self, subject: Subject) -> Table | None:
         match subject:
@@ -201,12 +219,21 @@ class Pipeline(Tables):
             case "baseline":
                 return self.baseline
 
-    def _share(self, key: str, compute: Callable[[], Any]) -> Any:
-        """A result that the evaluations of several tables share, computed once."""
-        if key not in self._shared:
-            kept = fingerprint(key, code_behind(EVALUATE.roots))
-            self._shared[key] = self.store.get_or_compute("evaluate-shared", kept, compute)
-        return self._shared[key]
+    @cached_property
+    def _measured(self) -> dict[Subject, Evaluation]:
+        """Evaluations that were computed together."""
+        return {}
+
+    @cached_property
+    def _share(self) -> Share:
+        """Results that the evaluations of several tables share, each computed once."""
+        code, once = code_behind(EVALUATE.roots), remembering({})
+
+        def share(key: str, compute: Callable[[], Any]) -> Any:
+            kept = fingerprint(key, code)
+            return once(key, lambda: self.store.get_or_compute("evaluate-shared", kept, compute))
+
+        return share
 
 
 def run_pipeline(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
@@ -63,7 +63,6 @@ class Tables:
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
-        self._shared: dict[str, Any] = {}
 
     def with_training(self, table: Table, seed: int) -> Self:
         """The same configuration for other training records, without control records.

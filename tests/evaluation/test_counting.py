@@ -13,7 +13,7 @@ from hybrid.evaluation.attacks.anonymity import _counts, _distance
 from hybrid.evaluation.attacks.attribution import gtcap, hitting_rate
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.counting import matching
-from hybrid.evaluation.engine.neighbours import TIE, Columns
+from hybrid.evaluation.engine.space import TIE, Columns
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
 

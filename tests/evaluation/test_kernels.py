@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.kernels import agrees, column_distance, distance, occurrences, slack, within
+from hybrid.evaluation.engine.kernels import agrees, column_distance, distance, occurrences, slack
 
 
 class Records(NamedTuple):
@@ -52,10 +52,6 @@ def test_distance_of_two_records(squared: bool, skip: int, expected: float) -> N
     assert distance(query, 0, reference, 1, squared, skip) == pytest.approx(expected)
     same = records([0.1], [NAN], [3], weight=2.0)
     assert distance(query, 0, same, 0, squared, skip) == 0.0
-
-
-def test_within_counts_values_up_to_the_limit() -> None:
-    assert within(np.array([1, 2, 3, 2], dtype=np.float32), np.float32(2)) == 3
 
 
 @pytest.mark.parametrize("squared", [False, True])

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
-from hybrid.evaluation.engine.neighbours import Secrets, euclidean, gower, infer, linked, nearest
+from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest
 from hybrid.evaluation.engine.predicates import Index, Predicates
+from hybrid.evaluation.engine.space import euclidean, gower
 from tests.evaluation.simulated_people import make_people
 
 SEEDS = st.integers(0, 10_000)
 
 
-def tables(seed: int, n: int = 40, m: int = 1300) -> Encoding:
-    """More references than one block of the search."""
+def tables(seed: int, n: int = 40, m: int = 4500) -> Encoding:
+    """More references than two nodes of the search."""
     rng = np.random.default_rng(seed)
     return encode([make_people(n, rng), make_people(5, rng), make_people(m, rng)])
 
@@ -131,6 +132,31 @@ def test_infer_finds_the_nearest_without_each_secret(seed: int) -> None:
         assert found.ties[:, c].tolist() == tied.sum(axis=1).tolist()
         assert found.hits[:, c].tolist() == (tied & right).sum(axis=1).tolist()
         assert found.first[:, c].tolist() == [bool(right[i, tied[i].argmax()]) for i in range(len(people))]
+
+
+@settings(max_examples=8, deadline=None)
+@given(SEEDS)
+def test_infer_counts_right_guesses_among_many_equal_records(seed: int) -> None:
+    encoding = tables(seed, 25, 600)
+    people, _, rows = encoding.tables
+    known = encoding.positions(["sex", "urgent"])
+    space = gower(encoding, known)
+    secrets = [
+        Secrets(np.ascontiguousarray(t.ranks.T), np.ascontiguousarray(t.numbers.T), np.full(8, 0.05), np.ones(8), True)
+        for t in (people, rows)
+    ]
+    found = infer(space.place(people), space.place(rows), np.full(8, -1), *secrets)
+    cut = tuple(Encoded(t.ranks[:, known], t.numbers[:, known]) for t in encoding.tables)
+    part = Encoding(tuple(encoding.columns[i] for i in known), {}, cut, encoding.cardinality[known])
+    d = brute(part, part.tables[0], part.tables[2], "gower")
+    tied = d <= d.min(axis=1, keepdims=True) + 1e-9
+    for c in range(8):
+        x, y = people.numbers[:, c, None], rows.numbers[None, :, c]
+        right = people.ranks[:, c, None] == rows.ranks[None, :, c]
+        with np.errstate(invalid="ignore"):
+            right |= np.abs(x - y) <= np.maximum(0.05 * np.maximum(np.abs(x), np.abs(y)), 1.0) + 1e-12
+        assert found.ties[:, c].tolist() == tied.sum(axis=1).tolist()
+        assert found.hits[:, c].tolist() == (tied & right).sum(axis=1).tolist()
 
 
 @settings(max_examples=8, deadline=None)

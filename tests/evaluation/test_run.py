@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate, frames
+from hybrid.evaluation.engine import threads
+from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
 
@@ -34,15 +37,20 @@ def test_stages_do_not_influence_each_other(tables: tuple[Table, Table, Table]) 
 
 def test_progress_is_told_to_the_end(tables: tuple[Table, Table, Table]) -> None:
     steps: list[tuple[str, int, int | None]] = []
+    options = EvaluateOptions(families=("fidelity",))
     evaluate(
         *tables[:2],
         {"original": tables[0], "synthetic": tables[2]},
-        EvaluateOptions(families=("fidelity",)),
+        options,
         np.random.default_rng(1),
         lambda step, done, total=None, **_: steps.append((step, done, total)),
     )
-    assert steps[-1] == ("evaluate synthetic", len(steps), len(steps))
-    assert steps[0][0] == "evaluate original"
+    for stage in ("original", "synthetic"):
+        told = [step for step in steps if step[0].startswith(f"evaluate {stage}")]
+        assert told[0][1:] == (0, 100)
+        assert told[-1] == (f"evaluate {stage}", 100, 100)
+        assert [step[1] for step in told] == sorted(step[1] for step in told)
+        assert {step[0].partition(": ")[2] for step in told[:-1]} == {m.name for m in metrics_of(options)}
 
 
 def test_without_control_what_needs_one_says_so(tables: tuple[Table, Table, Table]) -> None:
@@ -150,3 +158,46 @@ def test_what_the_fields_of_a_metric_say_holds_for_all_of_them() -> None:
     for privacy in (True, False):
         ranks = [m.decides for m in REGISTRY.values() if (m.family == "privacy") == privacy and m.decides is not None]
         assert len(ranks) == len(set(ranks)) > 0
+
+
+def test_tables_side_by_side_score_as_one_after_the_other(
+    tables: tuple[Table, Table, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, control, table = tables
+    stages = {"original": train, "baseline": control, "synthetic": table}
+    options = EvaluateOptions(metrics=("dcr_share", "tstr", "discriminator", "mmd", "inference_exposed"))
+
+    def measured(n_cores: int) -> list[MetricResult]:
+        monkeypatch.setattr(threads, "cores", lambda: n_cores)
+        return [
+            replace(one, seconds=0.0)
+            for one in evaluate(*tables[:2], stages, options, np.random.default_rng(3)).metrics
+        ]
+
+    assert measured(3) == measured(1)
+
+
+def test_what_tables_share_is_computed_once_by_several_threads() -> None:
+    calls: list[str] = []
+    share = remembering({})
+
+    def compute() -> int:
+        calls.append("computed")
+        return len(calls)
+
+    assert threads.side_by_side(lambda _: share("key", compute), range(8)) == [1] * 8
+    assert calls == ["computed"]
+
+
+def test_libraries_keep_to_one_thread_until_the_last_block_ends() -> None:
+    from threadpoolctl import threadpool_info
+
+    def limits() -> list[int]:
+        return [library["num_threads"] for library in threadpool_info()]
+
+    before = limits()
+    with threads.one_thread_each(models=True):
+        with threads.one_thread(10**9, models=True):
+            assert set(limits()) == {1}
+        assert set(limits()) == {1}
+    assert limits()[: len(before)] == before

@@ -78,7 +78,8 @@ def test_notes(tmp_path: Path) -> None:
         "'seen' is read as %d/%m/%Y, and every value could be read the other way round",
     )
     _says(notes, "cart: about 1 s and ")
-    assert len(notes) == 8
+    _says(notes, "evaluate: about ")
+    assert len(notes) == 9
 
 
 def test_all_problems_at_once(tmp_path: Path) -> None:

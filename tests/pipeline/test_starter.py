@@ -15,6 +15,7 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import GuessedConfig, guess_config
+from hybrid.pipeline.starter.reading import MOST_COLUMNS
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
 
@@ -219,3 +220,15 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(DataError, match="empty"):
         guess_config(tmp_path / "empty.csv")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_with_more_columns_than_anybody_can_decide_is_refused_before_it_is_read(
+    tmp_path: Path, suffix: str
+) -> None:
+    wide = pd.DataFrame([range(MOST_COLUMNS + 1)] * 2, columns=[f"c{at}" for at in range(MOST_COLUMNS + 1)])
+    path = tmp_path / f"wide.{suffix}"
+    wide.to_csv(path, index=False) if suffix == "csv" else wide.to_parquet(path)
+    with pytest.raises(DataError, match=r"2,001 columns.*at most 2,000") as refused:
+        guess_config(path)
+    assert refused.value.problems[0].hint

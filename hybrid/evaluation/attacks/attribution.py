@@ -10,7 +10,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import Rate, failure_ratio, quantile, risk, share_interval, wilson
-from hybrid.evaluation.engine.neighbours import Space, gower
+from hybrid.evaluation.engine.space import Space, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 

@@ -11,7 +11,8 @@ from hybrid.evaluation.attacks.retraining import retrained
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import Encoded, encode
 from hybrid.evaluation.engine.intervals import quantile, wilson
-from hybrid.evaluation.engine.neighbours import Secrets, gower, infer
+from hybrid.evaluation.engine.neighbours import Secrets, infer
+from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table

@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.intervals import (
     simultaneous,
     vote_error,
 )
-from hybrid.evaluation.engine.neighbours import TIE
+from hybrid.evaluation.engine.space import TIE
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
 

@@ -8,7 +8,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
-from hybrid.evaluation.engine.neighbours import Guesses, Secrets, gower, infer
+from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
+from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 

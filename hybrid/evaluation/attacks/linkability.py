@@ -7,7 +7,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import attacked
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.neighbours import Columns, Space, gower, linked, nearest
+from hybrid.evaluation.engine.neighbours import linked, nearest
+from hybrid.evaluation.engine.space import Columns, Space, gower
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 

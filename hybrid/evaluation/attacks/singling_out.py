@@ -20,8 +20,8 @@ from hybrid.evaluation.metric import Metric
 
 MOST = 120
 """Records that fulfil a predicate are counted up to this: of more, hardly ever exactly one is drawn."""
-BATCH = 20_000
-PATIENCE = 3
+BATCH = 4_000
+PATIENCE = 15
 """Batches without a new predicate before giving up: there may be fewer than were asked for."""
 MAX_TRIES = 2_000_000
 """Predicates tried before giving up finding enough that fit one row of the table."""

@@ -10,7 +10,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import closer
 from hybrid.evaluation.context import Context, Part, Role, own_places
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
-from hybrid.evaluation.engine.neighbours import TIE, Space, nearest
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import TIE, Space
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.encoding import row_keys
-from hybrid.evaluation.engine.neighbours import TIE, Columns, in_chunks
+from hybrid.evaluation.engine.space import TIE, Columns
+from hybrid.evaluation.engine.threads import in_chunks
 
 
 def matching(queries: Columns, references: Columns, radius: float, weights: Array | None = None) -> Array:

@@ -15,9 +15,11 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.jit import compiled
-from hybrid.evaluation.engine.neighbours import TIE
 
-BLOCK = 1024
+NEGLIGIBLE = 24.0
+"""Terms whose logarithm is smaller than the largest one's by this: 20,000 of them change a logarithm by 1e-6."""
+BLOCK = 512
+"""Points whose distances are kept at once: they fit into the nearest cache."""
 
 
 @compiled
@@ -47,59 +49,6 @@ def distance(q: Any, i: int, r: Any, j: int, squared: bool, skip: int) -> float:
 
 
 @compiled
-def add_column(q: Any, i: int, r: Any, c: int, start: int, stop: int, squared: bool, out: Array) -> None:
-    """Add the float32 distances of one column to ``out``.
-
-    They are those between query ``i`` and references start..stop-1.
-    """
-    p = q.numbers.shape[0]
-    size = stop - start
-    if c >= p:
-        code = q.codes[c - p, i]
-        codes = r.codes[c - p, start:stop]
-        weight = np.float32(r.weights[c - p])
-        for b in range(size):
-            out[b] += weight if codes[b] != code else np.float32(0)
-        return
-    missing = r.missing[c, start:stop]
-    if q.missing[c, i]:
-        for b in range(size):
-            out[b] += np.float32(0) if missing[b] else np.float32(1)
-        return
-    x = np.float32(q.numbers[c, i])
-    y = r.screen[c, start:stop]
-    if r.has_missing[c]:
-        for b in range(size):
-            d = abs(x - y[b])
-            d = d * d if squared else d
-            out[b] += np.float32(1) if missing[b] else d
-    elif squared:
-        for b in range(size):
-            d = x - y[b]
-            out[b] += d * d
-    else:
-        for b in range(size):
-            out[b] += abs(x - y[b])
-
-
-@compiled
-def within(values: Array, limit: Any) -> int:
-    """Number of float32 values that are at most ``limit``."""
-    count = 0
-    for b in range(values.shape[0]):
-        count += 1 if values[b] <= limit else 0
-    return count
-
-
-@compiled
-def screen(q: Any, i: int, r: Any, start: int, stop: int, squared: bool, out: Array) -> None:
-    """Float32 distances of query ``i`` to references start..stop-1 into ``out``."""
-    out[:] = np.float32(0)
-    for c in range(q.numbers.shape[0] + q.codes.shape[0]):
-        add_column(q, i, r, c, start, stop, squared, out)
-
-
-@compiled
 def slack(bound: float, columns: int, scale: float) -> float:
     """``bound`` widened by the rounding error of float32 sums.
 
@@ -108,72 +57,6 @@ def slack(bound: float, columns: int, scale: float) -> float:
     unit = 1.2e-7
     step = scale * unit
     return float(bound + columns * (2 * bound**0.5 * step + 2 * step + step * step + 2 * unit * (bound + 1)))
-
-
-@compiled
-def nearest(
-    q: Any, r: Any, squared: bool, own: Array, scale: float, start: int, stop: int, best: Array, index: Array
-) -> None:
-    """Find the k nearest references of queries start..stop-1.
-
-    Written into ``best`` and ``index``, shape (n, k); ``own[i]`` is left out.
-    """
-    k = best.shape[1]
-    columns = q.numbers.shape[0] + q.codes.shape[0]
-    n = r.codes.shape[1]
-    buffer = np.empty(BLOCK, dtype=np.float32)
-    for i in range(start, stop):
-        worst = best[i, k - 1]
-        limit = slack(worst, columns, scale)
-        for first in range(0, n, BLOCK):
-            last = min(first + BLOCK, n)
-            rough = buffer[: last - first]
-            screen(q, i, r, first, last, squared, rough)
-            if within(rough, np.float32(limit)) == 0:
-                continue
-            for b in range(last - first):
-                if rough[b] > limit or first + b == own[i]:
-                    continue
-                d = distance(q, i, r, first + b, squared, -1)
-                if d < worst:
-                    at = k - 1
-                    while at > 0 and best[i, at - 1] > d:
-                        best[i, at] = best[i, at - 1]
-                        index[i, at] = index[i, at - 1]
-                        at -= 1
-                    best[i, at] = d
-                    index[i, at] = first + b
-                    worst = best[i, k - 1]
-                    limit = slack(worst, columns, scale)
-
-
-@compiled
-def linked(
-    qa: Any, ra: Any, qb: Any, rb: Any, reach_a: Array, reach_b: Array, scale: float, start: int, stop: int, out: Array
-) -> None:
-    """Find queries with a common near reference in two Gower spaces.
-
-    The reference is within ``reach_a`` of the query in one space and within ``reach_b`` in the other.
-    """
-    columns = qa.numbers.shape[0] + qa.codes.shape[0]
-    n = ra.codes.shape[1]
-    buffer = np.empty(BLOCK, dtype=np.float32)
-    for i in range(start, stop):
-        near = reach_a[i] + TIE * (1 + reach_a[i])
-        also = reach_b[i] + TIE * (1 + reach_b[i])
-        limit = slack(near, columns, scale)
-        for first in range(0, n, BLOCK):
-            last = min(first + BLOCK, n)
-            rough = buffer[: last - first]
-            screen(qa, i, ra, first, last, False, rough)
-            if out[i] or within(rough, np.float32(limit)) == 0:
-                continue
-            for b in range(last - first):
-                if rough[b] > limit or distance(qa, i, ra, first + b, False, -1) > near:
-                    continue
-                if distance(qb, i, rb, first + b, False, -1) <= also:
-                    out[i] = True
-                    break
 
 
 @compiled
@@ -190,58 +73,6 @@ def agrees(truth: Any, i: int, guess: Any, j: int, s: int) -> bool:
     size = max(abs(x), abs(y)) if truth.symmetric else abs(y)
     allowed = max(truth.relative[s] * size, truth.absolute[s])
     return bool(abs(x - y) <= allowed + 1e-12)
-
-
-@compiled
-def infer(
-    q: Any, r: Any, times: Array, skip: Array, truth: Any, guess: Any, scale: float, start: int, stop: int, best: Array,
-    ties: Array, hits: Array, first_hit: Array
-) -> None:  # fmt: skip
-    """Nearest references of every query with column ``skip[s]`` unknown.
-
-    For all secrets s in one pass. ``times`` (n_references,): how often each occurs. ``best`` (n, m): Gower distance
-    without the secret; ``ties`` and ``hits`` (n, m): references at that distance, and those of them that have the
-    secret; ``first_hit`` (n, m): whether the first of them does.
-    """
-    columns = q.numbers.shape[0] + q.codes.shape[0]
-    n, m = r.codes.shape[1], skip.shape[0]
-    part = np.empty((columns, BLOCK), dtype=np.float32)
-    total = np.empty(BLOCK, dtype=np.float32)
-    rest = np.empty(BLOCK, dtype=np.float32)
-    limits = np.empty(m, dtype=np.float64)
-    for i in range(start, stop):
-        limits[:] = np.inf
-        for first in range(0, n, BLOCK):
-            size = min(BLOCK, n - first)
-            total[:size] = np.float32(0)
-            for c in range(columns):
-                mine = part[c, :size]
-                mine[:] = np.float32(0)
-                add_column(q, i, r, c, first, first + size, False, mine)
-                for b in range(size):
-                    total[b] += mine[b]
-            for s in range(m):
-                for b in range(size):
-                    rest[b] = total[b]
-                if skip[s] >= 0:
-                    known = part[skip[s]]
-                    for b in range(size):
-                        rest[b] -= known[b]
-                if within(rest[:size], np.float32(limits[s])) == 0:
-                    continue
-                for b in range(size):
-                    if rest[b] > limits[s]:
-                        continue
-                    d = distance(q, i, r, first + b, False, skip[s])
-                    edge = TIE * (1 + d)
-                    if d > best[i, s] + edge:
-                        continue
-                    right = agrees(truth, i, guess, first + b, s)
-                    if d < best[i, s] - edge:
-                        best[i, s], ties[i, s], hits[i, s], first_hit[i, s] = d, 0, 0, right
-                        limits[s] = slack(d + edge, columns + 2, scale)
-                    ties[i, s] += times[first + b]
-                    hits[i, s] += right * times[first + b]
 
 
 @compiled
@@ -295,6 +126,35 @@ def sweep(
             entered += 1
         between = up_to(tree, high[i]) - up_to(tree, low[i])
         found[i] += between if event >= n else -between
+
+
+@compiled
+def log_sum_exp(q: Array, x: Array, start: int, stop: int, out: Array) -> None:
+    """Sum up Gaussian kernels over all points, as a logarithm.
+
+    That is log sum exp(-|q - x|^2 / 2), for queries start..stop-1. ``q`` (p, n) and ``x`` (p, m). Points whose term is
+    negligible beside the largest (:data:`NEGLIGIBLE`) are left out.
+    """
+    p, m = x.shape
+    squares = np.empty(BLOCK)
+    for i in range(start, stop):
+        nearest, total = np.inf, 0.0
+        for first in range(0, m, BLOCK):
+            part = squares[: min(BLOCK, m - first)]
+            part[:] = 0.0
+            for c in range(p):
+                mine, its = q[c, i], x[c, first : first + len(part)]
+                for j in range(len(part)):
+                    d = mine - its[j]
+                    part[j] += d * d
+            least = part.min()
+            if least < nearest:
+                total *= np.exp((least - nearest) / 2)
+                nearest = least
+            for j in range(len(part)):
+                if part[j] <= nearest + 2 * NEGLIGIBLE:
+                    total += np.exp((nearest - part[j]) / 2)
+        out[i] = np.log(total) - nearest / 2
 
 
 @compiled

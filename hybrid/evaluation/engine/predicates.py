@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.encoding import Encoded
-from hybrid.evaluation.engine.neighbours import in_chunks
+from hybrid.evaluation.engine.threads import in_chunks
 
 
 @dataclass(frozen=True)

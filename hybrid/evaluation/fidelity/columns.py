@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.neighbours import extent
+from hybrid.evaluation.engine.space import extent
 from hybrid.evaluation.measure import Direction, Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 

@@ -32,8 +32,8 @@ def _embedding(context: Context, role: Role, width: float) -> Array:
         projected = columns.numbers[:, part].T @ numbers + columns.missing[:, part].T.astype(float) @ missing
         for directions, column in zip(codes, columns.codes, strict=True):
             projected += directions[column[part]]
-        projected /= width
-        total += np.concatenate([np.cos(projected).sum(axis=0), np.sin(projected).sum(axis=0)])
+        angles = (projected / width).astype(np.float32)
+        total += np.concatenate([wave(angles).sum(axis=0, dtype=np.float64) for wave in (np.cos, np.sin)])
     scaled: Array = total / (len(table) * FEATURES**0.5)
     return scaled
 

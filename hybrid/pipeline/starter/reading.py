@@ -10,6 +10,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
+from hybrid.base.errors import DataError
 from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
@@ -23,7 +24,10 @@ MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknow
 """Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+\Z")
 _DECIMAL_POINT = re.compile(r"-?[0-9]+\.[0-9]+\Z")
+MOST_COLUMNS = 2_000
+"""Columns of a table that a configuration is guessed for: some ten seconds, and a role for each to be decided."""
 _SAMPLE_BYTES = 1_000_000
+_LONGEST_HEADER = 100_000_000
 _SAMPLE_ROWS = 1000
 
 
@@ -45,8 +49,9 @@ def guess_reading(path: Path) -> DataOptions:
     Raises
     ------
     DataError
-        The file cannot be read at all.
+        The file cannot be read at all, or has more than :data:`MOST_COLUMNS` columns.
     """
+    _refuse_too_wide(path)
     options = DataOptions(path=path.name, accept=ALL_ACCEPTED)
     if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
         options = _guess_csv(path)
@@ -55,6 +60,35 @@ def guess_reading(path: Path) -> DataOptions:
     options = options.model_copy(update={"missing": ("", *found)})
     table = read_table(path, options) if found else table
     return options.model_copy(update={"columns": _kinds(table), "accept": ()})
+
+
+def _refuse_too_wide(path: Path) -> None:
+    """Refuse a table with too many columns, from its header alone.
+
+    Nobody could decide their roles one by one.
+    """
+    count = _n_columns(path)
+    if count > MOST_COLUMNS:
+        raise DataError(
+            f"{path.name}: {count:,} columns; a configuration is guessed for at most {MOST_COLUMNS:,}",
+            hint="keep the columns that somebody will use: a person has to decide the role of each of them",
+        )
+
+
+def _n_columns(path: Path) -> int:
+    if not path.is_file():
+        return 0
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        from pyarrow import ArrowInvalid, parquet
+
+        try:
+            return len(parquet.read_schema(path))
+        except ArrowInvalid:
+            return 0
+    with path.open("rb") as file:
+        line = file.readline(_LONGEST_HEADER)
+    header = line.decode("utf-16" if line[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252", errors="replace")
+    return 1 + max(header.count(separator) for separator in SEPARATORS)
 
 
 def _guess_csv(path: Path) -> DataOptions:

@@ -1,0 +1,100 @@
+"""Price of an evaluation, in seconds of one core, before it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hybrid.evaluation.context import most_asked
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.table import Schema
+
+BASE = 0.01
+"""Seconds that any metric takes on small tables."""
+SEARCHED = 0.12e-9
+"""Seconds of a search per pair of records and column that a block of records cannot rule out."""
+
+
+class Price(NamedTuple):
+    """Cost of a metric.
+
+    ``searches``: passes over all pairs of a queried record and a record; ``cells``: seconds per million cells (rows
+    times columns) of the tables; ``once``: passes that only the first table of an evaluation pays.
+    """
+
+    searches: float = 0.0
+    cells: float = 0.1
+    once: float = 0.0
+
+
+PRICES = {
+    "nnaa": Price(searches=3.5),
+    "dcr_share": Price(searches=3.0),
+    "membership": Price(searches=1.5),
+    "dcr_score": Price(searches=0.5, once=0.5),
+    "identifiability": Price(searches=1.5),
+    "linkability": Price(searches=2.0),
+    "inference": Price(searches=1.0),
+    "inference_quasi": Price(searches=0.5),
+    "membership_exposed": Price(once=1.0),
+    "inference_exposed": Price(once=0.5),
+    "membership_density": Price(cells=1.5),
+    "singling_out": Price(cells=1.5),
+    "inference_model": Price(cells=2.5),
+    "tstr": Price(cells=1.5),
+    "tstr_linear": Price(cells=0.3),
+    "discriminator": Price(cells=0.8),
+    "membership_subgroups": Price(cells=0.7),
+    "mmd": Price(cells=1.0),
+}
+"""Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
+
+
+class Sizes(NamedTuple):
+    """Rows and columns of an evaluation."""
+
+    train: int
+    control: int
+    table: int
+    columns: int
+    """Without identifiers."""
+    per: dict[str | None, int]
+    """Columns that metrics of each sort are repeated for; of None: 1."""
+
+
+def sizes_of(schema: Schema, rows: tuple[int, int, int], options: EvaluateOptions) -> Sizes:
+    """Sizes from the columns and the rows of train, control and table."""
+    targets = schema.targets if options.targets is None else options.targets
+    secrets: Sequence[str] = (schema.sensitive or schema.names) if options.secrets is None else options.secrets
+    declared = secrets if options.secrets is not None or schema.sensitive else targets
+    per = {None: 1, "target": len(targets), "secret": len(secrets), "declared_secret": len(declared)}
+    return Sizes(*rows, len(schema), {**per, "sensitive": len(schema.sensitive)})
+
+
+def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = True) -> float:
+    """Seconds that a metric takes on one core for one table, roughly.
+
+    Pairs of a queried record and a record cost a constant per column, as far as blocks of near records do not rule
+    them out: of n records, a share that falls with the root of n. Metrics of a column are repeated; searches are shared
+    by the columns' metrics.
+
+    Parameters
+    ----------
+    first : bool
+        Whether the table is the first of its evaluation, which also pays for what all tables share.
+    """
+    found = PRICES.get(metric.name, Price())
+    largest = max(sizes.train, sizes.control, sizes.table)
+    asked = min(most_asked(options.max_records, largest) or largest, largest)
+    pairs = asked * largest * sizes.columns / (1 + math.sqrt(largest / 100_000))
+    cells = (sizes.train + sizes.control + sizes.table) * sizes.columns / 1e6
+    repeated = sizes.per[metric.per]
+    searches = found.searches + (found.once if first else 0.0)
+    return BASE + SEARCHED * pairs * searches + found.cells * cells * repeated
+
+
+def total_price(metrics: Sequence[Metric], sizes: Sizes, options: EvaluateOptions, tables: int) -> float:
+    """Seconds that an evaluation of several tables takes on one core, roughly."""
+    return sum(price(metric, sizes, options, first=number == 0) for number in range(tables) for metric in metrics)

@@ -1,0 +1,68 @@
+"""Price of a configuration's evaluation, for ``hybrid check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybrid.base.findings import Finding
+from hybrid.evaluation.context import most_asked
+from hybrid.evaluation.engine.threads import cores
+from hybrid.evaluation.planted_leaks import LEAKS
+from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
+from hybrid.evaluation.registry import REGISTRY
+from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.power import trials_for
+from hybrid.publication.policy import Policy
+from hybrid.synthesize.cost import slowness
+from hybrid.synthesize.estimate import SLOW_SECONDS, in_words
+from hybrid.table import Table
+
+
+def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
+    """Forecast of the evaluation's time.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What is measured; attacks that train the generator again are told of on their own.
+    policy : Policy
+        Says which leaks are planted, and how often.
+    train, control : Table
+        Training and control records.
+    """
+    options = config.evaluate
+    rows = len(train), 0 if control is None else len(control), len(train)
+    sizes = sizes_of(train.schema.without_identifiers(), rows, options)
+    compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
+    tables = 1 + (config.transition is not None) + len(compared)
+    measured = total_price(metrics_of(options), sizes, options, tables)
+    planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
+    seconds = (measured + planted) * slowness()
+    leaks = f", {in_words(planted * slowness())} of them for planted leaks" if planted else ""
+    yield Finding(
+        "note",
+        f"evaluate: about {in_words(seconds)} of one core for {tables} tables{leaks}; {cores()} cores here share it",
+        f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"
+        if seconds > SLOW_SECONDS and compared
+        else "",
+    )
+    limit = most_asked(options.max_records, *rows)
+    if limit is not None and limit < max(rows):
+        yield Finding(
+            "note",
+            f"evaluate: searches ask about a random {limit:,} of the {max(rows):,} records of a table, and compare "
+            "them with all of the others; every metric says so, and its interval counts the records asked about",
+            "evaluate.max_records: null asks about all of them",
+        )
+
+
+def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:
+    """Seconds of one core for the trials with planted leaks.
+
+    At most: if all metrics that see a leak are computed in every trial.
+    """
+    trials = trials_for(policy.power.trials, sizes.table)
+    judged = {rule.metric for rule in policy.rules if rule.detects}
+    seen = (name for leak in policy.must_detect for name in LEAKS[leak].seen_by if name in judged)
+    return trials * sum(price(REGISTRY[name], sizes, config.evaluate, first=False) for name in seen)

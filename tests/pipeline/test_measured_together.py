@@ -1,0 +1,36 @@
+"""Tables measured together score as each measured on its own, and what is switched off is not measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hybrid.demo import write_demo
+from hybrid.evaluation.measure import MetricResult
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.store import Store
+
+FEW = {"evaluate.metrics": ["dcr_share", "k_reached", "mmd"], "evaluate.power": False}
+
+
+def _without_seconds(results: tuple[MetricResult, ...]) -> list[MetricResult]:
+    return [replace(result, seconds=0.0) for result in results]
+
+
+def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> None:
+    write_demo(tmp_path / "demo", 400)
+    config = load_config(tmp_path / "demo" / "config.yaml", FEW)
+    together = Pipeline(config, 1, Store(tmp_path / "store"))
+    alone = Pipeline(config, 1)
+    subjects = ("original", "anonymized", "synthetic", "baseline")
+    each = [result for subject in subjects for result in alone.evaluated(subject).metrics]
+    assert _without_seconds(together.evaluation.metrics) == _without_seconds(tuple(each))
+    again = Pipeline(config, 1, Store(tmp_path / "store"))
+    assert again.evaluation == together.evaluation
+    cheap = load_config(
+        tmp_path / "demo" / "config.yaml", {**FEW, "evaluate.original": False, "evaluate.baseline": False}
+    )
+    night = Pipeline(cheap, 1, Store(tmp_path / "store"))
+    assert {result.stage for result in night.evaluation.metrics} == {"anonymized", "synthetic"}
+    assert night.keys["evaluate-synthetic"] == together.keys["evaluate-synthetic"]
