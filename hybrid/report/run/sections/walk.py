@@ -33,7 +33,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 
 SECTION = Section(
     anchor="walk",
-    title="Walk",
+    title="Pipeline",
     lead="What happened to the table, room by room. Bars are rows.",
     template=TEMPLATE,
     values=_values,
