@@ -161,7 +161,7 @@ class Context:
         return np.arange(len(table)) if table.persons is None else table.persons
 
     def has_persons(self, role: Role) -> bool:
-        """True if the persons behind the rows of train or control are known."""
+        """True if the persons of the rows are known."""
         table = self.train if role == "train" else self.control
         return table is not None and table.persons is not None
 

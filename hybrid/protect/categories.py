@@ -10,9 +10,9 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.protect.alike import category_codes, draw_alike, draw_below
-from hybrid.protect.holders import holders
 from hybrid.protect.options import Replace
 from hybrid.table import DTYPES, Kind
+from hybrid.table.holders import holders
 
 OTHER = "other"
 """The category of all rare ones together, under ``replace: other``."""

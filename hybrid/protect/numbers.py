@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.protect.holders import bounds, holders
 from hybrid.protect.steps import Steps, steps_of
 from hybrid.table import Column
+from hybrid.table.holders import bounds, holders
 
 LEAST_BLOCK = 10
 """Fewest people whose values are drawn from one range."""

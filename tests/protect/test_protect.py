@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
 from hybrid.protect import ProtectOptions, protect
-from hybrid.protect.holders import bounds, holders
 from hybrid.protect.numbers import protect_numbers
 from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.holders import bounds, holders
 from hybrid.table.schema import DTYPES, ColumnFormat
 
 

@@ -30,7 +30,7 @@ class Fold(NamedTuple):
 
 
 def _folds(context: Context) -> tuple[Fold, Fold]:
-    """Random halves of train and of control, with all rows of a person in one half.
+    """Random halves of train and control; a person is in one half.
 
     Each half of control is the reference of the other, so that every queried record is attacked once, never with a
     reference that holds it.

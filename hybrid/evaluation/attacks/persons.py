@@ -86,7 +86,7 @@ def copied_sequences(context: Context) -> Outcome:
 
 
 def _asked(context: Context, role: Role) -> Array:
-    """Rows that the nearest-record attack is asked about."""
+    """Rows that the nearest-record attack queries."""
     return context.asked(context.whole(role)).rows
 
 

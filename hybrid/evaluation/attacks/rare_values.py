@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.encoding import ranks_of
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
-from hybrid.protect.holders import holders
+from hybrid.table.holders import holders
 
 
 class Rare(NamedTuple):

@@ -99,7 +99,7 @@ def _replayed(signed: SignedCertificate, files: Mapping[str, str]) -> bool:
 
 
 def signers(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> dict[str, str]:
-    """Key ids whose keys made a signature, by the key id that the signature names."""
+    """Key ids of valid signatures, by the key id each names."""
     pae = signed.envelope.pae()
     return {
         keyid: key.keyid
