@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.attacks.membership import scores
+from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.attacks.persons import copied_sequences, membership_persons, persons_copied, persons_near
 from hybrid.evaluation.attacks.rare_values import rare_values
 from hybrid.evaluation.context import Context
@@ -105,10 +105,12 @@ def test_a_copy_hits_everybody() -> None:
 def test_the_halves_of_control_share_no_person() -> None:
     rng = np.random.default_rng(2)
     asked = context(visits(50, rng), visits(40, rng), visits(50, rng))
-    sets, _, _ = scores(asked)
     persons = asked.persons("control")
-    assert not set(persons[sets.others.rows]) & set(persons[sets.reference.rows])
-    assert len(sets.others.rows) + len(sets.reference.rows) == len(persons)
+    both = folds(asked)
+    for fold in both:
+        assert not set(persons[fold.others.rows]) & set(persons[fold.reference.rows])
+        assert len(fold.others.rows) + len(fold.reference.rows) == len(persons)
+    assert sorted(np.concatenate([fold.others.rows for fold in both])) == list(range(len(persons)))
 
 
 def test_rows_of_one_person_are_one_score() -> None:
