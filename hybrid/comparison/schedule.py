@@ -91,7 +91,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     trial, config = _trial(configuration, seed), configuration.config
     if config is None:
         return Planned(trial, fingerprint(trial.head, trial.problem), {}, "")
-    pipeline = Pipeline(config, seed)
+    pipeline = Pipeline(config, seed, judge_power=False)
     source = _source(config)
     if source in read.data:
         pipeline.data_fingerprint = read.data[source]

@@ -14,8 +14,8 @@ from hybrid.cli import console
 from hybrid.cli.terminal import Terminal, plain
 from hybrid.publication.verdict import Check, Verdict
 
-NASTY = "Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile: \x07\u200b"
-SAFE = r"Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile: \x07\u200b"
+NASTY = "Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile:\x07\u200b"
+SAFE = r"Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile:\x07\u200b"
 
 
 @pytest.fixture

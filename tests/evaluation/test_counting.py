@@ -13,6 +13,7 @@ from hybrid.evaluation.attacks.anonymity import _counts, _distance
 from hybrid.evaluation.attacks.attribution import gtcap, hitting_rate
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.counting import matching
+from hybrid.evaluation.engine.intervals import failure_ratio
 from hybrid.evaluation.engine.space import TIE, Columns
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
@@ -100,8 +101,8 @@ def test_gtcap_is_that_of_all_pairs_and_leaving_each_person_out(people: Context,
                 left = found[row] - 1
                 now = (agreeing[row] - told[row, person]) / left if left else value
                 change[person] += (now - was) / matched
-        sides.append((value, np.sqrt((change**2).sum())))
-    (mine, error), (other, other_error) = sides
+        sides.append((value, np.sqrt((change**2).sum()), matched, known.shape[1]))
+    (mine, error, *_), (other, other_error, *_) = sides
     measure = gtcap(people, secret)
     assert isinstance(measure, Measure)
     assert measure.details["train"] == pytest.approx(mine, rel=1e-12)
@@ -110,7 +111,10 @@ def test_gtcap_is_that_of_all_pairs_and_leaving_each_person_out(people: Context,
     assert measure.low is not None and error > 0 and other_error > 0
     slopes = np.array([1 / (1 - other), (mine - 1) / (1 - other) ** 2])
     expected = 1.959963984540054 * np.hypot(slopes[0] * error, slopes[1] * other_error)
-    assert measure.value - measure.low == pytest.approx(expected, rel=1e-9)
+    least = min(people for *_, people in sides)
+    counts = [min(matched, least) for *_, matched, _ in sides]
+    bounds = failure_ratio((mine * counts[0], counts[0]), (other * counts[1], counts[1]), 0.95)
+    assert measure.low == pytest.approx(min(measure.value - expected, 1 - bounds[1]), rel=1e-9)
 
 
 def test_hitting_rate_is_that_of_all_pairs(people: Context) -> None:

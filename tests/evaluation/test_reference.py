@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluation.attacks.closeness import closer
 from hybrid.evaluation.context import Context
 from hybrid.table import Role, Schema, Table
 from hybrid.table.options import DataOptions
@@ -78,7 +79,11 @@ def test_printed_digits_of_independent_computations(
     threshold = measured(c, "dcr_score").details["threshold"]
     assert threshold == pytest.approx(reference("DCR_thr_onehot", leak), abs=digits)
     assert measured(c, "nnaa").details["accuracy_train"] == pytest.approx(reference("NNAA_half", leak), abs=digits)
-    assert measured(c, "authenticity").value == pytest.approx(reference("Auth'", leak), abs=digits)
+    # The printed authenticity counts a tie as nearer to the table; ours counts it half.
+    train = c.whole("train")
+    near = closer(c.distances(train, c.whole("table"))[:, 0], c.distances(train, train)[:, 0])
+    assert (near > 0).mean() == pytest.approx(reference("Auth'", leak), abs=digits)
+    assert measured(c, "authenticity").value == pytest.approx(near.mean(), rel=1e-12)
     assert measured(c, "hitting_rate").value == pytest.approx(reference("HitR_any(syntheval)", leak), abs=digits)
     assert measured(c, "wasserstein").value == pytest.approx(reference("WD_range_mean", leak), abs=5e-6)
     assert measured(c, "total_variation").value == pytest.approx(reference("TVD_half_mean", leak), abs=digits)

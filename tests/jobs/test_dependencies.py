@@ -100,7 +100,7 @@ def test_prefect_and_databases_are_extras(project: dict[str, Any]) -> None:
     assert {"sqlalchemy", "psycopg"} <= _names(extras["sql"])
     (everything,) = extras["all"]
     named = set(everything.partition("[")[2].rstrip("]").split(","))
-    assert named == set(extras) - {"all", "test", "docs"}
+    assert named == set(extras) - {"all", "test", "docs", "supply"}
 
 
 def test_the_package_is_typed_and_says_so(project: dict[str, Any]) -> None:
