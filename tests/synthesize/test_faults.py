@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from hybrid.base.errors import GeneratorError
+from hybrid.base.ownership import claim
 from hybrid.demo import write_demo
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
@@ -80,8 +81,7 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     content["evaluate"] = {"metrics": ["total_variation"], "targets": ["readmitted"], "baseline": False}
     path.write_text(yaml.safe_dump(content))
     run, store = tmp_path / "run", Store(tmp_path / "store")
-    run.mkdir()
-    (run / "manifest.json").write_text("{}")
+    claim(run, "last", "run")
 
     def kill(step: str, done: int, total: int | None = None, **values: float) -> None:
         if step == "fit tabddpm" and done == 600:
