@@ -15,7 +15,7 @@ from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.publication.gate import confidence_of_each
 from hybrid.publication.policy import Policy
-from hybrid.publication.power import LeakTrials, Power
+from hybrid.publication.power import BLOCKED, LeakTrials, Power
 from hybrid.publication.rules.metric import MetricRule, MetricRules
 from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Check
@@ -106,7 +106,7 @@ class _Gate:
         self._passed = {rule: checks for rule, checks in before.items() if any(_passes(check) for check in checks)}
         self.reason = ""
         if any(check.decision == "block" for checks in before.values() for check in checks):
-            self.reason = "the table is blocked as it is"
+            self.reason = BLOCKED
         elif not self._passed:
             self.reason = "no rule about people never seen passes on the table as it is, so that none could fail"
 

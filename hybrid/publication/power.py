@@ -23,6 +23,8 @@ CONFIDENCE = 0.95
 POWER = "power"
 """Start of the names of checks about planted leaks."""
 NOT_MEASURED = "no leaks were planted into this table"
+BLOCKED = "the table is blocked as it is"
+"""Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
 _HINT = "give more control records (split.control) or a larger table, or accept by name"
 _WORDS: dict[LeakName, str] = {
     "copy": "{size} copied rows",
@@ -141,7 +143,8 @@ def _check(leak: LeakTrials, control: int) -> Check:
         return Check(name, "pass", f"would have noticed {leak.words} ({often})")
     if not leak.made:
         message = f"cannot tell whether {leak.words} would pass: {leak.reason}"
-        return Check(name, "not judged", message, _HINT, applies=leak.lacks is None)
+        hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else _HINT
+        return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"
     message = f"cannot tell: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
     return Check(name, "not judged", message, _HINT)

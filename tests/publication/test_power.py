@@ -17,7 +17,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
-from hybrid.publication.power import LeakTrials, Power, power_checks
+from hybrid.publication.power import BLOCKED, LeakTrials, Power, power_checks
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Check
 
@@ -64,6 +64,13 @@ def test_a_leak_that_passed_unnoticed_names_the_control_records(policy: Policy) 
 
 def test_unfinished_trials_are_no_pass(policy: Policy) -> None:
     assert check_of(demanding(policy), trials(12, 12)).status == "not judged"
+
+
+def test_a_blocked_table_is_mended_first(policy: Policy) -> None:
+    blocked = check_of(demanding(policy), trials(0, 0, reason=BLOCKED))
+    assert blocked.status == "not judged" and blocked.hint.startswith("mend what blocks the table")
+    other = check_of(demanding(policy), trials(0, 0, reason="no control records"))
+    assert other.hint.startswith("give more control records")
 
 
 def test_leaks_that_were_not_planted_are_a_review(
