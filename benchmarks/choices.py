@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from four_tables import configurations
+from four_tables import configurations, lines
 
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.config import load_config
@@ -85,13 +84,6 @@ def run(choices: argparse.Namespace, results: Path) -> None:
                     found = measured(config, changes, seed)
                     out.write(json.dumps({"key": key, "source": source, "choice": choice, **found}) + "\n")
                     out.flush()
-
-
-def lines(files: list[Path]) -> Iterator[dict[str, Any]]:
-    for path in files:
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                yield json.loads(line)
 
 
 def show(files: list[Path], policy: Policy) -> None:

@@ -8,7 +8,9 @@ writes.
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,3 +122,11 @@ def people(path: Path) -> Table:
     table = load_config(path).load_table()
     schema = table.schema.without_identifiers()
     return Table(table.frame[schema.names], schema)
+
+
+def lines(files: list[Path]) -> Iterator[dict[str, Any]]:
+    """Results in JSON lines files, one after the other; files that are not there are passed over."""
+    for path in files:
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                yield json.loads(line)

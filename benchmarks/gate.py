@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from four_tables import DECISIONS, configurations, people
+from four_tables import DECISIONS, configurations, lines, people
 
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, evaluate
@@ -163,13 +163,6 @@ def run(cases: Iterator[Case], results: Path, tables: Callable[[str], Table], po
             if case.key not in done:
                 out.write(json.dumps(measured(case, tables, policy)) + "\n")
                 out.flush()
-
-
-def lines(files: list[Path]) -> Iterator[dict[str, Any]]:
-    for path in files:
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                yield json.loads(line)
 
 
 def report(files: list[Path], policy: Policy) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid import transition
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
 from hybrid.base.arrays import Codes, Mask
@@ -21,8 +20,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.run import LABELS, staged
-from hybrid.pipeline.amplification import explain_run
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
 from hybrid.table.persons import within_limit
@@ -131,14 +130,7 @@ def memory_limit(options: AnonymizeOptions) -> float:
 
 
 def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
-    assert config.anonymize is not None and config.transition is not None
-    reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    return explain_run(
-        config.anonymize,
-        config.sample,
-        schema,
-        reads_originals=reads,
-        from_records=derived,
-        several_rows=config.data.several_rows,
-    ).text
+    explanation = explain_sampling(config, schema, derived)
+    assert explanation is not None
+    return explanation.text

@@ -35,11 +35,12 @@ def promises(
     tuple of Explanation
         Empty where nothing is anonymized and the generator has no budget.
     """
-    found = (_of_sampling(config, schema, derived), _of_generator(config, schema, listed))
+    found = (explain_sampling(config, schema, derived), _of_generator(config, schema, listed))
     return tuple(explanation for explanation in found if explanation is not None)
 
 
-def _of_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> Explanation | None:
+def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> Explanation | None:
+    """Explain anonymization with sampling; None without anonymization. Arguments as for :func:`promises`."""
     if config.anonymize is None or config.transition is None:
         return None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)

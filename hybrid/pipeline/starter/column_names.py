@@ -68,9 +68,8 @@ class Vocabulary:
         words = [word.lower() for word in _CAMEL.findall(plain)]
         return [part for word in words for part in self._parts(word)]
 
-    def without_fillers(self, name: str) -> list[str]:
-        """Split a column name into words, without fillers unless all are."""
-        words = self.split(name)
+    def without_fillers(self, words: list[str]) -> list[str]:
+        """Words of a column name that are no fillers, unless all are."""
         return [word for word in words if word not in self.fillers] or words
 
     def _parts(self, word: str) -> Phrase:
@@ -138,7 +137,7 @@ def identity_of(name: str) -> Identity | None:
     known = vocabulary()
     words = known.split(name)
     counted = {"of", "de"} & set(words[1:2]) and words[:1] and words[0] in known.counting
-    words = known.without_fillers(name)
+    words = known.without_fillers(words)
     if not words or counted:
         return None
     for kind, alone in known.alone.items():

@@ -104,7 +104,7 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 def _by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
-    words = known.without_fillers(column.name) or [""]
+    words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
