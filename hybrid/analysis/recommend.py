@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from hybrid.analysis.contrasts import Estimate, estimates
 from hybrid.analysis.pareto import pareto_front
@@ -145,8 +146,8 @@ def _mean(results: Results, columns: Sequence[Column]) -> Array:
 def _verdicts(results: Results) -> Array:
     """Worst verdict of each configuration; empty where no policy was applied."""
     worst: dict[str, int] = {}
-    given = results.ok.get("verdict")
-    for name, verdict in zip(results.ok["configuration"], [] if given is None else given, strict=given is not None):
+    given = results.ok.get("verdict", pd.Series("", index=results.ok.index))
+    for name, verdict in zip(results.ok["configuration"], given, strict=True):
         severity = SEVERITY.index(verdict) if verdict in SEVERITY else -1
         worst[name] = max(worst.get(name, -1), severity)
     return np.array(["" if worst.get(n, -1) < 0 else SEVERITY[worst[n]] for n in results.configurations.index])

@@ -160,8 +160,8 @@ def _steps(values: Array, width: Decimal, origin: Decimal, where: str) -> Array:
         raise HierarchyError(f"{where}: intervals of the given width are too narrow for values this large")
     steps = guess.astype(np.int64)
     distinct, place = np.unique(steps, return_inverse=True)
-    starts = np.array([float(origin + width * int(step)) for step in distinct])[place.reshape(-1)]
-    ends = np.array([float(origin + width * (int(step) + 1)) for step in distinct])[place.reshape(-1)]
+    starts = np.array([float(origin + width * int(step)) for step in distinct])[place]
+    ends = np.array([float(origin + width * (int(step) + 1)) for step in distinct])[place]
     exact: Array = steps - (values < starts) + (values >= ends)
     return exact
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import httpx
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SECONDS = 120
+SECONDS = 300
 
 
 class Prefect:
@@ -81,7 +82,7 @@ class Prefect:
 
     def deploy(self) -> None:
         """What prefect.yaml names, once a worker has made the work pool."""
-        self.until(lambda: self.api.get("/work_pools/local").status_code == httpx.codes.OK)
+        self.until(self.has_work_pool)
         self.call("-m", "prefect", "--no-prompt", "deploy", "--all")
 
     def night(self, deployment_name: str = "nightly", **parameters: Any) -> str:
@@ -91,7 +92,7 @@ class Prefect:
     def begin(self, deployment_name: str = "nightly", **parameters: Any) -> str:
         """Ask for a run of a deployment of the nightly flow; gives its id."""
         deployment = self.ask("GET", f"/deployments/name/nightly/{deployment_name}")
-        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
+        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": uuid.uuid4().hex}
         return str(self.ask("POST", f"/deployments/{deployment['id']}/create_flow_run", json=asked)["id"])
 
     def end(self, run: str) -> str:
@@ -107,11 +108,17 @@ class Prefect:
         return {artifact["key"]: str(artifact["data"]) for artifact in found}
 
     def ask(self, method: str, path: str, **content: Any) -> Any:
-        """What the server answers; asked again while it is too busy, as Prefect's own client does."""
+        """What the server answers; asked again while it is too busy, as Prefect's own client does.
+
+        Everything asked here may be asked twice: a run of a deployment bears a key of its own.
+        """
         answers: list[httpx.Response] = []
 
         def has_answered() -> bool:
-            answers.append(self.api.request(method, path, **content))
+            try:
+                answers.append(self.api.request(method, path, **content))
+            except httpx.TransportError:
+                return False
             return answers[-1].status_code != httpx.codes.SERVICE_UNAVAILABLE
 
         self.until(has_answered)
@@ -124,8 +131,15 @@ class Prefect:
             time.sleep(0.3)
 
     def is_healthy(self) -> bool:
+        return self.answers("/health", lambda answer: answer.text == "true")
+
+    def has_work_pool(self) -> bool:
+        return self.answers("/work_pools/local", lambda answer: answer.status_code == httpx.codes.OK)
+
+    def answers(self, path: str, wanted: Callable[[httpx.Response], bool]) -> bool:
+        """Whether the server gives the wanted answer now."""
         try:
-            return self.api.get("/health").text == "true"
+            return wanted(self.api.get(path))
         except httpx.TransportError:
             return False
 

@@ -86,12 +86,14 @@ def mutants_of(file: str, source: bytes) -> list[Mutant]:
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.expr]:
-    """Expressions that run: no annotations, decorators, patterns or parts of f-strings."""
+    """Expressions that run: no annotations, decorators, patterns, parts of f-strings or checks of equal lengths."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "bases", "pattern"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.JoinedStr) or not isinstance(child, ast.AST):
+                continue
+            if isinstance(child, ast.keyword) and child.arg == "strict":
                 continue
             if isinstance(child, ast.expr):
                 yield child
