@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options
+from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
 from hybrid.synthesize.generators.copula import Copula
 from hybrid.synthesize.generators.ctgan import Ctgan
@@ -22,7 +23,8 @@ from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.protocol import Generator
 
 REGISTRY: dict[str, Generator] = {
-    generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst())
+    generator.name: generator
+    for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst(), Baynet(), Privbayes())
 }
 """Every generator by name. A new one is one file and one entry here."""
 ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}

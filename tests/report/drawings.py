@@ -1,6 +1,7 @@
 """The figures of the report's pages, one per line, as text to compare.
 
-``REDRAW=1 pytest tests/report/test_drawings.py`` writes them anew after a figure was changed on purpose: look at the difference.
+``REDRAW=1 pytest tests/report/test_drawings.py`` writes them anew after a figure was changed on purpose: look at the
+difference.
 """
 
 from __future__ import annotations
