@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.jobs.audit import read_audited
+from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -139,3 +139,6 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
     found = read_audited(paths[0], paths[1], paths[2], config.data)
     assert found.train.persons is None
     assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
+    only = load_config(job, {"evaluate": {"metrics": ["identical_match"], "power": False}})
+    check = audit_tables(found, only, tmp_path / "audit", 1).checks[0]
+    assert (check.rule, check.status, check.applies) == ("persons", "not judged", True)
