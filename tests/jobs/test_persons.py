@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.table import Table
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -123,6 +125,24 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     pipeline = Pipeline(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned = []
+
+    def kept(table: Table, *others: Any, **options: Any) -> Any:
+        learned.append(table)
+        return fit_or_reuse(table, *others, **options)
+
+    monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
+    pipeline = Pipeline(load_config(job, {"transition.order": order}))
+    assert pipeline.generated.table.persons is None, "synthetic rows are nobody's"
+    (table,) = learned
+    original = pipeline.anonymized.originals
+    assert table.persons is not None and original.persons is not None
+    rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
+    assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
 
 
 def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path: Path) -> None:
