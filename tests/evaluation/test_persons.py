@@ -12,7 +12,7 @@ from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.attacks.persons import copied_sequences, membership_persons, persons_copied, persons_near
 from hybrid.evaluation.attacks.rare_values import rare_values
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc_interval, clustered_error
+from hybrid.evaluation.engine.intervals import auc_interval, clustered_error, independent_attempts
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
@@ -92,6 +92,54 @@ def test_rows_of_one_person_are_one_score() -> None:
     naive = auc_interval(*rows, 0.95)
     assert naive[2] - naive[1] < 0.6 * (together[2] - together[1])
     assert clustered_error(rows[0], clusters[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("hits", "persons", "worth"),
+    [
+        ([1, 1, 0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], 4.0),
+        ([1, 0, 0, 1, 1, 0, 0, 1], [0, 1, 2, 3, 4, 5, 6, 7], 8.0),
+        ([0, 0, 0, 0], [0, 0, 1, 1], 2.0),
+        ([1, 0, 1, 0], [0, 0, 1, 1], 2.0),
+    ],
+    ids=["together", "alone", "never", "opposed"],
+)
+def test_attempts_on_rows_of_a_person_are_worth_as_many_as_are_independent(
+    hits: list[int], persons: list[int], worth: float
+) -> None:
+    assert independent_attempts(np.array(hits, bool), np.array(persons)) == pytest.approx(worth)
+
+
+ON_ROWS = (
+    "linkability",
+    "inference",
+    "inference_quasi",
+    "inference_model",
+    "inference_exposed",
+    "hitting_rate",
+    "membership",
+    "membership_density",
+    "membership_exposed",
+    "membership_subgroups",
+)
+
+
+@pytest.mark.parametrize("name", ON_ROWS)
+def test_five_equal_rows_of_each_person_are_no_more_evidence_than_one(name: str) -> None:
+    """Of the same rows, those of persons with five equal ones have the wider interval."""
+    rng = np.random.default_rng(7)
+    once = [visits(150, rng) for _ in range(3)]
+    once = [part.take(np.unique(part.persons, return_index=True)[1]) for part in once]  # type: ignore[arg-type]
+    train, control, table = (part.take(np.repeat(np.arange(len(part)), 5)) for part in once)
+    options = EvaluateOptions(secrets=("cost",), min_cell=20)
+    known = Context(train, control, replace(table, persons=None), options)
+    rows = Context(replace(train, persons=None), replace(control, persons=None), replace(table, persons=None), options)
+    metric = REGISTRY[name]
+    of_persons, of_rows = (metric.measure(c, metric.columns(c)[0]).outcome for c in (known, rows))
+    assert isinstance(of_persons, Measure) and isinstance(of_rows, Measure)
+    assert of_persons.excess is not None and of_rows.excess is not None
+    widths = [excess[2] - excess[1] for excess in (of_persons.excess, of_rows.excess)]
+    assert widths[0] > 1.5 * widths[1], (name, widths)
 
 
 def test_a_value_of_one_patient_is_rare_however_often_it_occurs() -> None:
