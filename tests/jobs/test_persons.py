@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.records import stage_records
+from hybrid.publication.table_facts import few
 from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
 from tests.jobs.small_job import POLICY
@@ -143,6 +146,23 @@ def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypa
     assert table.persons is not None and original.persons is not None
     rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
     assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
+
+
+def test_a_report_counts_the_source_in_tens(job: Path) -> None:
+    pipeline = Pipeline(load_config(job))
+    _ = pipeline.generated
+    steps = list(stage_records(pipeline))
+    assert [step.name for step in steps][:2] == ["input", "train"] and steps[-1].name == "synthesize"
+    for step in steps[:-1]:
+        assert step.rows % 10 == 0, step
+        note = "" if step.name == "protect" else step.note.partition("k = ")[0]
+        counted = re.findall(r"[0-9][0-9,]*(?= (?:records|persons))", note)
+        assert all(int(number.replace(",", "")) % 10 == 0 for number in counted), step
+    notes = {step.name: step.note for step in steps}
+    result = pipeline.anonymized.result
+    assert result.suppressed_persons is not None
+    assert f"k = {result.k} persons, {few(result.suppressed_persons)} of them left out" in notes["anonymize"]
+    assert f"{few(result.suppressed)} records suppressed" in notes["anonymize"]
 
 
 def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path: Path) -> None:

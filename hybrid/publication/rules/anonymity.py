@@ -8,6 +8,7 @@ from typing import Literal
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.table_facts import few
 from hybrid.publication.verdict import Check
 
 
@@ -57,6 +58,6 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
             share = anonymization.suppressed / anonymization.records
             if anonymization.persons and anonymization.suppressed_persons is not None:
                 share = max(share, anonymization.suppressed_persons / anonymization.persons)
-            words = f"Of the records, {text_of(100 * share)} % were left out"
-            details = f"suppressed: {anonymization.suppressed} of {anonymization.records}"
+            words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
+            details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
             return limited(rule, Found(share, words, details, 100, " %"))
