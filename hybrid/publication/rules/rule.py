@@ -28,9 +28,11 @@ Condition = Literal[
     "lone_values",
     "persons",
     "several_rows",
+    "households",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows.
+row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows;
+households: data.household names columns.
 Control records are none of them."""
 
 
