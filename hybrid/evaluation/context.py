@@ -165,6 +165,21 @@ class Context:
         table = self.train if role == "train" else self.control
         return table is not None and table.persons is not None
 
+    def clusters(self, train: Array, control: Array) -> tuple[Codes, Codes] | None:
+        """Persons of records of train and of control, by position.
+
+        None where each row is another person.
+        """
+        if not self.has_persons("train"):
+            return None
+        return self.persons("train")[train], self.persons("control")[control]
+
+    @property
+    def asked_people(self) -> tuple[Array, Array]:
+        """Positions of the records of train and of control that searches query."""
+        train, control = (self.asked(self.whole(role)).rows for role in ("train", "control"))
+        return train, control
+
     def random(self, name: str) -> np.random.Generator:
         """Random stream of one metric.
 

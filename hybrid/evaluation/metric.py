@@ -137,12 +137,12 @@ class Metric:
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
+        if "persons" in self.needs and context.train.persons is None:
+            return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
         if "control" in self.needs and context.control is None:
             return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
-        if "persons" in self.needs and context.train.persons is None:
-            return NotComputable("needs to know whose the rows are: data.person", lacks="persons")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

@@ -90,9 +90,7 @@ def evaluate(
 
 def _is_due(metric: Metric, context: Context) -> bool:
     """True unless a metric lacks what it needs by default."""
-    if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
-        return False
-    return "persons" not in metric.needs or context.train.persons is not None or context.options.metrics is not None
+    return "retraining" not in metric.needs or context.fit_and_sample is not None or context.stage == "synthetic"
 
 
 def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:

@@ -158,13 +158,19 @@ def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
 
 def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
     """Persons behind the rows, as far as they are declared."""
-    repeating = [name for name in table.schema.identifiers if repeats(table.frame[name])]
+    own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
+    repeating = [name for name in own if repeats(table.frame[name])]
     if config.data.person == EACH_ROW and repeating:
         yield Finding(
             "note",
             f"data.person: none states that each row is another person, although {', '.join(repeating)} repeats",
             "name the column that says whose a row is, unless that is so",
         )
+    if table.households is not None:
+        members = person_groups(np.arange(len(table)) if table.persons is None else table.persons)
+        pairs = np.unique(np.stack([person_groups(table.households), members]), axis=1)
+        sizes = np.bincount(pairs[0])
+        yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
     if table.persons is None:
         return
     rows = np.bincount(person_groups(table.persons))
@@ -193,7 +199,8 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
-    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), config.data.person_columns))
+    whose = config.data.person_columns, config.data.household_columns
+    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), *whose))
     if parts is not None:
         findings += _protection(config, parts[0].without_identifiers())
     if parts is not None and not config.synthesize.is_off:

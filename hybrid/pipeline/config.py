@@ -45,6 +45,7 @@ from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
 from hybrid.table.files import File
+from hybrid.table.households import with_households
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.persons import with_persons
@@ -281,10 +282,10 @@ class RunConfig(Options):
         ------
         HybridError
             As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`, or
-            :func:`hybrid.table.persons.with_persons`.
+            :func:`hybrid.table.persons.with_persons` and :func:`hybrid.table.households.with_households`.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
-        return with_persons(found, self.data.person_columns)
+        return with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
 
     def load_population(self) -> Table | None:
         """Population table of k-map; None where there is none.

@@ -64,14 +64,25 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
 def _persons(config: RunConfig) -> Iterator[Problem]:
     """Contradictions between the person of a row and other keys."""
     data, names = config.data, config.data.person_columns
-    for name in names:
+    homes = data.household_columns
+    for key, name in (*(("person", name) for name in names), *(("household", name) for name in homes)):
         column = data.columns.get(name)
         if column is None or column.role is not Role.IDENTIFIER:
             yield Problem(
-                f"data.person: the column {name!r} does not have the role identifier",
+                f"data.{key}: the column {name!r} does not have the role identifier",
                 f"set data.columns.{name}.role: identifier; it is never learned, and surrogates take its place",
             )
-    if names and config.split.key is not None and names != (config.split.key,):
+    if homes and set(names) == set(homes):
+        yield Problem(
+            "data.household names the columns of data.person: a household then is one person",
+            "name the column that members of a household share, or leave data.household out",
+        )
+    if homes and config.split.key is not None:
+        yield Problem(
+            f"split.key: {config.split.key!r} is not needed: data.household keeps households on one side",
+            "leave split.key out",
+        )
+    elif names and config.split.key is not None and names != (config.split.key,):
         yield Problem(
             f"split.key: {config.split.key!r} is not the person of data.person ({', '.join(names)})",
             "leave split.key out: all rows of a person stay on one side",

@@ -91,7 +91,8 @@ class Inputs:
         No control where its share is 0. Of each person no more rows than ``data.max_rows``.
         """
         data = self.config.data
-        train, control = split(self.table, self.config.split, rng_for(seed, "split"), data.person_columns)
+        whose = data.person_columns, data.household_columns
+        train, control = split(self.table, self.config.split, rng_for(seed, "split"), *whose)
         if data.max_rows is None:
             return train, control
         rng = rng_for(seed, "max_rows")

@@ -12,7 +12,7 @@ from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
-from hybrid.publication.table_facts import few
+from hybrid.publication.table_facts import few, public_household
 from hybrid.sample import SampleOptions
 from hybrid.table.options import EACH_ROW
 from hybrid.transition import reads_originals
@@ -72,9 +72,21 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    if result.household is not None:
+        yield household_sentence(result.household)
     yield (
         "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "
         "are not generalized, and the published rows themselves are not k-anonymous."
+    )
+
+
+def household_sentence(found: Mapping[str, float]) -> str:
+    """Statement of the risk of households, in rounded numbers."""
+    public = public_household(found)
+    return (
+        f"Of {few(int(found['households']))} households, the probability that at least one member is recognized by the "
+        "quasi-identifiers (1 minus the product over the members of 1 - 1/persons in the class) is "
+        f"{public['risk_mean']:g} on average and at most {public['risk_max']:g}."
     )
 
 

@@ -118,6 +118,16 @@ def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     return kept
 
 
+def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
+    """Positions of one random row of each person, in random order.
+
+    Shape (n_persons,), int64.
+    """
+    order = rng.permutation(len(persons))
+    first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
+    return first
+
+
 def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
     """Table with at most ``most`` rows of each person.
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.table.households import kept_together
 from hybrid.table.options import SplitOptions
 from hybrid.table.persons import person_groups
 from hybrid.table.record_hash import SECRET_BYTES, each_once, record_hashes
@@ -16,7 +17,11 @@ from hybrid.table.schema import Table
 
 
 def split(
-    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str] = ()
+    table: Table,
+    options: SplitOptions,
+    rng: np.random.Generator,
+    person: Sequence[str] = (),
+    household: Sequence[str] = (),
 ) -> tuple[Table, Table | None]:
     """Part the records into a training and a control set.
 
@@ -31,13 +36,15 @@ def split(
         same side in every table, but for the few that keep the share exact.
     person : sequence of str
         The columns that name the person of a row, where several rows may have the same one: ``table.persons``.
+    household : sequence of str
+        The columns that name the household of a row, where ``table.households`` has them.
 
     Returns
     -------
     train, control : Table, Table or None
         Disjoint, together all records (or ``options.rows`` of them), in the table's order.
-        ``round(control * n_rows)`` records are control; with persons or a key, that share of the persons or of the
-        key's distinct values (records without one count as one person each).
+        ``round(control * n_rows)`` records are control; with households, persons or a key, that share of the
+        households, the persons or the key's distinct values (records without one count as one person each).
         ``control`` is None if the share is 0.
 
     Raises
@@ -56,7 +63,7 @@ def split(
         table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
     if options.control == 0:
         return table, None
-    groups, order = _ranked(table, options, rng, person)
+    groups, order = _ranked(table, options, rng, person, household)
     mask = _first(order, options.control)[groups]
     return table.take(~mask), table.take(mask)
 
@@ -108,19 +115,24 @@ def _first(order: Array, share: float) -> Array:
 
 
 def _ranked(
-    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str]
+    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str], household: Sequence[str]
 ) -> tuple[Array, Array]:
     """Group of each record, and the groups in control order.
 
     In this order they become the control group.
     """
-    key = tuple(person) or (() if options.key is None else (options.key,))
+    key = tuple(household) or tuple(person) or (() if options.key is None else (options.key,))
     if options.stable:
-        hashes = record_hashes(table, rng.bytes(SECRET_BYTES), key)
+        secret = rng.bytes(SECRET_BYTES)
+        hashes = record_hashes(table, secret, key)
+        if household and person:  # Who has no household is one alone, with all rows.
+            alone = table.frame[list(household)].isna().any(axis=1).to_numpy()
+            hashes[alone] = record_hashes(table.take(alone), secret, person)
         distinct, groups = np.unique(hashes if key else each_once(hashes), return_inverse=True)
         return groups, np.arange(len(distinct))
-    if table.persons is not None:
-        groups = person_groups(table.persons)
+    together = kept_together(table)
+    if together is not None:
+        groups = together
     else:
         groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
     return groups, rng.permutation(int(groups.max()) + 1)

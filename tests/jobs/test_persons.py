@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.jobs.audit import read_audited
+from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.records import stage_records
+from hybrid.publication.table_facts import few
+from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.table import Table
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -125,6 +130,41 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     assert not pipeline.is_private
 
 
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned = []
+
+    def kept(table: Table, *others: Any, **options: Any) -> Any:
+        learned.append(table)
+        return fit_or_reuse(table, *others, **options)
+
+    monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
+    pipeline = Pipeline(load_config(job, {"transition.order": order}))
+    assert pipeline.generated.table.persons is None, "synthetic rows are nobody's"
+    (table,) = learned
+    original = pipeline.anonymized.originals
+    assert table.persons is not None and original.persons is not None
+    rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
+    assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
+
+
+def test_a_report_counts_the_source_in_tens(job: Path) -> None:
+    pipeline = Pipeline(load_config(job))
+    _ = pipeline.generated
+    steps = list(stage_records(pipeline))
+    assert [step.name for step in steps][:2] == ["input", "train"] and steps[-1].name == "synthesize"
+    for step in steps[:-1]:
+        assert step.rows % 10 == 0, step
+        note = "" if step.name == "protect" else step.note.partition("k = ")[0]
+        counted = re.findall(r"[0-9][0-9,]*(?= (?:records|persons))", note)
+        assert all(int(number.replace(",", "")) % 10 == 0 for number in counted), step
+    notes = {step.name: step.note for step in steps}
+    result = pipeline.anonymized.result
+    assert result.suppressed_persons is not None
+    assert f"k = {result.k} persons, {few(result.suppressed_persons)} of them left out" in notes["anonymize"]
+    assert f"{few(result.suppressed)} records suppressed" in notes["anonymize"]
+
+
 def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path: Path) -> None:
     visits = pd.read_csv(job.parent / "visits.csv")
     first = visits["patient"].isin(visits["patient"].dropna().unique()[:100])
@@ -139,3 +179,6 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
     found = read_audited(paths[0], paths[1], paths[2], config.data)
     assert found.train.persons is None
     assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
+    only = load_config(job, {"evaluate": {"metrics": ["identical_match"], "power": False}})
+    check = audit_tables(found, only, tmp_path / "audit", 1).checks[0]
+    assert (check.rule, check.status, check.applies) == ("persons", "not judged", True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference import secrets_of
-from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.measure import NotComputable, Outcome
@@ -72,8 +72,8 @@ def inference_model(context: Context, column: str) -> Outcome:
         return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
 
     train, control = success("train"), success("control")
-    confidence = context.options.confidence
-    made = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    with_secret = tuple(np.flatnonzero(context.encoded(role).ranks[:, at] >= 0) for role in _PEOPLE)
+    made = attacked_people(context, train, control, (with_secret[0], with_secret[1]))
     details: dict[str, object] = {"trees": TREES, "rows": len(source)}
     if context.options.paper and not classify:
         mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")

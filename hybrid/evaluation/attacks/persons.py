@@ -73,12 +73,14 @@ def copied_sequences(context: Context) -> Outcome:
     Of persons with at least two different rows; as :func:`persons_copied`. Three rows are in the details. What a table
     without linked rows gives away of a history: the rows, not whose they are.
     """
+    if not len(_sequences(context, "train", 2)):
+        return NotComputable("no person in the data has two different rows", lacks="several_rows")
     found: dict[str, Outcome] = {}
     for length in (2, 3):
         sides = [_sequences(context, role, length) for role in ("train", "control")]
         if min(map(len, sides)):
             found[str(length)] = _attack(context, sides[0], sides[1])
-    two = found.get("2", NotComputable("no person has two different rows", "too_few"))
+    two = found.get("2", NotComputable("no person never seen has two different rows", "too_few"))
     three = found.get("3")
     if isinstance(two, Measure) and isinstance(three, Measure):
         two.details["three_rows"] = {"value": three.value, "low": three.low, "high": three.high, "n": three.n}
