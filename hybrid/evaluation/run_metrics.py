@@ -77,14 +77,14 @@ def evaluate(
     chosen = metrics_of(options)
     share = share or remembering({})
 
-    def measured(stage: Subject) -> list[MetricResult]:
+    def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, progress)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
     with one_thread_each(models):
-        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages)))))
+        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages), progress))))
     return with_printed(found) if options.paper else found
 
 
