@@ -201,7 +201,7 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
     if parts is not None:
         policy = _attempt([], lambda: load_policy(config.policy_path))
-        findings += [] if policy is None else foreseen_evaluation(config, policy, *parts)
+        findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
     options = config.anonymize
     if options is None:
         return findings
