@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +111,8 @@ def left_out_table(expansion: Expansion) -> pd.DataFrame:
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["reason"])
 
 
-def metric_names(comparison: pd.DataFrame) -> list[str]:
-    """The columns of a comparison that are values of metrics."""
-    names = [name for name in comparison.columns if name.partition(".")[0] in STAGES]
+def metric_names(columns: Iterable[str]) -> list[str]:
+    """Columns of a comparison, or keys of a row, with values of metrics."""
+    names = [name for name in columns if name.partition(".")[0] in STAGES]
     beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
     return [name for name in names if name not in beside]

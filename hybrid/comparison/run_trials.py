@@ -95,7 +95,7 @@ def collect(
     scheduler: str | None = None,
     retry_failed: bool = False,
 ) -> list[dict[str, object]]:
-    """Run the trials that are not done yet, and give the row of each.
+    """Run the open trials, and give the row of each.
 
     Parameters
     ----------
