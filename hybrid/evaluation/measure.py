@@ -96,6 +96,9 @@ class MetricResult:
     column: str | None = None
     """The column it is about (a target, a secret), if it is about one."""
     seconds: float = 0.0
+    """Wall clock."""
+    cpu_seconds: float = field(default=0.0, compare=False)
+    """Processor time of the whole process meanwhile; with that of other tables measured at the same time."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON form: name, family, stage, value, ci, direction, details, and more.

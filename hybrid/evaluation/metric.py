@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
@@ -126,10 +127,10 @@ class Metric:
 
         An error becomes a state with a reason, never a number or an exception.
         """
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), cpu_seconds()
         outcome = self._missing(context, column) or self._attempt(context, column)
-        seconds = time.perf_counter() - started
-        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, seconds)
+        spent = time.perf_counter() - started, cpu_seconds() - cpu
+        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, *spent)
 
     def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
         """Result of a metric without time left in its family's budget."""

@@ -72,7 +72,10 @@ def stage_keys(
     if transition is not None:
         learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed)
         keys[TRANSITION.name] = learned
-    tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed)
+    if config.risk is not None:
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, config.risk, parts, seed)
+    else:
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     if config.has_baseline:
         keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed)

@@ -202,20 +202,20 @@ def _stages(config: RunConfig, table: Table) -> list[Finding]:
     whose = config.data.person_columns, config.data.household_columns
     parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), *whose))
     if parts is not None:
-        findings += _protection(config, parts[0].without_identifiers())
+        findings += _protection(config, parts.train.without_identifiers())
     if parts is not None and not config.synthesize.is_off:
-        people = parts[0].without_identifiers()
+        people = parts.train.without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
     if parts is not None:
         policy = _attempt([], lambda: load_policy(config.policy_path))
-        findings += [] if policy is None else foreseen_evaluation(config, policy, *parts)
+        findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
     options = config.anonymize
     if options is None:
         return findings
     hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_paths))
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
-    train = table if parts is None else parts[0]
+    train = table if parts is None else parts.train
     findings += [Finding.error(problem) for problem in _impossible(options, train)]
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)

@@ -32,6 +32,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.leak import RiskOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
@@ -140,6 +141,9 @@ class RunConfig(Options):
     """From labels back to values; null with anonymize set: the default strategy. Cannot be off with anonymize set."""
     synthesize: SynthesizeOptions = SynthesizeOptions()
     """The generator."""
+    risk: RiskOptions | None = None
+    """A table with a known leak in the place of the generator's, for `hybrid lab`: metrics are tried on it, and nothing
+    of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
     policy: str | None = None

@@ -101,8 +101,29 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
         )
 
 
+def _known_leak(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions of a known leak with stages that would change its size."""
+    if config.risk is None:
+        return
+    off = {
+        "protect": config.protection is None,
+        "anonymize": config.anonymize is None,
+        "sample": config.sample.method == "none",
+    }
+    for section in (name for name, is_off in off.items() if not is_off):
+        yield Problem(
+            f"{section} is set beside risk: a table with a known leak holds training records as they are",
+            "set protect: off, anonymize: null and sample: {method: none}, or leave risk out",
+        )
+    if not config.split.release:
+        yield Problem("risk needs people whom neither training nor control holds", "set split.release, such as 0.333")
+    if config.evaluate.retrain is not None:
+        yield Problem("evaluate.retrain trains a generator again, and with risk there is none", "leave one of them out")
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
+    yield from _known_leak(config)
     yield from _persons(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:

@@ -12,8 +12,10 @@ import numpy as np
 
 from hybrid import sample
 from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.leak import known_leak
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.protection import protected, same_rows
@@ -21,6 +23,7 @@ from hybrid.store import Store
 from hybrid.synthesize.fitted import LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
+from hybrid.table.split import Parts
 from hybrid.transition.protocol import Restored
 
 Drawn = tuple[Table, tuple[LossPoint, ...]]
@@ -124,6 +127,13 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     learned = protected(config, table, {}, seed, decided=True)
     people = table if learned is None else learned.table
     return fit(people, config.synthesize, learning).sample(len(table), drawing)
+
+
+def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> Generated:
+    """Training records among fresh ones, in the place of a generator's table."""
+    if config.risk is None or parts.release is None:
+        raise ConfigError("risk needs fresh records", hint="set split.release")
+    return Generated(known_leak(parts.train, parts.release, config.risk, seed).table)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:

@@ -82,7 +82,7 @@ TRANSITION = Stage("transition", "restored", ("hybrid.transition",), ("sample",)
 SYNTHESIZE = Stage(
     "synthesize",
     "generated",
-    ("hybrid.sample", "hybrid.transition"),
+    ("hybrid.sample", "hybrid.transition", "hybrid.leak"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",

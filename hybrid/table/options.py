@@ -112,6 +112,9 @@ class SplitOptions(Options):
 
     control: float = Field(default=0.3, ge=0, lt=1)
     """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable"."""
+    release: float = Field(default=0.0, ge=0, lt=1)
+    """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
+    else."""
     rows: int | None = Field(default=None, ge=2)
     """Use no more than so many records, drawn at random: a budget for trying things out."""
     key: str | None = None
@@ -121,3 +124,9 @@ class SplitOptions(Options):
     """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
     give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
     identifiers, else by all columns."""
+
+    @model_validator(mode="after")
+    def _room_for_training(self) -> Self:
+        if self.control + self.release >= 1:
+            raise ValueError("control and release together leave nothing to train on")
+        return self

@@ -56,7 +56,7 @@ def homes(table: Table) -> set[str]:
 def test_split_and_sample_keep_households_together(seed: int, stable: bool, share: float) -> None:
     table = known(residents(seed))
     options = SplitOptions(control=share, stable=stable)
-    train, control = split(table, options, np.random.default_rng(seed), ["person"], ["home"])
+    train, control, _ = split(table, options, np.random.default_rng(seed), ["person"], ["home"])
     assert control is not None and not homes(train) & homes(control)
     assert len(homes(control)) == round(share * len(homes(table)))
     assert train.households is not None and len(train.households) == len(train)
@@ -70,7 +70,7 @@ def test_split_and_sample_keep_households_together(seed: int, stable: bool, shar
 
 def test_households_without_persons() -> None:
     table = with_households(residents(3, rows=1), ["home"])
-    train, control = split(table, SplitOptions(control=0.4), np.random.default_rng(1), (), ["home"])
+    train, control, _ = split(table, SplitOptions(control=0.4), np.random.default_rng(1), (), ["home"])
     assert control is not None and not homes(train) & homes(control)
 
 

@@ -61,8 +61,8 @@ def test_persons_part_as_the_same_key_does(keys: list[int | None], stable: bool,
     whole, options = table(keys), SplitOptions(control=0.4, stable=stable)
     people = len(set(keys) - {None}) + keys.count(None)
     assume(0 < round(0.4 * people) < people)
-    expected, _ = split(whole, options.model_copy(update={"key": "person"}), np.random.default_rng(seed))
-    train, control = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
+    expected, *_ = split(whole, options.model_copy(update={"key": "person"}), np.random.default_rng(seed))
+    train, control, _ = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
     pd.testing.assert_frame_equal(train.frame, expected.frame)
     assert control is not None
     assert train.persons is not None
