@@ -55,7 +55,9 @@ def stage_keys(
         libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
-    whose = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
+    whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
+    if config.draws_persons:
+        whose.append(("persons are drawn", config.data.order))
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}

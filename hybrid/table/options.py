@@ -46,6 +46,9 @@ class PersonOptions(Options):
     none: each row is another person. null: nobody has said, which is refused where an identifier repeats."""
     max_rows: int | None = Field(default=None, ge=1)
     """Rows of one person that are used, at most, drawn at random; null: all."""
+    order: str | None = Field(default=None, min_length=1)
+    """The date, time or number by which the rows of a person are ordered. Synthetic persons have their rows in this
+    order; the generator must be one that learns persons. null: the order of the file."""
 
     @field_validator("person")
     @classmethod
