@@ -14,6 +14,7 @@ Lacking = Literal[
     "quasi_identifiers",
     "retraining",
     "persons",
+    "order",
     "target",
     "secret",
     "sensitive",
@@ -21,8 +22,8 @@ Lacking = Literal[
     "signal",
     "lone_values",
 ]
-"""What a metric may lack: control records, declared columns, the person of a row, a column that names single records,
-a signal, values that one row of the table holds alone."""
+"""What a metric may lack: control records, declared columns, the person of a row, the order of its rows, a column that
+names single records, a signal, values that one row of the table holds alone."""
 
 
 @dataclass(frozen=True)

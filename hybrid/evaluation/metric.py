@@ -12,7 +12,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -143,6 +143,8 @@ class Metric:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "persons" in self.needs and context.train.persons is None:
             return NotComputable("needs to know whose the rows are: data.person", lacks="persons")
+        if "order" in self.needs and context.schema.order is None:
+            return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

@@ -65,7 +65,8 @@ def evaluate(
     -------
     Evaluation
         Results by stage, then in the order of the registry; a metric that could not be computed is in it with a
-        reason. No result depends on the order of rows or columns, on the other stages, or on what else is computed.
+        reason. No result depends on the order of columns, on the other stages, or on what else is computed; and of the
+        metrics of rows of persons alone on the order of rows.
 
     Raises
     ------
@@ -92,7 +93,10 @@ def _is_due(metric: Metric, context: Context) -> bool:
     """True unless a metric lacks what it needs by default."""
     if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
         return False
-    return "persons" not in metric.needs or context.train.persons is not None or context.options.metrics is not None
+    if context.options.metrics is not None:
+        return True
+    known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
+    return all(known.get(need, True) for need in metric.needs)
 
 
 def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:

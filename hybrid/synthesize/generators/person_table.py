@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.likeness import agreement, rank_correlation
 from hybrid.synthesize.protocol import Encoded, Feature, Sequences
 
 MOST_SUMMARIES = 12
@@ -145,30 +146,7 @@ def _summarized(data: Sequences) -> list[int]:
     found = {}
     for at, (feature, values) in enumerate(zip(data.rows.features, data.rows.columns, strict=True)):
         if at != data.order:
-            likeness = _agreement if feature.is_discrete else _rank_correlation
-            found[at] = likeness(values[rows - 1], values[rows])
+            likeness = agreement if feature.is_discrete else rank_correlation
+            found[at] = abs(likeness(values[rows - 1], values[rows]))
     alike = [at for at, value in sorted(found.items(), key=lambda one: -one[1]) if value >= LEAST_ALIKE]
     return alike[:MOST_SUMMARIES]
-
-
-def _agreement(before: Array, after: Array) -> float:
-    """Cohen's kappa of successive rows.
-
-    Agreement beyond that of independent ones, as a share of what is possible.
-    """
-    levels = int(max(before.max(), after.max())) + 1
-    chance = float((np.bincount(before, minlength=levels) / len(before)) @ (np.bincount(after, minlength=levels)))
-    chance /= len(after)
-    return 0.0 if chance >= 1 else (float((before == after).mean()) - chance) / (1 - chance)
-
-
-def _rank_correlation(before: Array, after: Array) -> float:
-    """Spearman's correlation of the known values of successive rows."""
-    known = ~(np.isnan(before) | np.isnan(after))
-    if known.sum() < 2:
-        return 0.0
-    places = [np.unique(side[known], return_inverse=True)[1] for side in (before, after)]
-    middles = [(np.cumsum(n := np.bincount(place)) - (n + 1) / 2)[place] for place in places]
-    if min(side.std() for side in middles) == 0:
-        return 0.0
-    return abs(float(np.corrcoef(middles[0], middles[1])[0, 1]))
