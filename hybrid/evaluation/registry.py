@@ -50,8 +50,8 @@ MODULES: tuple[ModuleType, ...] = (
     c2st,
     columns,
     pairs,
-    joint,
     histories,
+    joint,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}
