@@ -152,11 +152,11 @@ class Context:
         return self.encoding.tables[("train", "control", "table").index(role)]
 
     def persons(self, role: Role) -> Codes:
-        """Person of each row of train or control; shape (n,), int64.
+        """Person of each row of a table; shape (n,), int64.
 
         Each row is another person where nothing else is known.
         """
-        table = self.train if role == "train" else self.control
+        table = {"train": self.train, "control": self.control, "table": self.table}[role]
         assert table is not None
         return np.arange(len(table)) if table.persons is None else table.persons
 

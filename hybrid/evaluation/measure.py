@@ -15,6 +15,7 @@ Lacking = Literal[
     "retraining",
     "persons",
     "several_rows",
+    "order",
     "target",
     "secret",
     "sensitive",
@@ -23,7 +24,8 @@ Lacking = Literal[
     "lone_values",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
-a column that names single records, a signal, values that one row of the table holds alone."""
+the order of a person's rows, a column that names single records, a signal, values that one row of the table holds
+alone."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -144,6 +144,8 @@ class Metric:
             return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
+        if "order" in self.needs and context.schema.order is None:
+            return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

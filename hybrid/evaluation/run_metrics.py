@@ -65,7 +65,8 @@ def evaluate(
     -------
     Evaluation
         Results by stage, then in the order of the registry; a metric that could not be computed is in it with a
-        reason. No result depends on the order of rows or columns, on the other stages, or on what else is computed.
+        reason. No result depends on the order of columns, on the other stages, or on what else is computed; and of the
+        metrics of rows of persons alone on the order of rows.
 
     Raises
     ------
@@ -90,7 +91,13 @@ def evaluate(
 
 def _is_due(metric: Metric, context: Context) -> bool:
     """True unless a metric lacks what it needs by default."""
-    return "retraining" not in metric.needs or context.fit_and_sample is not None or context.stage == "synthetic"
+    if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
+        return False
+    # Rules ask why a metric of privacy is absent; the others are left out.
+    if context.options.metrics is not None or metric.family == "privacy":
+        return True
+    known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
+    return all(known.get(need, True) for need in metric.needs)
 
 
 def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:

@@ -6,9 +6,11 @@ The stages from training records over labels to specific values again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
+
+import numpy as np
 
 from hybrid import sample, transition
 from hybrid.anonymize import anonymize
@@ -18,13 +20,14 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.sample import Sampled
 from hybrid.table import Table
+from hybrid.table.persons import agreed
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
@@ -86,6 +89,8 @@ class Anonymization:
         Called by the search.
     protection : Protection or None
         What the protection of values changed in ``train``.
+    static : tuple of str or None
+        Columns with one value per person; None where the generator draws single rows.
     """
 
     config: RunConfig
@@ -98,6 +103,7 @@ class Anonymization:
     compute: Compute
     progress: Progress
     protection: Protection | None = None
+    static: tuple[str, ...] | None = None
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
@@ -154,8 +160,16 @@ class Anonymization:
         """
         return self.compute(
             TRANSITION.name,
-            lambda: self.fitted_transition.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
+            lambda: self.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
         )
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Records with specific values again.
+
+        Persons have one value in their static columns, and ordered rows.
+        """
+        restored = self.fitted_transition.restore(labels, rng)
+        return replace(restored, table=agreed(restored.table, self.static))
 
     def give_away(self, synthetic: Table) -> GiveAway:
         """Disclosure of originals by the transition.

@@ -58,6 +58,8 @@ def stage_keys(
     whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
     if config.data.household_columns:
         whose.append({"household": config.data.household_columns})
+    if config.draws_persons:
+        whose.append(("persons are drawn", config.data.order))
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}

@@ -29,7 +29,7 @@ from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
-from hybrid.synthesize.registry import require
+from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import formulas, giveaways, unique_share
 from hybrid.table.infer import ambiguous_dates
@@ -186,6 +186,15 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
     static = constant_within(table, table.schema.without_identifiers().names)
     if static:
         yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
+    if config.draws_persons:
+        order = config.data.order or "the file"
+        yield Finding("ok", f"{config.synthesize.generator} draws persons with all their rows, in the order of {order}")
+    elif config.data.several_rows and not config.synthesize.is_off:
+        yield Finding(
+            "note",
+            f"{config.synthesize.generator} draws single rows: each synthetic row has a person number of its own",
+            f"for persons with several rows use synthesize.generator: {' or '.join(sequence_generators())}",
+        )
 
 
 def _examples(table: Table, name: str) -> str:

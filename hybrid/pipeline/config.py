@@ -49,7 +49,7 @@ from hybrid.table.files import File
 from hybrid.table.households import with_households
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
-from hybrid.table.persons import with_persons
+from hybrid.table.persons import with_order, with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
 from hybrid.table.sources import SOURCES
@@ -193,6 +193,11 @@ class RunConfig(Options):
         return self.data.person_columns or (() if self.split.key is None else (self.split.key,))
 
     @property
+    def draws_persons(self) -> bool:
+        """True if the generator learns and draws persons with all their rows."""
+        return self.data.several_rows and self.synthesize.learns_sequences
+
+    @property
     def k(self) -> int:
         """Of the anonymization; 0 without one."""
         return 0 if self.anonymize is None else self.anonymize.k
@@ -285,11 +290,13 @@ class RunConfig(Options):
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`, or
-            :func:`hybrid.table.persons.with_persons` and :func:`hybrid.table.households.with_households`.
+            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`,
+            :func:`hybrid.table.persons.with_persons`, :func:`hybrid.table.households.with_households` or
+            :func:`hybrid.table.persons.with_order`.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
-        return with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
+        known = with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
+        return with_order(known, self.data.order)
 
     def load_population(self) -> Table | None:
         """Population table of k-map; None where there is none.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Role
 
 if TYPE_CHECKING:
@@ -94,6 +95,17 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
         )
     if config.anonymize is not None and config.anonymize.engine == "anjana" and names:
         yield Problem("engine anjana counts records, and data.person asks for persons", "use anonymize.engine: exact")
+    if data.order is not None and not names:
+        yield Problem(
+            "data.order orders the rows of a person, and data.person names no column",
+            "set data.person, or leave order out",
+        )
+    if data.order is not None and names and not config.synthesize.is_off and not config.synthesize.learns_sequences:
+        yield Problem(
+            f"data.order asks for persons with their rows in order; {config.synthesize.generator} draws single rows",
+            f"use synthesize.generator: {' or '.join(sequence_generators())}, or leave order out: each row then has a "
+            "person number of its own",
+        )
     if data.max_rows is not None and not names:
         yield Problem(
             "data.max_rows limits the rows of a person, and data.person names no column",

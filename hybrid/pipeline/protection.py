@@ -6,6 +6,7 @@ The protected records replace the training records for everything that learns.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
+from hybrid.table.persons import agreed, constant_within
 
 LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
@@ -49,7 +51,18 @@ def protected(
         return None
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
-    return protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    return replace(found, table=agreed(found.table, static_columns(config, train)))
+
+
+def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
+    """Columns with one value in all rows of every training person.
+
+    None where the generator draws single rows.
+    """
+    if train.persons is None or not config.draws_persons:
+        return None
+    return tuple(constant_within(train, train.schema.without_identifiers().names))
 
 
 def counted_persons(table: Table) -> Codes | None:

@@ -94,7 +94,9 @@ def _restored(pipeline: Pipeline) -> Count | None:
 
 
 def _generated(pipeline: Pipeline) -> Count:
-    return len(pipeline.generated.table), pipeline.config.synthesize.generator
+    table, generator = pipeline.generated.table, pipeline.config.synthesize.generator
+    persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
+    return len(table), f"{generator}{persons}"
 
 
 _COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {

@@ -19,7 +19,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.protection import protected, protected_hierarchies
+from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
@@ -133,6 +133,14 @@ class Tables:
         )
         return found
 
+    @cached_property
+    def static(self) -> tuple[str, ...] | None:
+        """Columns with one value per person.
+
+        None where the generator draws single rows.
+        """
+        return static_columns(self.config, self.train)
+
     @property
     def learned(self) -> Table:
         """Training records that are anonymized and learned from.
@@ -172,6 +180,7 @@ class Tables:
             compute=self._stage,
             progress=self.progress,
             protection=None if self.protected is None else self.protected.result,
+            static=self.static,
         )
 
     @property
@@ -213,7 +222,7 @@ class Tables:
         table, source = self.generated.table, self.table
         if self.config.output.identifiers == "drop":
             return table
-        return with_surrogates(table, source.schema, source)
+        return with_surrogates(table, source.schema, source, self.config.data.person_columns)
 
     @property
     def synthetic_name(self) -> str:
@@ -258,7 +267,8 @@ class Tables:
 
     @cached_property
     def _generation(self) -> Generation:
-        return Generation(self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress)
+        inputs = self.inputs
+        return Generation(self.config, self.learned, inputs.domains, self.seed, self.store, self.progress, self.static)
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:
         """One stage's result, from the store if it is there."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
@@ -63,17 +63,46 @@ class Encoded:
         float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values
         are steps above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never
         infinite.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each row, as in :class:`hybrid.table.Table`; None where each row is another person, and in the
-        processes of generators of their own.
     """
 
     features: Sequence[Feature]
     columns: Sequence[Array]
-    persons: Array | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Persons and their rows as numbers.
+
+    Parameters
+    ----------
+    persons : Encoded, n_persons rows
+        Columns with one value per person; may have no columns.
+    rows : Encoded, n_rows rows
+        The other columns: rows of a person are adjacent and in their order, persons as in ``persons``. May have no
+        columns.
+    counts : numpy.ndarray, shape (n_persons,), int64
+        Number of rows of each person, 0 or more; their sum is n_rows.
+    order : int or None
+        Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
+        missing values last. None: no column says.
+    """
+
+    persons: Encoded
+    rows: Encoded
+    counts: Array
+    order: int | None = None
+
+
+@dataclass(frozen=True)
+class DrawnSequences:
+    """Drawn persons and their rows, encoded as :class:`Sequences`."""
+
+    persons: Sequence[Array]
+    rows: Sequence[Array]
+    counts: Array
 
 
 @dataclass(frozen=True)
@@ -167,3 +196,31 @@ class Generator(Protocol):
 
     def load(self, folder: Path) -> Model:
         """Read a model that ``Model.save`` wrote."""
+
+
+class SequenceModel(Protocol):
+    """Fitted model of persons and their rows.
+
+    Private, since it may remember records.
+    """
+
+    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
+        """Draw exactly ``n_persons`` (1 or more) new persons with all their rows.
+
+        Encoded as the training data; the same seed gives the same persons. Rows of a person are ascending in the column
+        that orders them.
+        """
+
+
+@runtime_checkable
+class SequenceGenerator(Generator, Protocol):
+    """Generator that learns persons with several rows, too.
+
+    A generator without :meth:`learn_sequences` draws single rows, each as if of another person.
+    """
+
+    def learn_sequences(self, data: Sequences, options: Any, seed: int, progress: Progress) -> SequenceModel:
+        """Learn persons, their numbers of rows, and their rows.
+
+        Parameters and errors as for :meth:`learn`.
+        """

@@ -20,7 +20,7 @@ from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
 from hybrid.synthesize.generators.tabddpm import Tabddpm
 from hybrid.synthesize.generators.tvae import Tvae
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.protocol import Generator
+from hybrid.synthesize.protocol import Generator, SequenceGenerator
 
 REGISTRY: dict[str, Generator] = {
     generator.name: generator
@@ -59,6 +59,11 @@ class Availability:
 def availability() -> list[Availability]:
     """All generators, in the registry's order. Imports none of their packages."""
     return [_describe(generator) for generator in REGISTRY.values()]
+
+
+def sequence_generators() -> list[str]:
+    """Names of the generators that draw persons with several rows."""
+    return [name for name, generator in REGISTRY.items() if isinstance(generator, SequenceGenerator)]
 
 
 def engine(name: str, options: Options) -> Generator:

@@ -49,6 +49,9 @@ class PersonOptions(Options):
     household: str | tuple[Annotated[str, Field(min_length=1)], ...] | None = None
     """The identifier column, or columns, that name the household of a row: split and sample keep its members together,
     and the risk that one of them is recognized is reported. null: there are none."""
+    order: str | None = Field(default=None, min_length=1)
+    """The date, time or number by which the rows of a person are ordered. Synthetic persons have their rows in this
+    order; the generator must be one that learns persons. null: the order of the file."""
 
     @field_validator("person", "household")
     @classmethod

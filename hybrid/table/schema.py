@@ -93,6 +93,8 @@ class Column:
     kind: Kind
     target: bool = False
     format: ColumnFormat = field(default_factory=ColumnFormat)
+    order: bool | None = field(default=None, metadata=ABSENT_UNLESS_SET)
+    """True: the rows of a person are ordered by this column; None: they are not."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,11 @@ class Schema:
     def targets(self) -> list[str]:
         """Names of the columns that models of the users predict."""
         return [column.name for column in self.columns if column.target]
+
+    @property
+    def order(self) -> str | None:
+        """Column that orders the rows of a person; None without one."""
+        return next((column.name for column in self.columns if column.order), None)
 
     def only(self, names: Iterable[str]) -> Schema:
         """The schema of these columns, in this schema's order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,19 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.evaluation.measure import Evaluation
 from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.records import stage_records
+from hybrid.publication.guarantee import (
+    NOT_LINKED,
+    PERSONS_DRAWN,
+    PERSONS_DRAWN_WITHOUT_NUMBER,
+    guarantee_sentence,
+)
 from hybrid.publication.table_facts import few
-from hybrid.synthesize.reuse import fit_or_reuse
-from hybrid.table import Table
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -93,7 +98,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     said = certificate["guarantee"]
     assert "k counts persons, for attackers who know one row of each" in said
     assert "categories that fewer than 5 persons hold" in said
-    assert "no published row is linked to another" in said
+    assert "the published table holds synthetic persons: rows with the same person number" in said
     assert "Each of the persons of the intermediate table was used with probability 0.8" in said
     page = " ".join((published.folder / "report.html").read_text().split())
     assert "people look alike" in page
@@ -101,8 +106,33 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     assert "k counts persons, for attackers who know 1 row of each" in page
     assert "every person has one record" in json.dumps(certificate)
     synthetic = pd.read_csv(published.folder / "synthetic.csv")
-    assert synthetic["patient"].is_unique
+    rows = synthetic["patient"].value_counts()
+    assert 1 < rows.max() <= 12 and len(rows) == pytest.approx(105, abs=8)
+    assert synthetic.groupby("patient")[["age", "sex"]].nunique().max().max() == 1
+    assert "Released rows with the same person number are those of one made-up person" in page
     assert not set(synthetic["patient"]) & set(pd.read_csv(job.parent / "visits.csv")["patient"].dropna())
+
+
+def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -> None:
+    pipeline = Pipeline(load_config(job, {"synthesize.generator": "none"}))
+    assert pipeline.generated.table.persons is None
+    assert pipeline.synthetic.frame["patient"].is_unique
+    config = pipeline.config.model_dump(mode="json")
+    assert NOT_LINKED in guarantee_sentence(None, config, Evaluation(()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"synthesize": {"generator": "cart"}}, PERSONS_DRAWN),
+        ({"output": {"identifiers": "drop"}}, PERSONS_DRAWN_WITHOUT_NUMBER),
+        ({"synthesize": {"generator": "tvae"}}, NOT_LINKED),
+        ({"data": {"person": "patient", "max_rows": 1}}, NOT_LINKED),
+    ],
+)
+def test_the_guarantee_says_whether_rows_are_linked(changes: dict[str, Any], message: str) -> None:
+    config = {"data": {"person": "patient"}, "synthesize": {"generator": "cart"}} | changes
+    assert message in guarantee_sentence(None, config, Evaluation(()))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +146,8 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
             "known_rows is about rows of one person",
         ),
         ({"anonymize.engine": "anjana"}, "engine anjana counts records"),
+        ({"data.order": "age", "data.person": "none", "data.max_rows": None}, "data.order orders the rows of a person"),
+        ({"data.order": "age", "synthesize.generator": "tvae"}, "tvae draws single rows"),
     ],
 )
 def test_contradictions(job: Path, changes: dict[str, Any], message: str) -> None:
@@ -128,24 +160,6 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     pipeline = Pipeline(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
-
-
-@pytest.mark.parametrize("order", ["pre", "post"])
-def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    learned = []
-
-    def kept(table: Table, *others: Any, **options: Any) -> Any:
-        learned.append(table)
-        return fit_or_reuse(table, *others, **options)
-
-    monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
-    pipeline = Pipeline(load_config(job, {"transition.order": order}))
-    assert pipeline.generated.table.persons is None, "synthetic rows are nobody's"
-    (table,) = learned
-    original = pipeline.anonymized.originals
-    assert table.persons is not None and original.persons is not None
-    rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
-    assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
 
 
 def test_a_report_counts_the_source_in_tens(job: Path) -> None:

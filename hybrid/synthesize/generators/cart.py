@@ -24,8 +24,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
-from hybrid.table.persons import person_groups
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
 
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
@@ -40,14 +39,12 @@ class CartOptions(Options):
     """Options of ``cart``."""
 
     min_leaf: int = Field(default=50, ge=1)
-    """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
-    less detail."""
+    """Training records that every leaf holds at least; larger: smoother, fewer copies, less detail."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int = Field(default=5, ge=0)
-    """A number, date or amount that at most this many training records have, or persons with `data.person`, is not
-    copied: it is replaced by a point between its neighbours, up to this many distinct values away. 0: copies are kept,
-    as in synthpop."""
+    """A number, date or amount that at most this many training records have is not copied: it is replaced by a
+    point between its neighbours, up to this many distinct values away. 0: copies are kept, as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
     given them; then the rest in the table's order."""
@@ -155,17 +152,22 @@ class Cart:
         """Grow one tree per column; see :class:`CartOptions`."""
         order = _order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
-        weights = _weights(data.persons)
         steps = []
         for position, target in enumerate(order):
-            steps.append(_grow(data, target, order[:position], options, rng, weights))
+            steps.append(_grow(data, target, order[:position], options, rng))
             progress("fit cart", position + 1, len(order))
         smoothers = {
-            at: _smoother(data.columns[at], options.smoothing, data.persons)
+            at: _smoother(data.columns[at], options.smoothing)
             for at, feature in enumerate(data.features)
             if options.smoothing and not feature.is_discrete
         }
         return CartModel(tuple(steps), smoothers)
+
+    def learn_sequences(self, data: Sequences, options: CartOptions, seed: int, progress: Progress) -> SequenceModel:
+        """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
+        from hybrid.synthesize.generators.cart_sequences import learn_sequences
+
+        return learn_sequences(data, options, seed, progress)
 
     def load(self, folder: Path) -> CartModel:
         """As :class:`hybrid.synthesize.protocol.Generator`."""
@@ -185,34 +187,15 @@ def _order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
     return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))
 
 
-def _weights(persons: Array | None) -> Array | None:
-    """Weight of each record, 1 / (records of its person); shape (n,).
-
-    Records without a key weigh nothing: they may be of any person. None where each record is another person.
-    """
-    if persons is None:
-        return None
-    groups = person_groups(persons)
-    weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
-    return weights
-
-
-def _grow(
-    data: Encoded,
-    target: int,
-    before: list[int],
-    options: CartOptions,
-    rng: np.random.Generator,
-    weights: Array | None,
-) -> _Step:
+def _grow(data: Encoded, target: int, before: list[int], options: CartOptions, rng: np.random.Generator) -> _Step:
     values = data.columns[target]
-    if not before or (weights is not None and weights.sum() < 2 * options.min_leaf):
+    if not before:
         return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
     outcome = _outcome(values, data.features[target], rng)
-    predictors = _fit_predictors(data, before, outcome, options.min_leaf, weights)
+    predictors = _fit_predictors(data, before, outcome, options.min_leaf)
     matrix = _matrix(predictors, {at: data.columns[at] for at in before})
-    tree = _tree(outcome, options, int(rng.integers(2**31)), weights)
-    tree.fit(matrix, outcome, sample_weight=weights)
+    tree = _tree(outcome, options, int(rng.integers(2**31)))
+    tree.fit(matrix, outcome)
     leaves = tree.apply(matrix)
     starts = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.tree_.node_count))])
     return _Step(target, tree, predictors, values[np.argsort(leaves, kind="stable")], starts)
@@ -243,29 +226,19 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
     return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
 
 
-def _tree(outcome: Array, options: CartOptions, seed: int, weights: Array | None) -> Any:
-    """Tree that is not grown yet.
-
-    A leaf whose records weigh ``min_leaf`` in persons holds as many persons at least, since none weighs more than 1.
-    """
+def _tree(outcome: Array, options: CartOptions, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    limits = {"max_depth": options.max_depth, "random_state": seed}
-    if weights is None:
-        limits["min_samples_leaf"] = options.min_leaf
-    else:
-        limits["min_weight_fraction_leaf"] = options.min_leaf / weights.sum()
+    limits = {"min_samples_leaf": options.min_leaf, "max_depth": options.max_depth, "random_state": seed}
     if outcome.ndim == 1:
         return DecisionTreeClassifier(criterion="entropy", **limits)
     return DecisionTreeRegressor(**limits)
 
 
-def _fit_predictors(
-    data: Encoded, before: list[int], outcome: Array, min_count: int, weights: Array | None
-) -> dict[int, Ranks | Scores]:
+def _fit_predictors(data: Encoded, before: list[int], outcome: Array, min_count: int) -> dict[int, Ranks | Scores]:
     numbers = level_map(outcome)
     return {
-        at: fit_scores(data.columns[at], data.features[at], numbers, min_count, weights)
+        at: fit_scores(data.columns[at], data.features[at], numbers, min_count)
         if data.features[at].is_discrete
         else Ranks(np.unique(data.columns[at][~np.isnan(data.columns[at])]))
         for at in before
@@ -276,13 +249,6 @@ def _matrix(predictors: Mapping[int, Ranks | Scores], columns: Mapping[int, Arra
     return np.column_stack([coder.encode(columns[at]) for at, coder in predictors.items()])
 
 
-def _smoother(values: Array, reach: int, persons: Array | None) -> _Smoother:
-    """Smoother of the values that few records have, or few persons.
-
-    Records without a key are of one person together.
-    """
-    present = ~np.isnan(values)
-    distinct, codes = np.unique(values[present], return_inverse=True)
-    if persons is not None:
-        codes = np.unique(np.stack([codes, np.maximum(persons[present], -1)]), axis=1)[0]
-    return _Smoother(distinct, np.bincount(codes, minlength=len(distinct)) <= reach, reach)
+def _smoother(values: Array, reach: int) -> _Smoother:
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return _Smoother(distinct, counts <= reach, reach)
