@@ -11,6 +11,7 @@ from hybrid.evaluation.attacks.retraining import retrained
 from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
@@ -142,8 +143,9 @@ def counting_queries(context: Context) -> Outcome:
         if min(sides) < MIN_SIDE:
             continue
         forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=int(rng.integers(2**31)), n_jobs=-1)
-        forest.fit(shadow.counts[:, at], shadow.member[:, at])
-        score = forest.predict_proba(test.counts[:, at])[:, 1]
+        with one_model:
+            forest.fit(shadow.counts[:, at], shadow.member[:, at])
+            score = forest.predict_proba(test.counts[:, at])[:, 1]
         inside = test.member[:, at]
         attacks.append(auc_interval(score[inside], score[~inside], context.options.confidence))
     if not attacks:
