@@ -12,6 +12,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.shadows import Trained, shadows
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
@@ -122,8 +123,9 @@ def counting_queries(context: Context) -> Outcome:
         if min(sides) < MIN_SIDE:
             continue
         forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=int(rng.integers(2**31)), n_jobs=-1)
-        forest.fit(shadow.seen["queries"][:, at], shadow.member[:, at])
-        score = forest.predict_proba(test.seen["queries"][:, at])[:, 1]
+        with one_model:
+            forest.fit(shadow.seen["queries"][:, at], shadow.member[:, at])
+            score = forest.predict_proba(test.seen["queries"][:, at])[:, 1]
         inside = test.member[:, at]
         attacks.append(auc_interval(score[inside], score[~inside], context.options.confidence))
         scores.append((score, inside))

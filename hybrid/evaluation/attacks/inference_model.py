@@ -11,6 +11,7 @@ from hybrid.evaluation.attacks.inference import secrets_of
 from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import features
@@ -102,8 +103,9 @@ def _guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, s
         model = RandomForestRegressor(**settings, max_features=min(inputs.shape[1], SPLIT_COLUMNS))
     scores: list[Any] = [0.0] * len(asked)
     for _ in range(TREES // BATCH):
-        model.fit(inputs, output)
-        found = [model.predict_proba(rows) if classify else model.predict(rows) for rows in asked]
+        with one_model:
+            model.fit(inputs, output)
+            found = [model.predict_proba(rows) if classify else model.predict(rows) for rows in asked]
         scores = [score + more for score, more in zip(scores, found, strict=True)]
     if classify:
         return [model.classes_[np.round(score, 9).argmax(axis=1)] for score in scores]  # Rounding must not break ties.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
@@ -120,7 +122,10 @@ def membership_density(context: Context) -> Measure:
         reference, _ = points(fold.reference, MAX_POINTS)
         for scored, rows, part in zip(attacked, asked, (fold.members, fold.others), strict=True):
             people, of_people = points(part, MAX_ATTACKED // 2)
-            scored.append(np.stack([log_density(people, table), log_density(people, reference)]))
+            its = context.once_for_all_stages(
+                fingerprint("density", people, reference), partial(log_density, people, reference)
+            )
+            scored.append(np.stack([log_density(people, table), its]))
             rows.append(of_people)
     densities = [np.concatenate(scored, axis=1) for scored in attacked]
     scores = [mine - its for mine, its in densities]

@@ -203,6 +203,8 @@ def auc_interval(
     that of clustered scores (Obuchowski 1997, doi 10.2307/2533958), and persons are counted instead of scores.
     """
     n, m = len(positive), len(negative)
+    if clusters is None:
+        positive, negative = np.sort(positive), np.sort(negative)  # Sorted values are found several times faster.
     above = _below(positive, negative) / m
     below = 1 - _below(negative, positive) / n
     value = float(above.mean())

@@ -16,6 +16,8 @@ R = TypeVar("R")
 CHUNK = 512
 PARALLEL_ROWS = 400_000
 """Below this, models and matrix products run on one thread: on a busy machine more would wait for each other."""
+one_model = threading.RLock()
+"""Held while scikit-learn fits or asks a forest or a pipeline: these reset the warning filters of the whole process."""
 _holds = threading.Lock()
 _holders = 0
 """Blocks of :func:`one_thread_each` that run now."""
