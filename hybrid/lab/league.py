@@ -16,7 +16,7 @@ from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import WORDS, Evidence, Verdict, is_alarmist, judge, worst
+from hybrid.lab.verdicts import WORDS, Evidence, Verdict, Word, is_alarmist, judge, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -58,6 +58,8 @@ class Entry:
         The worst over risk models.
     relative : tuple of (str, float) or None
         The metric that errs most like it, and how much alike.
+    null_band : tuple of float
+        Middle 95 % of its excess in trials without a leak.
     """
 
     data: str
@@ -71,6 +73,7 @@ class Entry:
     verdicts: Mapping[str, Verdict]
     overall: Verdict
     relative: tuple[str, float] | None
+    null_band: tuple[float, float]
 
     def on(self, risk: str) -> list[Judged]:
         """Its tracks of one risk model."""
@@ -103,6 +106,14 @@ class League:
     silent: tuple[Key, ...]
     transfers: tuple[Transfer, ...]
     uncompared: tuple[Pair, ...]
+
+    def by_word(self) -> dict[Word, list[str]]:
+        """Metrics by their worst verdict over the tables, the best first."""
+        found: dict[str, Word] = {}
+        for entry in self.entries:
+            words = (found.get(entry.contestant, entry.overall.word), entry.overall.word)
+            found[entry.contestant] = max(words, key=WORDS.index)
+        return {word: names for word in WORDS if (names := [name for name in found if found[name] == word])}
 
     @property
     def tables(self) -> list[str]:
@@ -149,6 +160,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 verdicts,
                 worst(verdicts.values()),
                 near.get(pair),
+                _band(groups.get((pair[0], NULL, "", pair[1]))),
             )
         )
     entries.sort(key=lambda each: (each.data, WORDS.index(each.overall.word), -each.mean_power, each.cpu_seconds))
@@ -166,6 +178,13 @@ def _nulls(rows: pd.DataFrame | None) -> tuple[Share, Share]:
     """False alarms and voids of the trials without a leak."""
     low, high = (np.empty(0) if rows is None else rows[f"excess_{end}"].to_numpy(float) for end in ("low", "high"))
     return measures.share(measures.noticed(low)), measures.share(np.nan_to_num(high, nan=1.0) < 0)
+
+
+def _band(rows: pd.DataFrame | None) -> tuple[float, float]:
+    if rows is None:
+        return 0.0, 0.0
+    low, high = np.quantile(rows["excess"].to_numpy(float), [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pair, Share]) -> dict[Key, int | None]:

@@ -82,13 +82,13 @@ def entry(found: League, name: str) -> Entry:
     ("name", "word", "why"),
     [
         ("sharp", "trusted", ""),
-        ("dull", "coarse", "50.0%"),
-        ("constant", "blind", "0% of the trials"),
+        ("dull", "coarse", "from 50 %"),
+        ("constant", "blind", "0 % of the trials"),
         ("alarmist", "misleading", "cried wolf in 40 of 40"),
         ("inverted", "misleading", "falls as the leak grows"),
         ("bent", "usable", "does not always rise"),
         ("swelling", "usable", "size of the table"),
-        ("late", "usable", "from 10.0%"),
+        ("late", "usable", "from 10 %"),
     ],
 )
 def test_verdicts_on_known_metrics(found: League, name: str, word: str, why: str) -> None:
