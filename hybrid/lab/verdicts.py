@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from hybrid.lab.measures import POWER, Share
 from hybrid.lab.tracks import Track
 
-Word = Literal["trusted", "usable", "coarse", "cannot tell", "blind", "misleading"]
+Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
 WORDS: tuple[Word, ...] = get_args(Word)
 """From the best to the worst."""
 ALARMS = 0.05
@@ -31,7 +31,7 @@ RULES: dict[Word, str] = {
     "the first metric.",
     "coarse": f"It notices the largest leak in at least {100 * POWER:g} % of the trials, but not as early or not as "
     "surely.",
-    "cannot tell": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
+    "unknown": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
     "levels; or it gave no number to compare; or no metric noticed anything.",
     "blind": f"It misses the largest leak in more than {100 - 100 * POWER:g} % of the trials.",
     "misleading": f"Certainly more than {100 * ALARMS:g} % false alarms, or its number falls as the leak grows.",
@@ -90,7 +90,7 @@ def judge(evidence: Evidence) -> Verdict:
     if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
         return Verdict("misleading", ("its number falls as the leak grows",))
     if missing := _missing(evidence):
-        return Verdict("cannot tell", tuple(missing))
+        return Verdict("unknown", tuple(missing))
     if track.sensitivity.position is None:
         noticed = f"{100 * track.power[-1]:.0f} %" if track.power else "none"
         return Verdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
@@ -105,7 +105,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of several verdicts; undecided where there is none."""
     found = list(verdicts)
     if not found:
-        return Verdict("cannot tell", ("nothing was noticed by any metric",))
+        return Verdict("unknown", ("nothing was noticed by any metric",))
     return max(found, key=lambda verdict: WORDS.index(verdict.word))
 
 
