@@ -72,7 +72,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "false_alarms": _share(entry.false_alarms),
         "voids": _share(entry.voids),
         "cpu_seconds": _rounded(entry.cpu_seconds),
-        "size_drift": _rounded(entry.drift),
+        "size_drift": entry.drift and _rounded(entry.drift.value),
+        "size_drift_certain": entry.drift and _rounded(entry.drift.certain),
         "noise_retention": {name: _rounded(value) for name, value in entry.retention.items()},
         "errs_like": near,
         "risk_models": {
@@ -127,7 +128,8 @@ def _row(entry: Entry) -> dict[str, Any]:
         "false_alarms_low": _rounded(alarms.low),
         "false_alarms_high": _rounded(alarms.high),
         "voids": entry.voids.hits,
-        "size_drift": _rounded(entry.drift),
+        "size_drift": entry.drift and _rounded(entry.drift.value),
+        "size_drift_certain": entry.drift and _rounded(entry.drift.certain),
         "cpu_seconds": _rounded(entry.cpu_seconds),
         "reasons": "; ".join(entry.overall.reasons),
     }

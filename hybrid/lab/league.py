@@ -10,7 +10,7 @@ import pandas as pd
 
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL
-from hybrid.lab.measures import Share
+from hybrid.lab.measures import Drift, Share
 from hybrid.lab.risk import Series
 from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
@@ -48,7 +48,7 @@ class Entry:
         Median over all trials.
     judged : tuple of Judged
         Its tracks.
-    drift : float or None
+    drift : Drift or None
         Largest change of its number with the size of the table; None where size was not varied.
     retention : mapping of str to float
         Excess with a noise, as a share of that without, by noise.
@@ -68,7 +68,7 @@ class Entry:
     voids: Share
     cpu_seconds: float
     judged: tuple[Judged, ...]
-    drift: float | None
+    drift: Drift | None
     retention: Mapping[str, float]
     verdicts: Mapping[str, Verdict]
     overall: Verdict
@@ -142,7 +142,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
     costs = found.groupby(["data", "contestant"])["cpu_seconds"].median()
     entries = []
     for pair, mine in tracks.items():
-        drift = max((track.drift for track in mine if track.risk == "size" and track.drift is not None), default=None)
+        drift = _drift(mine)
         judged = []
         for track in mine:
             at = first.get(track.key)
@@ -225,6 +225,12 @@ def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
             )
             found.setdefault(track.risk, []).append(replace(verdict, reasons=named))
     return {risk: worst(verdicts) for risk, verdicts in found.items()}
+
+
+def _drift(tracks: Sequence[Track]) -> Drift | None:
+    """Largest and largest certain change with the size of the table."""
+    found = [track.drift for track in tracks if track.risk == "size" and track.drift is not None]
+    return Drift(max(each.value for each in found), max(each.certain for each in found)) if found else None
 
 
 def _retention(tracks: Sequence[Track]) -> dict[str, float]:

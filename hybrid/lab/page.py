@@ -116,7 +116,7 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
         "alarms": _alarms(entry.false_alarms),
         "tau": None if copied is None else copied.least_tau,
         "calibration": None if copied is None else copied.calibration,
-        "drift": entry.drift,
+        "drift": entry.drift and entry.drift.value,
         "cpu": words.seconds(entry.cpu_seconds),
         "pillar": metric.pillar,
         "criterion": metric.risk,

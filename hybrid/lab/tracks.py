@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.lab import measures
-from hybrid.lab.measures import Sensitivity, Trend
+from hybrid.lab.measures import Drift, Sensitivity, Trend
 from hybrid.lab.risk import Series
 
 Key = tuple[str, str, str]
@@ -94,11 +94,11 @@ class Track:
         return bool(np.isnan(self.curve.excess).any())
 
     @property
-    def drift(self) -> float | None:
+    def drift(self) -> Drift | None:
         """Largest change of the mean where the leak is always the same."""
         if self.series.scale != "none" or self.gaps:
             return None
-        return float(np.ptp(self.curve.means))
+        return measures.drift(self.curve.excess)
 
     @property
     def mean_power(self) -> float:

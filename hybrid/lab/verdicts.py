@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hybrid.lab.measures import POWER, Share
+from hybrid.lab.measures import POWER, Drift, Share
 from hybrid.lab.tracks import Track
 
 Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
@@ -24,8 +24,8 @@ RULES: dict[Word, str] = {
     "trusted": f"False alarms no more frequent than {100 * ALARMS:g} % as far as its trials show, a number that rises "
     f"with the leak in every repetition (Kendall's tau at least {TRUSTED_TAU:g}), and a leak of "
     f"{100 * TRUSTED_LEAK:g} % or less is noticed; where only the order of the levels is known, at most "
-    f"{TRUSTED_LATER} level later than by the first metric. Where the size of the table was varied, its number changes "
-    f"by no more than {DRIFT:g}.",
+    f"{TRUSTED_LATER} level later than by the first metric. Where the size of the table was varied, its number does "
+    f"not change by more than {DRIFT:g} beyond chance.",
     "usable": f"It rises with the leak (Jonckheere-Terpstra, p below {SIGNIFICANT:g} with all metrics counted "
     f"together), and notices a leak of {100 * USABLE_LEAK:g} % or less, or at most {USABLE_LATER} levels later than "
     "the first metric.",
@@ -57,7 +57,7 @@ class Evidence:
         False alarms of the trials without a leak.
     p_rising, p_falling : float
         Of the trend, adjusted for the number of metrics.
-    drift : float or None
+    drift : Drift or None
         Change of its number with the size of the table; None where size was not varied.
     first : int
         Position from which the best metric notices the series.
@@ -67,7 +67,7 @@ class Evidence:
     alarms: Share
     p_rising: float
     p_falling: float
-    drift: float | None
+    drift: Drift | None
     first: int
 
 
@@ -126,8 +126,8 @@ def _against_trust(evidence: Evidence) -> Iterable[str]:
     if track.least_tau < TRUSTED_TAU:
         yield f"does not always rise with the leak (least tau {track.least_tau:.2f})"
     yield from _late(evidence, TRUSTED_LEAK, TRUSTED_LATER)
-    if evidence.drift is not None and evidence.drift > DRIFT:
-        yield f"changes by {evidence.drift:.2f} with the size of the table"
+    if evidence.drift is not None and evidence.drift.certain > DRIFT:
+        yield f"changes by about {evidence.drift.value:.2f} with the size of the table"
 
 
 def _against_use(evidence: Evidence) -> Iterable[str]:
