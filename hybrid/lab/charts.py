@@ -15,6 +15,8 @@ from hybrid.report.charts import svg
 
 WIDTH, HEIGHT = 250.0, 120.0
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 8.0, 8.0, 22.0
+LEAST_APART = 42.0
+"""Least distance between two labels of an axis."""
 
 
 class Cost(NamedTuple):
@@ -68,10 +70,7 @@ def curve_chart(track: Track, entry: Entry) -> Markup:
         parts.append(svg.line(x(at), TOP, x(at), HEIGHT - BOTTOM, "limit"))
         parts.append(svg.circle(x(at), y(float(curve.means[at])), 4, "synthetic", shown))
     last = len(track.series.levels) - 1
-    shown_levels = sorted({0, last, *range(0, last + 1, max(1, math.ceil((last + 1) / 6)))})
-    if len(shown_levels) > 2 and last - shown_levels[-2] < max(1, math.ceil((last + 1) / 6)):
-        shown_levels.pop(-2)
-    for at in shown_levels:
+    for at in _labelled(last + 1):
         anchor = "start" if at == 0 else "end" if at == last else "middle"
         parts.append(svg.text(x(at), HEIGHT - 6, dial_value(track, at), "tick", text_anchor=anchor))
     for value in (high, 0.0):
@@ -79,6 +78,13 @@ def curve_chart(track: Track, entry: Entry) -> Markup:
         parts.append(svg.text(LEFT - 4, y(value) + 4, shown, "tick", text_anchor="end"))
     words = f"Excess over {track.series.dial}: {_described(track)}"
     return Markup(svg.figure(WIDTH, HEIGHT, [part for part in parts if part], words))
+
+
+def _labelled(n_levels: int) -> list[int]:
+    """Levels whose values are written below the axis, without overlap."""
+    apart = math.ceil(LEAST_APART * max(n_levels - 1, 1) / (WIDTH - LEFT - RIGHT))
+    last = n_levels - 1
+    return [*range(0, max(last - apart, 0) + 1, apart), last] if last else [0]
 
 
 def sparkline(track: Track) -> Markup:

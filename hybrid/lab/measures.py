@@ -135,13 +135,15 @@ def _first(power: Array) -> Array:
 def rank_correlations(excess: Array) -> Array:
     """Kendall's tau_b of excess and level, per seed; shape (n_seeds,).
 
-    NaN where fewer than three levels have a number, or all have the same.
+    NaN where fewer than three levels have a number, 0 where all are the same.
     """
     found = np.full(excess.shape[1], np.nan)
     for seed, curve in enumerate(excess.T):
         known = ~np.isnan(curve)
-        if known.sum() >= 3 and np.ptp(curve[known]) > 0:
-            found[seed] = kendalltau(np.flatnonzero(known), curve[known], variant="b").statistic
+        if known.sum() >= 3:
+            varies = np.ptp(curve[known]) > 0
+            order = np.flatnonzero(known)
+            found[seed] = kendalltau(order, curve[known], variant="b").statistic if varies else 0.0
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,15 +108,15 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
     copied = next((each.track for each in entry.on("leaky")), None)
     return {
         "title": title(entry.contestant),
-        "name": entry.contestant,
         "sentence": metric.sentence,
         "word": entry.overall.word,
         "reasons": entry.overall.reasons,
         "spark": "" if copied is None else sparkline(copied),
         "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
         "alarms": _alarms(entry.false_alarms),
-        "tau": None if copied is None else copied.least_tau,
+        "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
         "calibration": None if copied is None else copied.calibration,
+        "coverage": None if copied is None else copied.coverage,
         "drift": entry.drift and entry.drift.value,
         "cpu": words.seconds(entry.cpu_seconds),
         "pillar": metric.pillar,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hybrid.lab import words
-from hybrid.lab.charts import Cost, cost_chart, curve_chart
+from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
 from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
@@ -79,3 +79,11 @@ def test_metrics_that_none_beats_are_named() -> None:
     picture = str(cost_chart(costs))
     assert ">fast<" in picture and ">slow<" in picture and ">worse<" not in picture
     assert picture.count('class="hollow"') == 2 and picture.count('class="synthetic"') == 1
+
+
+@pytest.mark.parametrize(
+    ("n_levels", "shown"), [(1, [0]), (2, [0, 1]), (6, [0, 2, 5]), (4, [0, 1, 2, 3]), (11, [0, 3, 6, 10])]
+)
+def test_labels_of_an_axis_keep_apart(n_levels: int, shown: list[int]) -> None:
+    # 208 units for the levels between the first and the last; labels at least 42 apart.
+    assert _labelled(n_levels) == shown
