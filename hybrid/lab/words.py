@@ -19,7 +19,8 @@ TURNED, KEPT = 0.3, 0.7
 
 def answer(found: League) -> list[str]:
     """The findings of every table in a few sentences."""
-    sentences = []
+    nothing = "Nothing was measured: no trial ended well, or no metric gave a number to compare."
+    sentences = [] if found.tables else [nothing]
     for table in found.tables:
         entries = [entry for entry in found.entries if entry.data == table]
         about = f"On {table}: " if len(found.tables) > 1 else ""

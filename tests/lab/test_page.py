@@ -8,6 +8,7 @@ import pytest
 
 from hybrid.lab import words
 from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
+from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
@@ -87,3 +88,12 @@ def test_metrics_that_none_beats_are_named() -> None:
 def test_labels_of_an_axis_keep_apart(n_levels: int, shown: list[int]) -> None:
     # 208 units for the levels between the first and the last; labels at least 42 apart.
     assert _labelled(n_levels) == shown
+
+
+def test_a_laboratory_in_which_everything_failed_still_has_a_page(tried: tuple[LabTrials, League]) -> None:
+    trials, rows = simulated(NAMED)
+    found = league(trials, rows.iloc[:0])
+    assert found.entries == () and found.by_word() == {} and league_table(found).empty
+    page = render_lab(PLAN, trials, found, {"the table is too small": 48})
+    assert "48 × the table is too small" in page and "Nothing was measured" in page
+    assert league_json(PLAN, found)["metrics"] == []
