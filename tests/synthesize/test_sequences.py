@@ -93,6 +93,31 @@ def test_what_mostly_stays_mostly_stays(pair: tuple[Table, Table]) -> None:
     assert means[1]["a"] / means[1]["b"] == pytest.approx(means[0]["a"] / means[0]["b"], rel=0.25)
 
 
+def test_values_that_repeat_from_row_to_row_repeat_exactly() -> None:
+    """A number of which nobody has the same, and one of 300 codes: each mostly that of the visit before."""
+    rng = np.random.default_rng(2)
+    whose = np.repeat(np.arange(500), 3)
+    weights, codes = (np.round(rng.normal(80, 15, 500), 3)[whose], rng.integers(0, 300, 500)[whose])
+    new = rng.random(1500) < 0.2
+    frame = pd.DataFrame(
+        {
+            "weight": np.where(new, np.round(rng.normal(80, 15, 1500), 3), weights),
+            "code": pd.Series(
+                [f"C{code}" for code in np.where(new, rng.integers(0, 300, 1500), codes)], dtype="category"
+            ),
+        }
+    )
+    kinds = (Kind.DECIMAL, Kind.CATEGORICAL)
+    schema = Schema(tuple(Column(str(c), Role.INSENSITIVE, k) for c, k in zip(frame, kinds, strict=True)))
+    drawn = fit_sequences(Table(frame, schema, whose), [], SynthesizeOptions(), 1).sample(500, 1)
+    assert drawn.persons is not None
+    inside = drawn.persons[1:] == drawn.persons[:-1]
+    for name in ("weight", "code"):
+        values = drawn.frame[name].to_numpy(object)
+        assert (values[1:] == values[:-1])[inside].mean() == pytest.approx(0.65, abs=0.06)
+    assert drawn.frame["weight"].isin(frame["weight"]).mean() < 0.1, "a number of one person is not copied"
+
+
 def test_the_same_seed_gives_the_same_persons_and_another_seed_others() -> None:
     table = visits(80)
     fitted = fit_sequences(table, STATIC, SynthesizeOptions(), 1)

@@ -34,6 +34,8 @@ from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, l
 from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
 from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
+LEAST_REPEATED = 0.05
+"""Share of rows that repeat the value of the row before, beyond chance, from which repeats are drawn on their own."""
 Known = dict[str, Array]
 """Columns by name, one value per row that is drawn."""
 _PERSON, _PAST, _BEFORE, _ROW, _POSITION, _TIME = "person ", "past ", "before ", "row ", "position", "time"
@@ -80,6 +82,8 @@ class CartSequenceModel:
         Columns of a row of which there are summaries (:class:`~hybrid.synthesize.generators.row_history.RowHistory`).
     steps : tuple
         One per column of a row, in the order of drawing; the column that orders them first.
+    repeats : mapping of int to tree
+        Of the columns whose value often is that of the row before: 1 where it is, 0 where a new one is drawn.
     smoothers : mapping of int to smoother
         Of the columns of a row.
     """
@@ -92,6 +96,7 @@ class CartSequenceModel:
     order: int | None
     lasting: Mapping[int, Feature]
     steps: tuple[_Step, ...]
+    repeats: Mapping[int, _Step]
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
@@ -112,9 +117,6 @@ class CartSequenceModel:
             history = history.after(row)
             for column, values in zip(columns, row, strict=True):
                 column[starts[persons] + position] = values
-        for at, smoother in self.smoothers.items():
-            if at != self.order:
-                columns[at] = smoother.apply(columns[at], rng)
         if self.order is not None:
             columns[self.order] = _as_encoded(self.features[self.order], columns[self.order])
         return DrawnSequences(people[: self.n_static], columns, counts)
@@ -125,11 +127,21 @@ class CartSequenceModel:
         known = own | {_POSITION: np.full(n, float(position))} | {f"{_BEFORE}{at}": c for at, c in enumerate(before)}
         row: dict[int, Array] = {}
         for step in self.steps:
+            last = before[step.target]
             if step.target == self.order:
-                row[step.target] = known[_TIME] = self._time(step, known, before[step.target], position, rng)
+                row[step.target] = known[_TIME] = self._time(step, known, last, position, rng)
             else:
-                row[step.target] = known[f"{_ROW}{step.target}"] = step.draw(known, rng)
+                row[step.target] = known[f"{_ROW}{step.target}"] = self._value(step, known, last, position, rng)
         return [row[at] for at in range(len(self.features))]
+
+    def _value(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+        """One value per row: that of the row before, or a new one."""
+        new, smoother = step.draw(known, rng), self.smoothers.get(step.target)
+        if smoother is not None:
+            new = smoother.apply(new, rng)
+        if position == 0 or step.target not in self.repeats:
+            return new
+        return np.where(self.repeats[step.target].draw(known, rng) == 1, last, new)
 
     def _time(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         """Value of the order in each row.
@@ -166,6 +178,11 @@ class _Rows:
     persons: Array
     later: Array
 
+    def kind(self, target: int) -> Feature:
+        """Description of a column of a row."""
+        name = f"{_ROW}{target}"
+        return self.features[name if name in self.features else _TIME]
+
 
 def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: Progress) -> CartSequenceModel:
     """Grow the trees of the person table and of the rows.
@@ -179,21 +196,43 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     people = Cart().learn(table.encoded, options.model_copy(update={"visit_order": first[0]}), seed, progress)
     lasting = {at: f for at, f in lasting_columns(features, data.rows.columns, data.counts).items() if at != order}
     rows, rng = _training_rows(data, table, lasting), rng_for(seed, "cart sequences fit")
-    targets = dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])])
-    drawn, steps = [name for name in rows.known if not name.startswith((_TIME, _ROW))], list[_Step]()
-    for number, target in enumerate(targets):
-        used = rows.later if target == order else np.arange(len(rows.persons))
-        steps.append(_grow(rows, target, drawn, used, options, rng))
-        drawn.append(_TIME if target == order else f"{_ROW}{target}")
-        progress("fit rows of persons", number + 1, len(features))
+    targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
+    steps, repeats = _grow_all(rows, targets, order, options, rng, progress)
     smoothers = {}
     for at, feature in enumerate(features):
         if at == order or not feature.is_discrete:
             used = rows.later if at == order else np.arange(len(rows.persons))
             smoothers[at] = smoother_of(rows.targets[at][used], options.smoothing, rows.persons[used])
-    return CartSequenceModel(
-        people, table.counts_at, table.first_at, table.n_static, features, order, lasting, tuple(steps), smoothers
-    )
+    places = table.counts_at, table.first_at, table.n_static
+    return CartSequenceModel(people, *places, features, order, lasting, tuple(steps), repeats, smoothers)
+
+
+def _grow_all(
+    rows: _Rows,
+    targets: Sequence[int],
+    order: int | None,
+    options: CartOptions,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[list[_Step], dict[int, _Step]]:
+    """Trees of the columns of a row, and of their repeats.
+
+    The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
+    """
+    everything = np.arange(len(rows.persons))
+    drawn, steps = [name for name in rows.known if not name.startswith((_TIME, _ROW))], list[_Step]()
+    repeats: dict[int, _Step] = {}
+    for number, target in enumerate(targets):
+        same = everything[:0] if target == order else _repeated(rows, target)
+        if len(same):
+            flag = Feature("repeats", 2, ordered=False, missing=False)
+            flags = np.isin(everything, same).astype(np.int32)
+            repeats[target] = _grow(rows, (target, flag, flags), drawn, rows.later, options, rng)
+        used = rows.later if target == order else np.setdiff1d(everything, same)
+        steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, options, rng))
+        drawn.append(_TIME if target == order else f"{_ROW}{target}")
+        progress("fit rows of persons", number + 1, len(targets))
+    return steps, repeats
 
 
 def _training_rows(data: Sequences, table: PersonTable, lasting: Mapping[int, Feature]) -> _Rows:
@@ -241,11 +280,28 @@ def _no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Arra
     ]
 
 
+def _repeated(rows: _Rows, target: int) -> Array:
+    """Rows with the value of the row before, if more than by chance.
+
+    Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
+    """
+    values, later = rows.targets[target], rows.later
+    same = later[(values[later] == rows.known[f"{_BEFORE}{target}"][later])]
+    shares = np.unique(values[~np.isnan(values)], return_counts=True)[1] / max(len(values), 1)
+    excess = len(same) / len(later) - float(shares @ shares)
+    found: Array = same if excess >= LEAST_REPEATED else same[:0]
+    return found
+
+
 def _grow(
-    rows: _Rows, target: int, names: Sequence[str], used: Array, options: CartOptions, rng: np.random.Generator
+    rows: _Rows,
+    column: tuple[int, Feature, Array],
+    names: Sequence[str],
+    used: Array,
+    options: CartOptions,
+    rng: np.random.Generator,
 ) -> _Step:
-    values, feature = rows.targets[target][used], rows.features.get(f"{_ROW}{target}", rows.features.get(_TIME))
-    assert feature is not None
+    target, feature, values = column[0], column[1], column[2][used]
     outcome, persons = outcome_of(values, feature, rng), rows.persons[used]
     numbers, weights = level_map(outcome), person_weights(persons)
     known = {name: rows.known[name][used] for name in names}
