@@ -36,6 +36,8 @@ from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
 LEAST_REPEATED = 0.05
 """Share of rows that repeat the value of the row before, beyond chance, from which repeats are drawn on their own."""
+MOST_TRIES = 10
+"""Draws, at most, of a value that must differ from that of the row before."""
 Known = dict[str, Array]
 """Columns by name, one value per row that is drawn."""
 _PERSON, _PAST, _BEFORE, _ROW, _POSITION, _TIME = "person ", "past ", "before ", "row ", "position", "time"
@@ -136,12 +138,21 @@ class CartSequenceModel:
 
     def _value(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         """One value per row: that of the row before, or a new one."""
-        new, smoother = step.draw(known, rng), self.smoothers.get(step.target)
-        if smoother is not None:
-            new = smoother.apply(new, rng)
+        new = self._new(step, known, rng)
         if position == 0 or step.target not in self.repeats:
             return new
-        return np.where(self.repeats[step.target].draw(known, rng) == 1, last, new)
+        same = self.repeats[step.target].draw(known, rng) == 1
+        for _ in range(MOST_TRIES):
+            equal = np.flatnonzero(~same & (new == last))
+            if not len(equal):
+                break
+            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, rng)
+        return np.where(same, last, new)
+
+    def _new(self, step: _Step, known: Known, rng: np.random.Generator) -> Array:
+        """One value per row; rare numbers between their neighbours."""
+        new, smoother = step.draw(known, rng), self.smoothers.get(step.target)
+        return new if smoother is None else smoother.apply(new, rng)
 
     def _time(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         """Value of the order in each row.
@@ -150,8 +161,7 @@ class CartSequenceModel:
         """
         if position == 0 and self.first_at is not None:
             return known[f"{_PERSON}{self.first_at}"]
-        gaps = step.draw(known, rng)
-        return last + self.smoothers[step.target].apply(gaps, rng)
+        return last + self._new(step, known, rng)
 
 
 @dataclass(frozen=True)
