@@ -20,9 +20,10 @@ Lacking = Literal[
     "identifiers",
     "signal",
     "lone_values",
+    "constraints",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, a column that names single records,
-a signal, values that one row of the table holds alone."""
+a signal, values that one row of the table holds alone, declared constraints."""
 
 
 @dataclass(frozen=True)

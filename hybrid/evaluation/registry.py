@@ -24,7 +24,7 @@ from hybrid.evaluation.attacks import (
     singling_out,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, joint, pairs
+from hybrid.evaluation.fidelity import columns, constraints, joint, pairs
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility import discriminator, prediction, queries
 
@@ -50,6 +50,7 @@ MODULES: tuple[ModuleType, ...] = (
     columns,
     pairs,
     joint,
+    constraints,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}

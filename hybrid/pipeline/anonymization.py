@@ -18,8 +18,10 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
@@ -29,6 +31,7 @@ from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
 T = TypeVar("T")
+NO_RULES = Rules()
 
 
 def infeasible_after_protection(
@@ -86,6 +89,8 @@ class Anonymization:
         Called by the search.
     protection : Protection or None
         What the protection of values changed in ``train``.
+    rules : Rules
+        Rules that restored rows must keep.
     """
 
     config: RunConfig
@@ -98,6 +103,7 @@ class Anonymization:
     compute: Compute
     progress: Progress
     protection: Protection | None = None
+    rules: Rules = NO_RULES
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
@@ -154,7 +160,9 @@ class Anonymization:
         """
         return self.compute(
             TRANSITION.name,
-            lambda: self.fitted_transition.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
+            lambda: restored_by(
+                self.fitted_transition, self.sampled.anonymized.labels, self.rules, rng_for(self.seed, "transition")
+            ),
         )
 
     def give_away(self, synthetic: Table) -> GiveAway:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints.checks import contradictions
 from hybrid.table import Role
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
     yield from _persons(config)
+    yield from contradictions(config.constraints)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

@@ -5,8 +5,9 @@ From the records that a generator may learn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,17 +15,27 @@ from hybrid import sample
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
+from hybrid.hierarchy import LabelTable
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import fitted_rules, restored_by
 from hybrid.pipeline.protection import protected, same_rows
 from hybrid.store import Store
-from hybrid.synthesize.fitted import LossPoint, fit
+from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
 from hybrid.table import Table
 from hybrid.transition.protocol import Restored
 
-Drawn = tuple[Table, tuple[LossPoint, ...]]
-"""Synthetic records, and the loss curve of the generator that drew them."""
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic records, the loss curve of their generator, and rows drawn again."""
+
+    table: Table
+    losses: tuple[LossPoint, ...] = ()
+    redrawn: Redrawn | None = None
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,8 @@ class Generation:
         Keeps trained models and checkpoints.
     progress : Progress
         Called while the generator learns.
+    rules : Rules
+        Rules that every row must keep.
     """
 
     config: RunConfig
@@ -60,6 +73,7 @@ class Generation:
     seed: int
     store: Store
     progress: Progress
+    rules: Rules
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are.
@@ -77,42 +91,89 @@ class Generation:
         """
         if anonymization.transition.order == "pre":
             return self._from_values(anonymization.restored)
-        drawn = labels = anonymization.sampled.anonymized.labels
-        losses: tuple[LossPoint, ...] = ()
-        if not self.config.synthesize.is_off:
-            table, losses = self.synthesize(labels.to_table(), "synthesize")
-            drawn = labels.from_table(table)
-        restored = anonymization.fitted_transition.restore(drawn, rng_for(self.seed, "transition", "post"))
-        return self._shuffled(restored.table, restored, losses)
+        labels = anonymization.sampled.anonymized.labels
+        counts: Counter[str] = Counter()
+
+        def restore(drawn: LabelTable, attempt: int) -> Table:
+            rng = rng_for(self.seed, "transition", "post", *([attempt] if attempt else []))
+            found = restored_by(anonymization.fitted_transition, drawn, self.rules, rng)
+            counts.update(found.fallbacks)
+            return found.table
+
+        if self.config.synthesize.is_off:
+            drawn = self._as_they_are(restore(labels, 0))
+        else:
+            drawn = self.synthesize(
+                labels.to_table(),
+                "synthesize",
+                learned_rules=self.rules.without(labels.quasi_identifiers),
+                finish=lambda table, attempt: restore(labels.from_table(table), attempt),
+            )
+        return self._shuffled(replace(drawn, fallbacks=dict(counts)))
 
     def baseline(self) -> Table:
         """Table of the same generator without anonymization.
 
         It is trained on the protected records, or on the originals where protection is off.
         """
-        return self.synthesize(self.train, "baseline", self.domains)[0]
+        return self.synthesize(self.train, "baseline", self.domains).table
 
-    def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
-        """Train the generator and draw rows.
+    def synthesize(
+        self,
+        learned: Table,
+        stage: str,
+        domains: Mapping[str, Array] | None = None,
+        learned_rules: Rules | None = None,
+        finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
+    ) -> Drawn:
+        """Train the generator and draw rows that keep the rules.
 
         As many as there are training records, or as the config says.
+
+        Parameters
+        ----------
+        learned : Table
+            The records to learn.
+        stage : str
+            Names the random streams.
+        domains : mapping of str to numpy.ndarray, optional
+            Values of columns that were listed beforehand.
+        learned_rules : Rules, optional
+            Rules that the learned records are judged by; by default all.
+        finish : callable
+            ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
         n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
         learning, drawing = _two_seeds(self.seed, stage)
-        fitted = fit_or_reuse(learned, options, learning, self.store, self.progress, domains)
-        return fitted.sample(n_rows, drawing), fitted.losses
+        form = Form.of(self.rules if learned_rules is None else learned_rules, learned)
+        fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, domains)
+        table, redrawn = _held(fitted, form, self.rules, n_rows, drawing, finish)
+        left_out = len(learned) - len(form.learned)
+        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if self.rules else None)
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:
-            return self._shuffled(restored.table, restored)
-        table, losses = self.synthesize(restored.table, "synthesize", self.domains)
-        return self._shuffled(table, restored, losses)
+            drawn = self._as_they_are(restored.table)
+        else:
+            drawn = self.synthesize(restored.table, "synthesize", self.domains)
+        return self._shuffled(replace(drawn, fallbacks=restored.fallbacks))
 
-    def _shuffled(self, table: Table, restored: Restored, losses: tuple[LossPoint, ...] = ()) -> Generated:
+    def _as_they_are(self, table: Table) -> Drawn:
+        """Restored records without those that break a rule.
+
+        For configurations without a generator.
+        """
+        if not self.rules:
+            return Drawn(table)
+        form = Form.of(self.rules, table)
+        redrawn = first_draw(self.rules, self.rules.settle(table))
+        return Drawn(form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned)))
+
+    def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's."""
-        order = rng_for(self.seed, "order").permutation(len(table))
-        return Generated(table.take(order), restored.fallbacks, losses)
+        order = rng_for(self.seed, "order").permutation(len(drawn.table))
+        return Generated(drawn.table.take(order), drawn.fallbacks, drawn.redrawn, drawn.losses)
 
 
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
@@ -121,9 +182,31 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     As many as the table has; values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
-    learned = protected(config, table, {}, seed, decided=True)
+    rules = fitted_rules(config, table)
+    learned = protected(config, table, {}, seed, rules, decided=True)
     people = table if learned is None else learned.table
-    return fit(people, config.synthesize, learning).sample(len(table), drawing)
+    form = Form.of(rules, people)
+    return _held(fit(form.encoded, config.synthesize, learning), form, rules, len(table), drawing)[0]
+
+
+def _held(
+    fitted: FittedGenerator,
+    form: Form,
+    rules: Rules,
+    n_rows: int,
+    drawing: int,
+    finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
+) -> tuple[Table, Redrawn]:
+    """Rows of a trained generator that keep the rules.
+
+    The first draw's seed is ``drawing``.
+    """
+
+    def draw(rows: int, attempt: int) -> Table:
+        seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
+        return finish(form.decode(fitted.sample(rows, seed)), attempt)
+
+    return draw_held(draw, rules, n_rows)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:

@@ -6,12 +6,14 @@ The protected records replace the training records for everything that learns.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
@@ -23,7 +25,13 @@ LEAST_ROUNDED = 100
 
 
 def protected(
-    config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy], seed: int, *, decided: bool = False
+    config: RunConfig,
+    train: Table,
+    hierarchies: Mapping[str, Hierarchy],
+    seed: int,
+    rules: Rules,
+    *,
+    decided: bool = False,
 ) -> Protected | None:
     """Protect the training records; None where protection is off.
 
@@ -37,6 +45,8 @@ def protected(
         Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
     seed : int
         The source of all randomness.
+    rules : Rules
+        Rules that protected records must keep again.
     decided : bool
         Whether the records are a sample of a table whose columns were decided, as in attacks with training.
 
@@ -49,7 +59,10 @@ def protected(
         return None
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
-    return protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    if not rules:
+        return found
+    return replace(found, table=rules.repair(found.table, train, rng_for(seed, "protect", "constraints")))
 
 
 def counted_persons(table: Table) -> Codes | None:

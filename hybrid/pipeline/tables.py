@@ -12,12 +12,14 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
+from hybrid.constraints import Redrawn, Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation
+from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.protection import protected, protected_hierarchies
 from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
@@ -128,7 +130,8 @@ class Tables:
             return None
         hierarchies, decided = self.inputs.hierarchies, self._decided
         found: Protected | None = self._stage(
-            PROTECT.name, lambda: protected(self.config, self.train, hierarchies, self.seed, decided=decided)
+            PROTECT.name,
+            lambda: protected(self.config, self.train, hierarchies, self.seed, self.rules, decided=decided),
         )
         return found
 
@@ -139,6 +142,11 @@ class Tables:
         The protected records, or the training records as they are where protection is off.
         """
         return self.train if self.protected is None else self.protected.table
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints, fitted to the training records."""
+        return fitted_rules(self.config, self.train)
 
     @property
     def control(self) -> Table | None:
@@ -171,6 +179,7 @@ class Tables:
             compute=self._stage,
             progress=self.progress,
             protection=None if self.protected is None else self.protected.result,
+            rules=self.rules,
         )
 
     @property
@@ -203,6 +212,16 @@ class Tables:
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    @property
+    def redrawn(self) -> Redrawn | None:
+        """Rows that were drawn again to keep the constraints; None without constraints."""
+        return self.generated.redrawn
+
+    @property
+    def is_unsynthesized(self) -> bool:
+        """True if no generator runs."""
+        return self.config.synthesize.is_off
 
     @cached_property
     def synthetic(self) -> Table:
@@ -255,7 +274,9 @@ class Tables:
 
     @cached_property
     def _generation(self) -> Generation:
-        return Generation(self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress)
+        return Generation(
+            self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress, self.rules
+        )
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:
         """One stage's result, from the store if it is there."""

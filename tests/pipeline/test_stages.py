@@ -40,6 +40,7 @@ NOTHING = {
     "hybrid.pipeline.stages": "names the code; its set is in every key",
     "hybrid.pipeline": "holds nothing but a docstring",
     "hybrid.base.ownership": "marks finished folders",
+    "hybrid.constraints.checks": "refuses constraints; what they are is in every key that they decide",
     "hybrid.hierarchy.from_data": "suggests starter hierarchies",
     "hybrid.hierarchy.save": "writes starter hierarchies",
     "hybrid.table.checks": "looks for undecided roles; the decision is in every key",

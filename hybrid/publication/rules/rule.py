@@ -18,7 +18,15 @@ from hybrid.publication.criteria import Criterion
 from hybrid.publication.verdict import Check, Status
 
 Condition = Literal[
-    "target", "secret", "sensitive", "quasi_identifiers", "identifiers", "anonymization", "l_diversity", "lone_values"
+    "target",
+    "secret",
+    "sensitive",
+    "quasi_identifiers",
+    "identifiers",
+    "anonymization",
+    "l_diversity",
+    "lone_values",
+    "constraints",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
 row of the table holds alone. Control records are none of them."""

@@ -1,0 +1,154 @@
+"""Rows that break a rule are drawn again until they keep all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Mask, Rows
+from hybrid.base.errors import GeneratorError
+from hybrid.constraints.rules import Rules
+from hybrid.table import Table
+
+Draw = Callable[[int, int], Table]
+"""``draw(n_rows, attempt)`` gives new rows; attempt 0 is the first, and each has random numbers of its own."""
+MOST_ROUNDS = 100
+"""Rounds of drawing again at most."""
+MOST_DRAWN = 100
+"""Rows drawn again at most, for each row that is wanted."""
+LEAST_DRAWN = 100
+"""Rows of one round at least, for small tables."""
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Counts of rows drawn again to keep the rules.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the first draw.
+    broken : int
+        Rows of the first draw that broke a rule.
+    by_rule : mapping of str to int
+        The same for each rule, by its sentence.
+    left : int
+        Rows that still break a rule after the last round.
+    left_out : int
+        Records that a generator did not learn from, or that were left out of a table without a generator, since they
+        broke a rule.
+    """
+
+    rows: int
+    broken: int
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+    left: int = 0
+    left_out: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Share of the first draw that broke a rule, 0..1."""
+        return self.broken / max(self.rows, 1)
+
+
+def draw_held(draw: Draw, rules: Rules, n_rows: int) -> tuple[Table, Redrawn]:
+    """Draw rows that keep all rules.
+
+    The result follows the distribution of the draws given that the rules hold.
+
+    Raises
+    ------
+    GeneratorError
+        Too few of the drawn rows keep the rules.
+    """
+    table = rules.settle(draw(n_rows, 0))
+    found = first_draw(rules, table)
+    bad = np.flatnonzero(rules.broken(table))
+    drawn, kept = n_rows, n_rows - len(bad)
+    for attempt in range(1, MOST_ROUNDS + 1):
+        budget = (MOST_DRAWN + 1) * n_rows + LEAST_DRAWN - drawn
+        if not len(bad) or budget <= 0:
+            break
+        asked = min(max(math.ceil(1.2 * len(bad) * drawn / max(kept, 1)), LEAST_DRAWN), max(n_rows, LEAST_DRAWN))
+        more = rules.settle(draw(min(asked, budget), attempt))
+        good = np.flatnonzero(~rules.broken(more))
+        drawn, kept = drawn + len(more), kept + len(good)
+        filled = min(len(good), len(bad))
+        table = with_rows(table, bad[:filled], more.take(good[:filled]))
+        bad = np.flatnonzero(rules.broken(table))
+    if len(bad):
+        raise _too_few(rules, table, kept / max(drawn, 1))
+    return table, found
+
+
+def first_draw(rules: Rules, table: Table) -> Redrawn:
+    """Counts of the rows of a first draw that break the rules."""
+    masks = list(rules.masks(table))
+    any_rule = np.logical_or.reduce([mask for _, mask in masks]) if masks else np.zeros(len(table), dtype=bool)
+    by_rule = {rule.constraint.sentence: int(mask.sum()) for rule, mask in masks}
+    return Redrawn(len(table), int(any_rule.sum()), by_rule)
+
+
+def restore_held(
+    restore: Callable[[Rows], Table], rules: Rules, n_rows: int, restored: Collection[str]
+) -> tuple[Table, Redrawn]:
+    """Restore labels again, row by row, until the values keep the rules.
+
+    Rows whose labels give no values that keep them stay as they were drawn last.
+
+    Parameters
+    ----------
+    restore : callable
+        ``restore(rows)`` draws new values for these rows.
+    rules : Rules
+        What must hold.
+    n_rows : int
+        Number of rows.
+    restored : collection of str
+        Columns that have labels: rules about none of them do not change by drawing again.
+    """
+    table = rules.settle(restore(np.arange(n_rows)), keep=restored)
+    found = first_draw(rules, table)
+    changing = rules.about(restored)
+    bad = np.flatnonzero(changing.broken(table))
+    for _ in range(MOST_ROUNDS):
+        if not len(bad):
+            break
+        again = rules.settle(restore(bad), keep=restored)
+        good: Mask = ~changing.broken(again)
+        table = with_rows(table, bad[good], again.take(good))
+        bad = bad[~good]
+    return table, replace(found, left=int(rules.broken(table).sum()))
+
+
+def with_rows(table: Table, rows: Rows, other: Table) -> Table:
+    """The table with other values in some rows.
+
+    New categories are added at the end.
+    """
+    if not len(rows):
+        return table
+    columns = {}
+    for name, old in table.frame.items():
+        new = other.frame[name]
+        if isinstance(old.dtype, pd.CategoricalDtype) and old.dtype != new.dtype:
+            added = [value for value in new.cat.categories if value not in set(old.cat.categories)]
+            old = old.cat.add_categories(added)
+            new = new.astype(old.dtype)
+        values = old.copy()
+        values.iloc[rows] = new.array
+        columns[name] = values
+    return Table(pd.DataFrame(columns), table.schema, table.persons)
+
+
+def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:
+    breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
+    return GeneratorError(
+        f"{100 * rate:.2g} % of the rows that the generator draws keep the constraints, which is too few: "
+        f"{'; '.join(breaking)}",
+        hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
+    )

@@ -1,0 +1,51 @@
+"""Registry of the kinds of constraints.
+
+A new kind is a file in ``kinds`` and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import Discriminator, Tag
+
+from hybrid.constraints.constraint import Constraint
+from hybrid.constraints.kinds.combinations import Combinations
+from hybrid.constraints.kinds.formula import Formula
+from hybrid.constraints.kinds.le import Le
+from hybrid.constraints.kinds.missing_together import MissingTogether
+from hybrid.constraints.kinds.range import Range
+
+_KINDS: tuple[type[Constraint], ...] = (Le, Range, Combinations, MissingTogether, Formula)
+KINDS: dict[str, type[Constraint]] = {next(iter(kind.model_fields)): kind for kind in _KINDS}
+"""Every kind by its key."""
+
+
+def _key(value: Any) -> str:
+    """Key that names the kind of a declared constraint.
+
+    Of a mapping without a known one, its first key.
+    """
+    if isinstance(value, Constraint):
+        return value.key
+    names = list(value) if isinstance(value, Mapping) else []
+    return next((str(name) for name in names if name in KINDS), str(names[0]) if names else "none")
+
+
+def learning(constraints: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Kinds among constraints that learn from the training records.
+
+    Of constraints as mappings; a kind that is not registered counts.
+    """
+    return [key for one in constraints for key in one if key not in KINDS or KINDS[key].learns]
+
+
+if TYPE_CHECKING:
+    AnyConstraint = Constraint
+else:
+    AnyConstraint = Annotated[
+        Union[tuple(Annotated[kind, Tag(key)] for key, kind in KINDS.items())],  # noqa: UP007
+        Discriminator(_key),
+    ]
+    """One constraint of a configuration."""

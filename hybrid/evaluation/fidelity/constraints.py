@@ -1,0 +1,59 @@
+"""Violations of the declared constraints between columns."""
+
+from __future__ import annotations
+
+import math
+
+from hybrid.base.arrays import Mask
+from hybrid.constraints import Rules
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import share_interval
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+ROUNDED_TO = 10
+"""Real rows that break a rule are counted in steps of this, rounded up, so that no single person shows."""
+
+
+def constraint_violations(context: Context) -> Outcome:
+    """Share (0..1) of the rows that break a declared constraint.
+
+    Reference: of the training records. The details have the same share for each rule. Counts of real rows are rounded
+    up to tens. A combination of values counts as broken unless enough training persons hold it. A row without the
+    values that a rule needs does not break it.
+    """
+    rules = context.rules
+    if not rules:
+        return NotComputable("no constraint between columns is declared", lacks="constraints")
+    judged = Rules(tuple(rule for rule in rules.rules if rule.applies(context.table)))
+    if not judged:
+        return NotComputable("no declared constraint can be judged on this table")
+    real = context.stage == "original"
+    shares = {rule.constraint.sentence: _share(mask, real) for rule, mask in judged.masks(context.table)}
+    left = [rule.constraint.sentence for rule in rules.rules if rule not in judged.rules]
+    details = {"rules": shares} | ({"not judged": left} if left else {})
+    value, n = _share(judged.broken(context.table), real), len(context.table)
+    low, high = share_interval(value, n, context.options.confidence)
+    return Measure(value, low, high, _share(judged.broken(context.train), real=True), n, details)
+
+
+def _share(broken: Mask, real: bool) -> float:
+    """Share of a table's rows; of real ones rounded up."""
+    count = int(broken.sum())
+    shown = min(ROUNDED_TO * math.ceil(count / ROUNDED_TO), len(broken)) if real else count
+    return shown / max(len(broken), 1)
+
+
+METRICS = (
+    Metric(
+        name="constraint_violations",
+        family="fidelity",
+        direction="lower",
+        sentence="The share of rows that break a declared constraint between columns.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=constraint_violations,
+    ),
+)
