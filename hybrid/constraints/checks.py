@@ -9,6 +9,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.constraint import Constraint
 from hybrid.constraints.kinds.le import Le
 from hybrid.constraints.kinds.range import Range, comparable
+from hybrid.constraints.kinds.sum import Sum
 from hybrid.table import Role, Schema
 
 
@@ -51,7 +52,7 @@ def _misfits(constraint: Constraint, schema: Schema) -> Iterator[Problem]:
             f"identifiers are never learned, and surrogates take their place: {', '.join(named)}",
             "leave the constraint out, or give the column another role",
         )
-    if not undecided and not named:
+    elif not undecided:
         yield from constraint.problems(schema)
 
 
@@ -68,6 +69,15 @@ def contradictions(constraints: Sequence[Constraint]) -> Iterator[Problem]:
                 "have to be equal",
                 "remove one of them, or delete one of the columns from the file",
             )
+    parts = {
+        (part, total): None
+        for one in constraints
+        if isinstance(one, Sum)
+        for total, names in one.sum.items()
+        for part in names
+    }
+    for total in sorted({total for part, total in parts if _leads(parts, total, part)}):
+        yield Problem(f"constraints: {total} is, by several sums, a part of itself", "remove one of the sums")
     yield from _ranges([one for one in constraints if isinstance(one, Range)], list(pairs))
 
 

@@ -27,6 +27,8 @@ class Constraint(Options, ABC):
 
     about_identifiers: ClassVar[bool] = False
     """Whether it may name identifier columns, which hold surrogates in a release."""
+    of_table: ClassVar[bool] = False
+    """Whether it is about all rows together, so that a row alone cannot break it."""
     learns: ClassVar[bool] = False
     """Whether the training records decide what is allowed, or how it is held."""
 
@@ -100,9 +102,9 @@ class Rule:
         """Columns that :meth:`settle` computes from others."""
         return ()
 
-    def applies(self, table: Table) -> bool:  # noqa: ARG002 - most rules apply to any table
+    def applies(self, table: Table) -> bool:
         """True if the table has what is needed to judge the rule."""
-        return True
+        return set(self.constraint.columns) <= set(table.schema.names)
 
     def broken(self, table: Table) -> Mask:
         """Rows that break the rule, shape (n_rows,), bool."""

@@ -113,7 +113,7 @@ def restore_held(
     """
     table = rules.settle(restore(np.arange(n_rows)), keep=restored)
     found = first_draw(rules, table)
-    changing = rules.about(restored)
+    changing = rules.about(restored).of_rows
     bad = np.flatnonzero(changing.broken(table))
     for _ in range(MOST_ROUNDS):
         if not len(bad):

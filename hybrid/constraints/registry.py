@@ -12,12 +12,24 @@ from pydantic import Discriminator, Tag
 
 from hybrid.constraints.constraint import Constraint
 from hybrid.constraints.kinds.combinations import Combinations
+from hybrid.constraints.kinds.counter import Counter
 from hybrid.constraints.kinds.formula import Formula
 from hybrid.constraints.kinds.le import Le
 from hybrid.constraints.kinds.missing_together import MissingTogether
 from hybrid.constraints.kinds.range import Range
+from hybrid.constraints.kinds.sum import Sum
+from hybrid.constraints.kinds.unique import Unique
 
-_KINDS: tuple[type[Constraint], ...] = (Le, Range, Combinations, MissingTogether, Formula)
+_KINDS: tuple[type[Constraint], ...] = (
+    Le,
+    Sum,
+    Combinations,
+    Range,
+    MissingTogether,
+    Unique,
+    Counter,
+    Formula,
+)
 KINDS: dict[str, type[Constraint]] = {next(iter(kind.model_fields)): kind for kind in _KINDS}
 """Every kind by its key."""
 

@@ -31,7 +31,7 @@ class Rules:
 
     @classmethod
     def fit(cls, constraints: Sequence[Constraint], table: Table, least: int) -> Rules:
-        """Fit every constraint whose columns the table has.
+        """Fit every constraint.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Rules:
             Persons who must hold a combination of values that may come out.
         """
         there = set(table.schema.names)
-        return cls(tuple(one.fit(table, least) for one in constraints if there.issuperset(one.columns)))
+        return cls(tuple(one.fit(table, least) if there.issuperset(one.columns) else Rule(one) for one in constraints))
 
     def about(self, names: Collection[str]) -> Rules:
         """The rules about at least one of these columns."""
@@ -52,6 +52,20 @@ class Rules:
     def without(self, names: Collection[str]) -> Rules:
         """The rules about none of these columns."""
         return Rules(tuple(rule for rule in self.rules if not set(rule.constraint.columns) & set(names)))
+
+    @property
+    def of_rows(self) -> Rules:
+        """The rules that a row can break alone."""
+        return Rules(tuple(rule for rule in self.rules if not rule.constraint.of_table))
+
+    def unjudged(self, table: Table) -> list[Constraint]:
+        """Constraints that the table cannot be judged by.
+
+        Those about identifiers alone are not among them: surrogates hold them.
+        """
+        there = set(table.schema.names)
+        skipped = [rule.constraint for rule in self.rules if not rule.applies(table)]
+        return [one for one in skipped if there & set(one.columns) or not one.about_identifiers]
 
     def masks(self, table: Table) -> Iterator[tuple[Rule, Mask]]:
         """Every rule that applies, with the rows that break it."""
@@ -66,7 +80,7 @@ class Rules:
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:
         """Repair protected records by every rule (:meth:`Rule.repair`)."""
         for rule in self.rules:
-            table = rule.repair(table, before, rng)
+            table = rule.repair(table, before, rng) if rule.applies(table) else table
         return table
 
     def settle(self, table: Table, keep: Collection[str] = ()) -> Table:
@@ -74,8 +88,9 @@ class Rules:
 
         Those of ``keep`` stay as they are.
         """
-        for rule in self.rules:
-            if rule.applies(table) and not set(rule.settles) & set(keep):
+        settling = [rule for rule in self.rules if rule.settles and rule.applies(table)]
+        for rule in settling * len(settling):  # a total may be a part of another
+            if not set(rule.settles) & set(keep):
                 table = rule.settle(table)
         return table
 
@@ -111,7 +126,7 @@ class Form:
         if not rules:
             return cls(records, ())
         settled = rules.settle(records)
-        learned = settled.take(~rules.broken(settled))
+        learned = settled.take(~rules.of_rows.broken(settled))
         if len(records) and not len(learned):
             raise DataError(
                 f"no record keeps all constraints: {'; '.join(rule.constraint.sentence for rule in rules.rules)}",

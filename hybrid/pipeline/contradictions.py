@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.checks import contradictions
+from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.table import Role
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
         )
     if config.anonymize is not None and config.anonymize.engine == "anjana" and names:
         yield Problem("engine anjana counts records, and data.person asks for persons", "use anonymize.engine: exact")
+    for at, constraint in enumerate(config.constraints):
+        if isinstance(constraint, Counter) and constraint.counter.within == PERSON and not names:
+            yield Problem(
+                f"constraints.{at}.counter counts within persons, and data.person names no column",
+                "set data.person, or name the column to count within",
+            )
     if data.max_rows is not None and not names:
         yield Problem(
             "data.max_rows limits the rows of a person, and data.person names no column",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from hybrid.constraints import KINDS, Form, Rules
-from hybrid.table import Kind, Table
+from hybrid.table import Kind, Schema, Table
+from hybrid.table.schema import ColumnFormat
 from tests.constraints.small_tables import declared, stays, table_of
 
 NA = None
@@ -36,6 +38,9 @@ def test_every_kind_is_registered_under_its_key() -> None:
         ({"range": {"a": [None, None]}}, "at least one"),
         ({"range": {"a": [1, "2024-01-01"]}}, "a date and the other a number"),
         ({"combinations": ["a"]}, "at least 2"),
+        ({"sum": {"a": ["a", "b"]}}, "other columns"),
+        ({"sum": {}}, "at least 1"),
+        ({"counter": {"column": "a"}}, "by"),
     ],
 )
 def test_a_wrong_declaration_is_refused(wrong: dict[str, Any], words: str) -> None:
@@ -95,11 +100,61 @@ def test_protection_that_swaps_two_dates_is_repaired_and_what_the_source_breaks_
     assert list(repaired.frame["b"]) == [2, 3, 3]
 
 
+def test_a_sum_is_exact_for_integers_and_rounded_for_decimals() -> None:
+    whole = table_of(t=(Kind.INTEGER, [3, 4, NA, 5]), a=(Kind.INTEGER, [1, 1, 1, NA]), b=(Kind.INTEGER, [2, 2, 2, 5]))
+    assert broken({"sum": {"t": ["a", "b"]}}, whole) == [1]
+    parts = {"a": (Kind.DECIMAL, [0.1, 0.1, 0.1]), "b": (Kind.DECIMAL, [0.2, 0.2, 0.2])}
+    table = table_of(t=(Kind.DECIMAL, [0.3, 0.30001, 0.4]), **parts)
+    assert broken({"sum": {"t": ["a", "b"]}}, table) == [1, 2]
+    tenths = tuple(replace(c, format=ColumnFormat(decimals=1)) for c in table.schema)
+    assert broken({"sum": {"t": ["a", "b"]}}, Table(table.frame, Schema(tenths))) == [2]
+
+
+def test_totals_are_computed_where_there_is_one_also_from_other_totals() -> None:
+    table = table_of(
+        all=(Kind.INTEGER, [0, NA, 0]),
+        some=(Kind.INTEGER, [0, 0, NA]),
+        a=(Kind.INTEGER, [1, 2, 3]),
+        b=(Kind.DECIMAL, [4.0, 5.0, None]),
+        c=(Kind.INTEGER, [1, 1, 1]),
+    )
+    rules = Rules.fit(declared({"sum": {"all": ["some", "c"]}}, {"sum": {"some": ["a", "b"]}}), table, 1)
+    settled = rules.settle(table).frame
+    assert list(settled["some"].fillna(-1)) == [5, 7, -1]
+    assert list(settled["all"].fillna(-1)) == [6, -1, 0]
+    assert not rules.broken(rules.settle(table)).any()
+    assert list(rules.settle(table, keep=["all"]).frame["all"].fillna(-1)) == [0, -1, 0]
+
+
+def test_unique_marks_repetitions_of_an_earlier_row() -> None:
+    table = table_of(a=(Kind.INTEGER, [1, 1, 2, 1, NA, NA]), b=(Kind.CATEGORICAL, ["x", "y", "x", "x", "x", "x"]))
+    assert broken({"unique": ["a", "b"]}, table) == [3]
+    assert broken({"unique": ["b"]}, table) == [2, 3, 4, 5]
+
+
+COUNTED = {"n": (Kind.INTEGER, [2, 1, 1, 2, NA]), "day": (Kind.INTEGER, [9, 3, 5, 5, 1])}
+
+
+def test_a_counter_numbers_the_rows_of_a_person_in_their_order() -> None:
+    of_person = {"counter": {"column": "n", "by": "day"}}
+    assert broken(of_person, table_of(np.array([7, 7, 8, 8, 9]), **COUNTED)) == []
+    other = table_of(np.array([7, 8, 8, 7, 9]), **COUNTED)
+    assert broken(of_person, other) == [2, 3]
+    rules = Rules.fit(declared(of_person), other, 1)
+    assert list(rules.settle(other).frame["n"].fillna(-1)) == [2, 1, 2, 1, -1]
+    assert rules.unjudged(table_of(**COUNTED)) == [rules.rules[0].constraint]
+
+
+def test_a_counter_within_the_values_of_a_column() -> None:
+    table = table_of(ward=(Kind.CATEGORICAL, ["x", "x", "y", "y", "x"]), **COUNTED)
+    assert broken({"counter": {"column": "n", "within": "ward", "by": "day"}}, table) == [0, 1]
+
+
 DECLARED = (
     {"le": ["admitted", "discharged"]},
     {"combinations": ["city", "postcode"]},
     {"missing_together": ["test", "result"]},
-    {"formula": "total == drugs + bed"},
+    {"sum": {"total": ["drugs", "bed"]}},
 )
 
 

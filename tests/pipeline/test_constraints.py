@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import hybrid
+from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
@@ -25,6 +26,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
     {"range": {"bed": [1, 39]}},
     {"missing_together": ["test", "result"]},
     {"formula": "discharged - admitted <= 7"},
+    {"sum": {"total": ["drugs", "bed"]}},
 ]
 QUASI = ("city", "postcode", "admitted")
 
@@ -88,6 +90,7 @@ def test_no_row_breaks_a_constraint(job: Path, overrides: dict[str, Any]) -> Non
         "range": 0,
         "missing_together": 0,
         "formula": 0,
+        "sum": 0,
     }
     frame = table.frame
     assert (frame["admitted"] <= frame["discharged"]).all()
@@ -143,7 +146,7 @@ def test_check_counts_what_the_source_breaks_without_values(job: Path) -> None:
     notes = [finding.message for finding in findings if finding.message.startswith("constraints")]
     assert any(note.startswith("constraints: about 2") and "bed is at least 30" in note for note in notes)
     assert any("fewer than 10 rows of the source break: discharged - admitted <= 7" in note for note in notes)
-    assert any("4 constraints hold in all rows" in finding.message for finding in findings)
+    assert any("5 constraints hold in all rows" in finding.message for finding in findings)
 
 
 def test_a_constraint_that_no_row_keeps_is_one_error(job: Path) -> None:
@@ -159,6 +162,24 @@ def test_columns_that_do_not_exist_are_all_named_at_once(job: Path, capsys: pyte
     assert code == 2
     for words in ("constraints.0.le: no such column: gone", "constraints.1.combinations: no such column: town"):
         assert words in output
+
+
+def test_uniqueness_of_an_identifier_is_held_by_surrogates_and_of_the_source_checked(job: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(job.parent / "stays.csv").assign(visit=range(1, 301))
+    frame.to_csv(tmp_path / "stays.csv", index=False)
+    declared: dict[str, Any] = {"data__path": str(tmp_path / "stays.csv"), "constraints": [{"unique": ["visit"]}]}
+    declared["data__columns"] = load_config(job).model_dump()["data"]["columns"] | {"visit": {"role": "identifier"}}
+    pipeline = Pipeline(config_of(job, **declared))
+    assert [mask.sum() for _, mask in pipeline.rules.masks(pipeline.synthetic)] == [0]
+    outcome = pipeline.evaluated("synthetic").metrics[0].outcome
+    assert isinstance(outcome, Measure) and outcome.value == 0
+    assert any("1 constraints hold" in finding.message for finding in diagnose(config_of(job, **declared)))
+
+
+def test_a_counter_of_persons_is_not_judged_on_unlinked_rows(job: Path) -> None:
+    counter = {"counter": {"column": "bed", "by": "admitted"}}
+    with pytest.raises(ConfigError, match=r"constraints\.0\.counter counts within persons"):
+        config_of(job, constraints=[counter])
 
 
 def test_a_contradiction_names_its_key(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from hybrid.base.arrays import Mask
-from hybrid.constraints import Rules
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -25,16 +24,14 @@ def constraint_violations(context: Context) -> Outcome:
     rules = context.rules
     if not rules:
         return NotComputable("no constraint between columns is declared", lacks="constraints")
-    judged = Rules(tuple(rule for rule in rules.rules if rule.applies(context.table)))
-    if not judged:
-        return NotComputable("no declared constraint can be judged on this table")
+    unjudged = [constraint.sentence for constraint in rules.unjudged(context.table)]
+    if unjudged:
+        return NotComputable(f"its rows are not linked to persons, and constraints need that: {'; '.join(unjudged)}")
     real = context.stage == "original"
-    shares = {rule.constraint.sentence: _share(mask, real) for rule, mask in judged.masks(context.table)}
-    left = [rule.constraint.sentence for rule in rules.rules if rule not in judged.rules]
-    details = {"rules": shares} | ({"not judged": left} if left else {})
-    value, n = _share(judged.broken(context.table), real), len(context.table)
+    shares = {rule.constraint.sentence: _share(mask, real) for rule, mask in rules.masks(context.table)}
+    value, n = _share(rules.broken(context.table), real), len(context.table)
     low, high = share_interval(value, n, context.options.confidence)
-    return Measure(value, low, high, _share(judged.broken(context.train), real=True), n, details)
+    return Measure(value, low, high, _share(rules.broken(context.train), real=True), n, {"rules": shares})
 
 
 def _share(broken: Mask, real: bool) -> float:

@@ -10,7 +10,7 @@ from hybrid.report.run.sections.section import FinishedRun, Section
 
 ANCHOR = "constraints"
 TEMPLATE = """\
-<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Training records that break it</th><th class="n">Drawn again</th><th class="n">Released rows that break it</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Rows of the source that break it</th><th class="n">Drawn again</th><th class="n">Released rows that break it</th></tr></thead><tbody>
 {% for row in constraints.rows %}
 <tr><th scope="row">{{ row.sentence }}</th><td class="n">{{ row.source }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ "cannot be judged" if row.released is none else row.released|count }}</td></tr>
 {% endfor %}
@@ -23,7 +23,7 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa:
     redrawn = run.redrawn
     if not run.rules or redrawn is None:
         return None
-    source = {rule: int(mask.sum()) for rule, mask in run.rules.masks(run.train)}
+    source = {rule: int(mask.sum()) for rule, mask in run.rules.masks(run.table)}
     released = {rule: int(mask.sum()) for rule, mask in run.rules.masks(run.synthetic)}
     drawn = None if run.is_unsynthesized else redrawn
     rows = [
