@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.errors import Problem
@@ -17,6 +18,10 @@ from hybrid.table import Column, Kind, Schema, Table
 
 NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
 """Kinds of numbers."""
+LEAST_ROWS = 100
+"""Rows with the values that a constraint needs, so that it is suggested."""
+BY_CHANCE = 0.05
+"""Share of rows that would break it if the columns were independent, so that it is suggested."""
 
 
 class Constraint(Options, ABC):
@@ -38,6 +43,12 @@ class Constraint(Options, ABC):
         return next(iter(type(self).model_fields))
 
     @property
+    def text(self) -> str:
+        """The constraint as YAML writes it, on one line."""
+        content = self.model_dump(mode="json")
+        return yaml.safe_dump(content, default_flow_style=True, sort_keys=False, width=10**6).strip()
+
+    @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that it is about."""
@@ -56,6 +67,25 @@ class Constraint(Options, ABC):
         All columns exist in ``schema``.
         """
         yield from ()
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
+        """Constraints of the kind that rows of a table suggest.
+
+        Most kinds suggest none.
+
+        Parameters
+        ----------
+        table : Table
+            Rows without identifiers.
+        rng : numpy.random.Generator
+            Shuffles columns, to see what would hold by chance.
+        """
+        yield from ()
+
+    def holds(self, table: Table) -> bool:
+        """True if no row of a table breaks the constraint."""
+        return not bool(self.broken(table).any())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing
         """The rule for data like these training records.

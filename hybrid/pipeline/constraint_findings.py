@@ -6,6 +6,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.findings import Finding
 from hybrid.constraints import Rules
 from hybrid.constraints.checks import refuse_misfits
+from hybrid.constraints.discover import discover
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
 from hybrid.publication.table_facts import few
@@ -28,12 +29,12 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
         Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break.
         Small counts are masked.
     """
-    if not config.constraints:
-        return []
     try:
         refuse_misfits(config.constraints, table.schema)
     except ConfigError as error:
         return [Finding.error(problem) for problem in error.problems]
+    if not config.constraints:
+        return _undeclared(config, table)
     least = least_persons(config)
     rules = Rules.fit(config.constraints, table, least)
     broken = {rule: int(mask.sum()) for rule, mask in rules.masks(table)}
@@ -55,4 +56,20 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
     ]
     unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
     notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]
-    return [*([Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []), *notes]
+    holding = [Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []
+    return [*holding, *notes, *_undeclared(config, table)]
+
+
+def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
+    """Constraints that hold in all rows and are not declared."""
+    declared = {(one.key, frozenset(one.columns)) for one in config.constraints}
+    found = [one for one in discover(table) if (one.key, frozenset(one.columns)) not in declared]
+    if not found:
+        return []
+    return [
+        Finding(
+            "note",
+            f"not declared, and no row of the source breaks them: {'; '.join(one.text for one in found)}",
+            "add those to constraints that every released row must keep",
+        )
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.starter import guess_config
 from tests.constraints.small_tables import stays
 
 CONSTRAINTS: list[dict[str, Any]] = [
@@ -180,6 +182,24 @@ def test_a_counter_of_persons_is_not_judged_on_unlinked_rows(job: Path) -> None:
     counter = {"counter": {"column": "bed", "by": "admitted"}}
     with pytest.raises(ConfigError, match=r"constraints\.0\.counter counts within persons"):
         config_of(job, constraints=[counter])
+
+
+def test_init_suggests_what_holds_and_what_it_suggests_can_be_declared(job: Path, tmp_path: Path) -> None:
+    (tmp_path / "stays.csv").write_bytes((job.parent / "stays.csv").read_bytes())
+    written = guess_config(tmp_path / "stays.csv").write(tmp_path / "config.yaml")[-1]
+    text = written.read_text()
+    for suggested in ("{le: [admitted, discharged]}", "{sum: {total: [drugs, bed]}}"):
+        assert f"#   - {suggested}\n" in text
+    assert load_config(written).constraints == ()
+    declared = re.sub(r"^# (constraints:|  - \{(?:le|sum|comb|miss))", r"\1", text, flags=re.M)
+    written.write_text(declared)
+    assert {constraint.key for constraint in load_config(written).constraints} >= {"le", "sum", "missing_together"}
+
+
+def test_check_names_what_holds_and_is_not_declared(job: Path) -> None:
+    messages = [finding.message for finding in diagnose(config_of(job, constraints=CONSTRAINTS[:1]))]
+    (message,) = (message for message in messages if message.startswith("not declared"))
+    assert "{sum: {total: [drugs, bed]}}" in message and "{le: [admitted, discharged]}" not in message
 
 
 def test_a_contradiction_names_its_key(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations as pairwise
 from typing import Annotated
 
 import numpy as np
@@ -14,8 +15,16 @@ from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row, people
 from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table.checks import giveaways
 from hybrid.table.holders import holders
 from hybrid.table.schema import ColumnFormat
+
+LEAST_EXPECTED = 20
+"""Records expected in a combination that none has, so that the columns are suggested: by chance, once in 5e8."""
+MOST_LEVELS = 1000
+"""Values of a column at most, so that it is suggested."""
+MOST_PAIRS = 10
+"""Pairs that are suggested for want of frequent combinations, at most."""
 
 
 class Combinations(Constraint):
@@ -28,6 +37,31 @@ class Combinations(Constraint):
 
     combinations: Annotated[tuple[str, ...], Field(min_length=2)]
     """Two columns or more, such as a city and its postcode."""
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
+        """Columns that determine each other, or exclude each other.
+
+        The latter are categories with frequent values that never occur together.
+        """
+        names = [column.name for column in table.schema if _is_countable(column, table.frame[column.name])]
+        shuffled = table.take(rng.permutation(len(table)))
+        determined: list[tuple[str, str]] = []
+        for teller, told in giveaways(table, names, names):
+            mixed = Table(table.frame.assign(**{told: shuffled.frame[told]}), table.schema)
+            if (told, teller) not in determined and not giveaways(mixed, [told], [teller]):
+                determined.append((teller, told))
+        yield from (cls(combinations=pair) for pair in determined)
+        groups = [name for name in names if not table.schema[name].kind.is_continuous]
+        empty = {pair: _empty(table, *pair) for pair in pairwise(groups, 2) if not {pair, pair[::-1]} & set(determined)}
+        ordered = sorted((pair for pair, records in empty.items() if records), key=lambda pair: -empty[pair])
+        yield from (cls(combinations=pair) for pair in ordered[:MOST_PAIRS])
+
+    def holds(self, table: Table) -> bool:
+        """True if one column determines the other, or frequent values never meet."""
+        first, second = self.combinations
+        told = giveaways(table, [second], [first]) or giveaways(table, [first], [second])
+        return bool(told) or bool(_empty(table, first, second))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,6 +84,27 @@ class Combinations(Constraint):
         distinct, group = np.unique(codes, axis=0, return_inverse=True)
         held = holders(group.reshape(-1), len(distinct), people(table))
         return _Joint(self, values, distinct[held >= least])
+
+
+def _is_countable(column: Column, values: pd.Series) -> bool:
+    """True for categories, and for whole numbers with few values."""
+    few = bool(values.nunique() <= MOST_LEVELS)
+    return few and (not column.kind.is_continuous or column.kind is Kind.INTEGER)
+
+
+def _empty(table: Table, first: str, second: str) -> float:
+    """Records expected, for independent columns, in combinations that none has.
+
+    Of combinations with at least :data:`LEAST_EXPECTED`; one record of each person counts.
+    """
+    rows = table if table.persons is None else table.take(np.unique(table.persons, return_index=True)[1])
+    (one, n_one), (other, n_other) = (
+        (codes, len(levels) + 1)
+        for codes, levels in (pd.factorize(rows.frame[name], use_na_sentinel=True) for name in (first, second))
+    )
+    observed = np.bincount((one + 1) * n_other + other + 1, minlength=n_one * n_other).reshape(n_one, n_other)
+    expected = observed.sum(axis=1, keepdims=True) * observed.sum(axis=0) / max(observed.sum(), 1)
+    return float(expected[(observed == 0) & (expected >= LEAST_EXPECTED)].sum())
 
 
 @dataclass(frozen=True)

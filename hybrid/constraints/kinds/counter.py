@@ -12,8 +12,9 @@ from pydantic import Field
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
-from hybrid.constraints.constraint import Constraint, Rule, different_kinds, with_column
+from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, different_kinds, with_column
 from hybrid.table import DTYPES, Kind, Schema, Table
+from hybrid.table.persons import person_groups
 
 PERSON = "person"
 """The group of all rows of one person (``data.person``)."""
@@ -38,6 +39,18 @@ class Counter(Constraint):
 
     counter: CounterOptions
     """The counter, what it counts within, and the order."""
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
+        """Integers that number the rows of persons by another column."""
+        if table.persons is None or (np.bincount(person_groups(table.persons)) > 1).sum() < LEAST_ROWS:
+            return
+        numbers = [column.name for column in table.schema if column.kind is Kind.INTEGER]
+        for name in (name for name in numbers if table.frame[name].min() == 1):
+            for by in (column.name for column in table.schema if column.kind.is_continuous and column.name != name):
+                found = cls(counter=CounterOptions(column=name, by=by))
+                if found.holds(table):
+                    yield found
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from pydantic import model_validator
 from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.constraints.constraint import (
+    BY_CHANCE,
+    LEAST_ROWS,
     NUMBERS,
     Constraint,
     Rule,
@@ -40,6 +43,20 @@ class Le(Constraint):
         if self.le[0] == self.le[1]:
             raise ValueError("le needs two different columns")
         return self
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
+        """Pairs of one sort in order, which shuffled rows would not be."""
+        for low, high in permutations([column for column in table.schema if column.kind.is_continuous], 2):
+            if low.kind.is_temporal != high.kind.is_temporal:
+                continue
+            both = table.frame[[low.name, high.name]].dropna()
+            first, second = both[low.name], both[high.name]
+            if len(both) < LEAST_ROWS or (first > second).any() or not (first < second).any():
+                continue
+            shuffled = second.iloc[rng.permutation(len(both))].set_axis(both.index)
+            if (first > shuffled).mean() >= BY_CHANCE:
+                yield cls(le=(low.name, high.name))
 
     @property
     def columns(self) -> tuple[str, ...]:

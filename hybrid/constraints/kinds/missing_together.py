@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
@@ -11,12 +12,25 @@ from hybrid.base.arrays import Mask
 from hybrid.constraints.constraint import Constraint, listed
 from hybrid.table import Table
 
+LEAST_MISSING = 20
+"""Rows in which the columns are missing, and in which they are not, so that the constraint is suggested."""
+
 
 class MissingTogether(Constraint):
     """Columns that have a value together, or are missing together."""
 
     missing_together: Annotated[tuple[str, ...], Field(min_length=2)]
     """Two columns or more."""
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
+        """Columns that are missing in the same rows."""
+        same: dict[bytes, list[str]] = {}
+        for name in table.schema.names:
+            missing = table.frame[name].isna().to_numpy()
+            if LEAST_MISSING <= missing.sum() <= len(missing) - LEAST_MISSING:
+                same.setdefault(np.packbits(missing).tobytes(), []).append(name)
+        yield from (cls(missing_together=tuple(names)) for names in same.values() if len(names) > 1)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated
 
 import numpy as np
@@ -12,11 +13,23 @@ from pydantic import Field, field_validator
 
 from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
-from hybrid.constraints.constraint import NUMBERS, Constraint, Rule, different_kinds, listed, no_row, with_column
+from hybrid.constraints.constraint import (
+    BY_CHANCE,
+    LEAST_ROWS,
+    NUMBERS,
+    Constraint,
+    Rule,
+    different_kinds,
+    listed,
+    no_row,
+    with_column,
+)
 from hybrid.table import DTYPES, Kind, Schema, Table
 
 RELATIVE = 1e-9
 """Share of a total within which a sum of decimals counts as equal."""
+MOST_COLUMNS = 20
+"""Columns of numbers among which sums are looked for."""
 Parts = Annotated[tuple[str, ...], Field(min_length=2)]
 
 
@@ -33,6 +46,20 @@ class Sum(Constraint):
             if total in parts or len(set(parts)) < len(parts):
                 raise ValueError(f"{total}: name other columns as its parts, each once")
         return totals
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
+        """Totals of two or three columns that are no mere zeros."""
+        names = [column.name for column in table.schema if column.kind in NUMBERS][:MOST_COLUMNS]
+        values = np.column_stack([_number(table.frame[name]) for name in names]) if names else np.empty((0, 0))
+        parts = [at for at in range(len(names)) if np.mean(np.nan_to_num(values[:, at]) != 0) >= BY_CHANCE]
+        for total in range(len(names)):
+            for size in (2, 3):
+                chosen = combinations([at for at in parts if at != total], size)
+                found = [each for each in chosen if _adds_up(values, total, each)]
+                yield from (cls(sum={names[total]: tuple(names[at] for at in each)}) for each in found)
+                if found:
+                    break
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,6 +126,19 @@ class _Computed(Rule):
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
         """Compute the totals of the protected parts."""
         return self.settle(table)
+
+
+def _adds_up(values: Numbers, total: int, parts: tuple[int, ...]) -> bool:
+    """True if a column is the sum of others.
+
+    Wherever all have a value, in enough rows, and not of equal totals alone. The first rows decide most cases.
+    """
+    for rows in (values[:LEAST_ROWS], values):
+        gap = np.abs(rows[:, total] - rows[:, list(parts)].sum(axis=1))
+        known = ~np.isnan(gap)
+        if (gap[known] > RELATIVE * np.maximum(np.abs(rows[known, total]), 1)).any():
+            return False
+    return bool(known.sum() >= LEAST_ROWS and np.ptp(values[known, total]) > 0)
 
 
 def _added(table: Table, parts: tuple[str, ...]) -> Numbers:
