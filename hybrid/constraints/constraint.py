@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -34,8 +34,8 @@ class Constraint(Options, ABC):
     """Whether it may name identifier columns, which hold surrogates in a release."""
     of_table: ClassVar[bool] = False
     """Whether it is about all rows together, so that a row alone cannot break it."""
-    learns: ClassVar[bool] = False
-    """Whether the training records decide what is allowed, or how it is held."""
+    learns: ClassVar[Literal["nothing", "form", "values"]] = "nothing"
+    """What the training records decide: the form in which a generator learns, or which values are allowed."""
 
     @property
     def key(self) -> str:
@@ -45,8 +45,9 @@ class Constraint(Options, ABC):
     @property
     def text(self) -> str:
         """The constraint as YAML writes it, on one line."""
-        content = self.model_dump(mode="json")
-        return yaml.safe_dump(content, default_flow_style=True, sort_keys=False, width=10**6).strip()
+        style: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 10**6}
+        text: str = yaml.safe_dump(self.model_dump(mode="json"), **style)
+        return text.strip()
 
     @property
     @abstractmethod

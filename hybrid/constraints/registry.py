@@ -45,12 +45,12 @@ def _key(value: Any) -> str:
     return next((str(name) for name in names if name in KINDS), str(names[0]) if names else "none")
 
 
-def learning(constraints: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Kinds among constraints that learn from the training records.
+def learns_values(constraints: Iterable[Mapping[str, Any]]) -> bool:
+    """True if the training records decide which values are allowed.
 
     Of constraints as mappings; a kind that is not registered counts.
     """
-    return [key for one in constraints for key in one if key not in KINDS or KINDS[key].learns]
+    return any(key not in KINDS or KINDS[key].learns == "values" for one in constraints for key in one)
 
 
 if TYPE_CHECKING:

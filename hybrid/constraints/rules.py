@@ -141,6 +141,11 @@ class Form:
         return cls(learned, tuple(_in_order(chosen)))
 
     @property
+    def replaced(self) -> frozenset[str]:
+        """Columns that are learned in another form."""
+        return frozenset(name for rule in self.steps for name in rule.replaces)
+
+    @property
     def encoded(self) -> Table:
         """The records as the generator learns them."""
         table = self.learned

@@ -147,7 +147,8 @@ class Generation:
         n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
         learning, drawing = _two_seeds(self.seed, stage)
         form = Form.of(self.rules if learned_rules is None else learned_rules, learned)
-        fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, domains)
+        listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
+        fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, listed)
         table, redrawn = _held(fitted, form, self.rules, n_rows, drawing, finish)
         left_out = len(learned) - len(form.learned)
         return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if self.rules else None)

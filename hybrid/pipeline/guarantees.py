@@ -43,21 +43,17 @@ def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) 
     """Explain anonymization with sampling; None without anonymization. Arguments as for :func:`promises`."""
     if config.anonymize is None or config.transition is None:
         return None
-    reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition) or _learns(config)
+    reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
+    allowed = any(constraint.learns == "values" for constraint in config.constraints)
     return explain_run(
         config.anonymize,
         config.sample,
         schema,
-        reads_originals=reads,
+        reads_originals=reads or allowed,
         from_records=derived,
         protected=config.protection is not None,
         several_rows=config.data.several_rows,
     )
-
-
-def _learns(config: RunConfig) -> bool:
-    """True if a constraint learns from the training records."""
-    return any(constraint.learns for constraint in config.constraints)
 
 
 def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:
@@ -68,7 +64,8 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     if epsilon is None or delta is None:
         return None
     protected = config.protection is not None
-    looked_at = protected or config.anonymize is not None or config.sample.method == "stratified" or _learns(config)
+    looked_at = protected or config.anonymize is not None or config.sample.method == "stratified"
+    looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
     return explain_generator(

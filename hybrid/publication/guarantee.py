@@ -10,7 +10,7 @@ from typing import Any
 
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.constraints.registry import learning
+from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication.table_facts import few
@@ -130,7 +130,8 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
     declared = config.get("constraints") or ()
     if not declared:
         return
-    learned = "; which values may occur together was learned from the original records" if learning(declared) else ""
+    known = learns_values(declared)
+    learned = "; which values may occur together was learned from the original records" if known else ""
     what = "left out" if (config.get("synthesize") or {}).get("generator") == "none" else "drawn again"
     yield f"Rows that broke a declared constraint between columns were {what}{learned}."
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.constraints.registry import learning
+from hybrid.constraints.registry import learns_values
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
@@ -116,8 +116,8 @@ def _written(config: Mapping[str, Any]) -> Iterator[str]:
     declared = config.get("constraints") or ()
     steps = [_rows_written(off)]
     if transition:
-        learned = bool(learning(declared))
-        steps.insert(1 if transition.get("order") == "post" else 0, _values_drawn(transition, learned=learned))
+        drawn = _values_drawn(transition, learned=learns_values(declared))
+        steps.insert(1 if transition.get("order") == "post" else 0, drawn)
     yield from steps
     if declared:
         rules = "a rule" if len(declared) == 1 else f"one of {len(declared)} rules"

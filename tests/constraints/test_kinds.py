@@ -163,6 +163,7 @@ def test_the_form_gives_the_records_back() -> None:
     form = Form.of(Rules.fit(declared(*DECLARED), table, 1), table)
     assert [rule.constraint.key for rule in form.steps] == ["le", "combinations"]
     assert "postcode" not in form.encoded.schema
+    assert form.replaced == {"discharged", "city", "postcode"}
     decoded = form.decode(form.encoded)
     pd.testing.assert_frame_equal(decoded.frame, table.frame)
     assert decoded.schema == table.schema

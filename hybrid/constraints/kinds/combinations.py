@@ -33,7 +33,7 @@ class Combinations(Constraint):
     A missing value is one of the values that can be combined.
     """
 
-    learns = True
+    learns = "values"
 
     combinations: Annotated[tuple[str, ...], Field(min_length=2)]
     """Two columns or more, such as a city and its postcode."""

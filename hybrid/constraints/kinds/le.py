@@ -33,7 +33,7 @@ _MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
 class Le(Constraint):
     """Order of two columns, in numbers or in time."""
 
-    learns = True
+    learns = "form"
 
     le: tuple[str, str]
     """Two columns of numbers, or two of dates or times; where both have a value, the first is at most the second."""
