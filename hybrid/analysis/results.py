@@ -21,7 +21,8 @@ from hybrid.evaluation.metric import Metric
 STAGES: tuple[str, ...] = get_args(Subject)
 """The tables that are measured; baseline is the generator alone."""
 BESIDE = ("low", "high", "reference")
-"""Columns beside a metric's value."""
+EXCESS = ("excess", "excess_low", "excess_high")
+"""Columns beside a metric's value, and those of its excess over people never seen."""
 STRONGEST = "strongest_attack"
 """The leakage of the attack that gets most, as a metric of its own."""
 
@@ -56,7 +57,7 @@ class Results:
     table : pandas.DataFrame
         One row per configuration and seed: ``configuration``, a column per factor, ``seed``, ``status`` ("ok" or
         not), ``reason``, ``verdict``, and per measured column the value and, where it has them, the same name with
-        ``_low``, ``_high`` and ``_reference``.
+        ``_low``, ``_high``, ``_reference`` and those of :data:`EXCESS`.
     factors : sequence of str
         Columns that say what was varied.
     facets : mapping of str to mapping
@@ -74,7 +75,7 @@ class Results:
     def columns(self) -> dict[str, Column]:
         """Measured columns by name, the strongest attack first."""
         names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
-        beside = {f"{name}_{what}" for name in names for what in BESIDE}
+        beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
         found: dict[str, Column] = {}
         for name in names:
             stage, _, rest = name.partition(".")

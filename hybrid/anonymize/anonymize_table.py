@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hybrid.anonymize.households import summarized
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
@@ -72,7 +73,7 @@ def anonymize(
     result = replace(anonymized.result, verified=verified)
     if train.persons is not None:
         result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
-    return replace(anonymized, result=result)
+    return replace(anonymized, result=replace(result, household=summarized(anonymized)))
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:

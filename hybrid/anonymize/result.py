@@ -42,16 +42,21 @@ class AnonymizationResult:
     """Persons of the class that has fewest."""
     known_rows: int | None = None
     """Rows of one person that an attacker may know."""
+    household: dict[str, float] | None = None
+    """households, risk_mean and risk_max (:func:`hybrid.anonymize.households.household_risk`), and the minimum and the
+    median over the households of the persons in their members' smallest class; None without ``data.household``."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types.
 
-        Of persons only where records share them.
+        Of persons only where records share them, of households only where they are known.
         """
         content = asdict(self)
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
+        if self.household is None:
+            del content["household"]
         return content
 
     @property

@@ -6,7 +6,7 @@ How often each stage is computed, and for how long.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -83,20 +83,39 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     HybridError
         The base configuration is wrong by itself, or its data cannot be read.
     """
-    planned = schedule(plan, folder)
+    found = schedule(plan, folder)
+    return foreseen(found.planned, out, plan.store, len(found.expansion.configurations), found.expansion.left_out)
+
+
+def foreseen(
+    planned: Sequence[Planned], out: Path, store_at: str | None, configurations: int, left_out: tuple[LeftOut, ...] = ()
+) -> Forecast:
+    """Count what trials compute, without computing anything.
+
+    Parameters
+    ----------
+    planned : sequence of Planned
+        The trials.
+    out : Path
+        Where finished rows are.
+    store_at : str or None
+        The plan's store.
+    configurations, left_out
+        As in :class:`Forecast`.
+    """
     rows = Rows(out / ROWS).read()
-    open_ = [each for each in planned.planned if each.key not in rows]
-    measured = _measured(planned.planned, rows)
+    open_ = [each for each in planned if each.key not in rows]
+    measured = _measured(planned, rows)
     own = str(out / STORE)
-    place = None if plan.store == MEMORY else StorePlace(plan.store or own)
+    place = None if store_at == MEMORY else StorePlace(store_at or own)
     store = None if place is None else place.open()
 
     def is_kept(stage: str, key: str) -> bool:
         return store is not None and store.entry(stage, key) is not None
 
     stages = []
-    for stage in dict.fromkeys(name for each in planned.planned for name in each.stages):
-        asked = [each.stages[stage] for each in planned.planned if stage in each.stages]
+    for stage in dict.fromkeys(name for each in planned for name in each.stages):
+        asked = [each.stages[stage] for each in planned if stage in each.stages]
         todo = {each.stages[stage]: each for each in open_ if stage in each.stages}
         left = [each for key, each in todo.items() if not is_kept(stage, key)]
         seconds = [measured.get(_like(stage, each.generator), _estimated(stage, each)) for each in left]
@@ -111,11 +130,11 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
             )
         )
     return Forecast(
-        configurations=len(planned.expansion.configurations),
-        left_out=planned.expansion.left_out,
-        trials=len(planned.planned),
-        done=len(planned.planned) - len(open_),
-        invalid=sum(bool(each.trial.problem) for each in planned.planned),
+        configurations=configurations,
+        left_out=left_out,
+        trials=len(planned),
+        done=len(planned) - len(open_),
+        invalid=sum(bool(each.trial.problem) for each in planned),
         stages=tuple(stages),
     )
 
@@ -128,7 +147,7 @@ def _like(stage: str, generator: str) -> tuple[str, str]:
     return stage, generator if stage in BY_GENERATOR else ""
 
 
-def _measured(planned: tuple[Planned, ...], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
     """Mean seconds of each stage, by generator where it matters."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for each in planned:

@@ -7,7 +7,9 @@ Columns of the table, in this order:
 - ``configuration``, one per factor (its dotted key; mappings and lists as one line of YAML), ``seed``;
 - ``status`` (``ok`` or ``failed``), ``reason`` (of a failure), ``verdict`` (of the gate);
 - per stage and metric ``<stage>.<metric>[.<column>]`` and, where it has them, the same name with ``_low``, ``_high``
-  (interval) and ``_reference``; stages are original, anonymized, synthetic and baseline. Missing: not computable;
+  (interval), ``_reference``, and ``_excess``, ``_excess_low``, ``_excess_high`` (above people never seen); stages are
+  original, anonymized, synthetic and baseline. Missing: not computable;
+- ``cpu.<stage>.<metric>[.<column>]``: processor seconds of the metric, where one table is measured at a time;
 - ``seconds.<stage>``: wall-clock seconds of computing that stage, in this trial or the one that computed it.
 """
 
@@ -15,13 +17,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hybrid.analysis.results import BESIDE, STAGES
+from hybrid.analysis.results import BESIDE, EXCESS, STAGES
 from hybrid.base.errors import OutputError
 from hybrid.comparison.expand import Expansion, shown
 
@@ -96,7 +98,7 @@ def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     What every row has, then the metrics, then the seconds.
     """
     columns = dict.fromkeys(name for row in rows for name in row)
-    last = [name for name in columns if name.startswith("seconds.")]
+    last = [name for name in columns if name.startswith(("cpu.", "seconds."))]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
 
 
@@ -109,8 +111,8 @@ def left_out_table(expansion: Expansion) -> pd.DataFrame:
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["reason"])
 
 
-def metric_names(comparison: pd.DataFrame) -> list[str]:
-    """The columns of a comparison that are values of metrics."""
-    names = [name for name in comparison.columns if name.partition(".")[0] in STAGES]
-    beside = {f"{name}_{what}" for name in names for what in BESIDE}
+def metric_names(columns: Iterable[str]) -> list[str]:
+    """Columns of a comparison, or keys of a row, with values of metrics."""
+    names = [name for name in columns if name.partition(".")[0] in STAGES]
+    beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
     return [name for name in names if name not in beside]

@@ -79,19 +79,51 @@ def compare(
         if not free:
             raise ConfigError(f"{out}: another comparison is writing here", hint="wait for it, or choose another --out")
         planned = schedule(plan, folder)
-        rows = Rows(out / ROWS)
-        done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
-        todo = [each for each in planned.planned if each.key not in done]
-        progress("compare", len(planned.planned) - len(todo), len(planned.planned))
-        with _store(plan, out) as store:
+        with kept_store(plan.store, out) as store:
             place = Workplace(store, out.resolve() if plan.runs == "all" else None)
-            for each, ended in _results(place, todo, jobs, scheduler):
-                if ended.packed is not None:
-                    unpack(ended.packed, out)
-                rows.append(each.key, ended.row)
-                done[each.key] = ended.row
-                progress("compare", sum(one.key in done for one in planned.planned), len(planned.planned))
-        return _written(plan, planned, [done[each.key] for each in planned.planned], out)
+            rows = collect(planned.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+        return _written(plan, planned, rows, out)
+
+
+def collect(
+    planned: Sequence[Planned],
+    place: Workplace,
+    out: Path,
+    jobs: int = 1,
+    progress: Progress = silent,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+) -> list[dict[str, object]]:
+    """Run the open trials, and give the row of each.
+
+    Parameters
+    ----------
+    planned : sequence of Planned
+        All trials.
+    place : Workplace
+        Store of stage results, and folder for runs.
+    out : Path
+        Holds ``rows.jsonl``, with every row as soon as it is there.
+    jobs, progress, scheduler, retry_failed
+        As for :func:`compare`.
+
+    Returns
+    -------
+    list of dict
+        In the order of ``planned``.
+    """
+    rows = Rows(out / ROWS)
+    done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
+    todo = [each for each in planned if each.key not in done]
+    progress("compare", len(planned) - len(todo), len(planned))
+    for each, ended in _results(place, todo, jobs, scheduler):
+        if ended.packed is not None:
+            unpack(ended.packed, out)
+        rows.append(each.key, ended.row)
+        done[each.key] = ended.row
+        progress("compare", sum(one.key in done for one in planned), len(planned))
+    return [done[each.key] for each in planned]
 
 
 def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
@@ -110,16 +142,16 @@ def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: st
 
 
 @contextmanager
-def _store(plan: ComparePlan, out: Path) -> Iterator[StorePlace]:
-    """The plan's store.
+def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
+    """The store of a plan.
 
-    One of our own is removed when all is done, and stays when the block fails.
+    Without one, a private folder in ``out``: removed when all is done, it stays when the block fails.
     """
-    if plan.store == MEMORY:
+    if store == MEMORY:
         with memory_store() as place:
             yield place
-    elif plan.store is not None:
-        yield StorePlace(plan.store if "://" in plan.store else str(Path(plan.store).expanduser().resolve()))
+    elif store is not None:
+        yield StorePlace(store if "://" in store else str(Path(store).expanduser().resolve()))
     else:
         own = (out / STORE).resolve()
         yield StorePlace(str(own))

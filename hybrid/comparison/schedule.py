@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +60,27 @@ def schedule(plan: ComparePlan, folder: Path) -> Schedule:
         The base configuration is wrong by itself, or its data cannot be read.
     """
     expansion = expand(plan, folder)
+    pairs = [(configuration, seed) for configuration in expansion.configurations for seed in plan.seeds]
+    return Schedule(expansion, planned_trials(pairs, write=plan.runs == "all"))
+
+
+def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -> tuple[Planned, ...]:
+    """Trials of configurations and seeds, with the keys of all stages.
+
+    Parameters
+    ----------
+    pairs : iterable of (Configuration, int)
+        What runs with which seed.
+    write : bool
+        Whether every trial leaves its folder.
+
+    Raises
+    ------
+    HybridError
+        The data of a configuration cannot be read.
+    """
     read = _Read({}, {}, {})
-    planned = [
-        _planned(configuration, seed, read, write=plan.runs == "all")
-        for configuration in expansion.configurations
-        for seed in plan.seeds
-    ]
-    return Schedule(expansion, tuple(planned))
+    return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)
 
 
 def trials(plan: ComparePlan, folder: Path) -> list[Trial]:
@@ -105,7 +120,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
 
 
 def _cost(pipeline: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
-    if pipeline.config.synthesize.is_off:
+    if pipeline.config.synthesize.is_off or pipeline.config.risk is not None:
         return None
     key = fingerprint(source, pipeline.config.split)
     if key not in known:

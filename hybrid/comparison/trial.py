@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.analysis.results import BESIDE, STAGES
+from hybrid.analysis.results import BESIDE, EXCESS, STAGES
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measure import Evaluation, Measure
@@ -106,7 +106,11 @@ def metric_columns(evaluation: Evaluation) -> dict[str, float]:
             name = ".".join(filter(None, (metric.stage, metric.name, metric.column)))
             row[name] = float(metric.outcome.value)
             beside = {f"{name}_{what}": getattr(metric.outcome, what) for what in BESIDE}
+            if metric.outcome.excess is not None:
+                excess = zip(EXCESS, metric.outcome.excess, strict=True)
+                beside |= {f"{name}_{what}": value for what, value in excess}
             row |= {key: float(value) for key, value in beside.items() if value is not None}
+            row[f"cpu.{name}"] = metric.cpu_seconds
     return row
 
 

@@ -13,9 +13,13 @@ from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import GeneratorError
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
+from hybrid.table.persons import n_persons, person_groups
 
 Draw = Callable[[int, int], Table]
-"""``draw(n_rows, attempt)`` gives new rows; attempt 0 is the first, and each has random numbers of its own."""
+"""``draw(n, attempt)`` gives n new rows, or persons with their rows.
+
+Attempt 0 is the first, and each has random numbers of its own.
+"""
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
 MOST_DRAWN = 100
@@ -55,34 +59,64 @@ class Redrawn:
         return self.broken / max(self.rows, 1)
 
 
-def draw_held(draw: Draw, rules: Rules, n_rows: int) -> tuple[Table, Redrawn]:
+def draw_held(draw: Draw, rules: Rules, wanted: int) -> tuple[Table, Redrawn]:
     """Draw rows that keep all rules.
 
-    The result follows the distribution of the draws given that the rules hold.
+    Rows that break one are replaced by further draws, so that the result follows the distribution of the draws given
+    that the rules hold. Where rows have persons, persons are drawn, and one is replaced for any of its rows.
 
     Raises
     ------
     GeneratorError
         Too few of the drawn rows keep the rules.
     """
-    table = rules.settle(draw(n_rows, 0))
-    found = first_draw(rules, table)
-    bad = np.flatnonzero(rules.broken(table))
-    drawn, kept = n_rows, n_rows - len(bad)
+    first = rules.settle(draw(wanted, 0))
+    found = first_draw(rules, first)
+    table, lacking = _kept(rules, first)
+    drawn, good = wanted, wanted - lacking
     for attempt in range(1, MOST_ROUNDS + 1):
-        budget = (MOST_DRAWN + 1) * n_rows + LEAST_DRAWN - drawn
-        if not len(bad) or budget <= 0:
+        budget = MOST_DRAWN * wanted + LEAST_DRAWN + wanted - drawn
+        if not lacking or budget <= 0:
             break
-        asked = min(max(math.ceil(1.2 * len(bad) * drawn / max(kept, 1)), LEAST_DRAWN), max(n_rows, LEAST_DRAWN))
-        more = rules.settle(draw(min(asked, budget), attempt))
-        good = np.flatnonzero(~rules.broken(more))
-        drawn, kept = drawn + len(more), kept + len(good)
-        filled = min(len(good), len(bad))
-        table = with_rows(table, bad[:filled], more.take(good[:filled]))
-        bad = np.flatnonzero(rules.broken(table))
-    if len(bad):
-        raise _too_few(rules, table, kept / max(drawn, 1))
+        expected = math.ceil(1.2 * lacking * drawn / max(good, 1))
+        asked = min(max(expected, LEAST_DRAWN), max(wanted, LEAST_DRAWN), budget)
+        more = _kept(rules, rules.settle(draw(asked, attempt)))[0]
+        taken = min(n_persons(more), lacking)
+        drawn, good = drawn + asked, good + n_persons(more)
+        table, repeated = _kept(rules, _joined(table, more, taken))
+        lacking += repeated - taken
+    if lacking:
+        raise _too_few(rules, first, good / max(drawn, 1))
     return table, found
+
+
+def _whole(table: Table, rows: Mask) -> Mask:
+    """Rows of all persons with any of these rows; the rows themselves without persons."""
+    if table.persons is None:
+        return rows
+    groups = person_groups(table.persons)
+    return np.asarray(np.bincount(groups, rows)[groups] > 0)
+
+
+def _kept(rules: Rules, table: Table) -> tuple[Table, int]:
+    """The rows, or persons, that keep all rules, and the number of those that do not."""
+    left = table.take(~_whole(table, rules.broken(table)))
+    return left, n_persons(table) - n_persons(left)
+
+
+def _joined(table: Table, other: Table, units: int) -> Table:
+    """A table with the first rows, or persons, of another one at its end."""
+    persons, taken = None, np.arange(len(other)) < units
+    if table.persons is not None and other.persons is not None:
+        groups = person_groups(other.persons)
+        taken = groups < units
+        persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
+    added = other.take(taken)
+    columns = {}
+    for name, old in table.frame.items():
+        parts = _alike(old, added.frame[name])
+        columns[name] = pd.concat(parts, ignore_index=True)
+    return Table(pd.DataFrame(columns), table.schema, persons)
 
 
 def first_draw(rules: Rules, table: Table) -> Redrawn:
@@ -114,12 +148,12 @@ def restore_held(
     table = rules.settle(restore(np.arange(n_rows)), keep=restored)
     found = first_draw(rules, table)
     changing = rules.about(restored).of_rows
-    bad = np.flatnonzero(changing.broken(table))
+    bad = np.flatnonzero(_whole(table, changing.broken(table)))
     for _ in range(MOST_ROUNDS):
         if not len(bad):
             break
         again = rules.settle(restore(bad), keep=restored)
-        good: Mask = ~changing.broken(again)
+        good = ~_whole(again, changing.broken(again))
         table = with_rows(table, bad[good], again.take(good))
         bad = bad[~good]
     return table, replace(found, left=int(rules.broken(table).sum()))
@@ -133,16 +167,20 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
     if not len(rows):
         return table
     columns = {}
-    for name, old in table.frame.items():
-        new = other.frame[name]
-        if isinstance(old.dtype, pd.CategoricalDtype) and old.dtype != new.dtype:
-            added = [value for value in new.cat.categories if value not in set(old.cat.categories)]
-            old = old.cat.add_categories(added)
-            new = new.astype(old.dtype)
-        values = old.copy()
-        values.iloc[rows] = new.array
-        columns[name] = values
+    for name, before in table.frame.items():
+        values, new = _alike(before, other.frame[name])
+        columns[name] = values.copy()
+        columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema, table.persons)
+
+
+def _alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Two columns in one dtype: categories that only the second has come last."""
+    if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
+        return old, new
+    known = set(old.cat.categories)
+    whole = old.cat.add_categories([value for value in new.cat.categories if value not in known])
+    return whole, new.astype(whole.dtype)
 
 
 def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:

@@ -111,12 +111,22 @@ class Form:
     steps: tuple[Rule, ...]
 
     @classmethod
-    def of(cls, rules: Rules, records: Table) -> Form:
+    def of(cls, rules: Rules, records: Table, static: Collection[str] | None = None) -> Form:
         """The form of the records that keep the rules.
 
         The others are not learned from.
 
         A column is written in another form by one rule at most, and what a rule needs to be decoded is decoded before.
+
+        Parameters
+        ----------
+        rules : Rules
+            What must hold.
+        records : Table
+            Records, some of which may break rules.
+        static : collection of str or None
+            Columns with one value per person, where persons are learned: those and the column that orders a person's
+            rows stay what they are.
 
         Raises
         ------
@@ -135,7 +145,9 @@ class Form:
         chosen: list[Rule] = []
         taken: set[str] = set()
         for rule in rules.rules:
-            if rule.replaces and not taken & set(rule.replaces) and len(learned) and rule.encodes(learned):
+            if taken & set(rule.replaces) or not _is_free(rule, learned, static):
+                continue
+            if rule.replaces and len(learned) and rule.encodes(learned):
                 chosen.append(rule)
                 taken |= set(rule.replaces)
         return cls(learned, tuple(_in_order(chosen)))
@@ -158,6 +170,14 @@ class Form:
         for rule in self.steps:
             drawn = rule.decode(drawn, self.learned)
         return drawn
+
+
+def _is_free(rule: Rule, learned: Table, static: Collection[str] | None) -> bool:
+    """True if a rule may write its columns in another form."""
+    if static is None:
+        return True
+    replaced, fixed = set(rule.replaces), set(static)
+    return learned.schema.order not in replaced and (not replaced & fixed or set(rule.constraint.columns) <= fixed)
 
 
 def _in_order(rules: Sequence[Rule]) -> Iterator[Rule]:

@@ -27,7 +27,7 @@ from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
 MAX_ROWS = 1_000_000_000
-_PERSON = ("  person:", "  max_rows:")
+_PERSON = ("  person:", "  order:", "  max_rows:")
 """Beginnings of the lines of the config that are about persons with several rows."""
 
 

@@ -14,7 +14,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
-from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
@@ -22,7 +22,7 @@ from hybrid.table import Schema, Table
 
 Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
-"""Neighbours found by every search; more than one costs next to nothing."""
+"""Most neighbours that a search between the tables finds; five cost twice as much as one."""
 MAX_BLOCKS = 8
 LEAST_ASKED = 10_000
 """Records that searches query of the largest tables: shares are then known to a hundredth (95 %)."""
@@ -30,6 +30,8 @@ LEAST_ASKED = 10_000
 T = TypeVar("T")
 NO_RULES = Rules()
 Share = Callable[[str, Callable[[], Any]], Any]
+Search = tuple[Array, Array]
+"""Distances and positions of nearest references, shapes (n, k)."""
 FitAndSample = Callable[[Table, int], Table]
 """(training records, seed) to a synthetic table of as many rows: how a stage's table is made, to be made again."""
 
@@ -110,6 +112,8 @@ class Context:
         self.progress = progress
         self.rules = rules
         self._own: dict[Hashable, Any] = {}
+        self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
+        """The parts that each part of :meth:`parts` was cut with."""
         self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
         """How many records of a part were asked about since this was last cleared, and of how many."""
 
@@ -166,11 +170,11 @@ class Context:
         return self.encoding.tables[("train", "control", "table").index(role)]
 
     def persons(self, role: Role) -> Codes:
-        """Person of each row of train or control; shape (n,), int64.
+        """Person of each row of a table; shape (n,), int64.
 
         Each row is another person where nothing else is known.
         """
-        table = self.train if role == "train" else self.control
+        table = {"train": self.train, "control": self.control, "table": self.table}[role]
         assert table is not None
         return np.arange(len(table)) if table.persons is None else table.persons
 
@@ -178,6 +182,21 @@ class Context:
         """True if the persons of the rows are known."""
         table = self.train if role == "train" else self.control
         return table is not None and table.persons is not None
+
+    def clusters(self, train: Array, control: Array) -> tuple[Codes, Codes] | None:
+        """Persons of records of train and of control, by position.
+
+        None where each row is another person.
+        """
+        if not self.has_persons("train"):
+            return None
+        return self.persons("train")[train], self.persons("control")[control]
+
+    @property
+    def asked_people(self) -> tuple[Array, Array]:
+        """Positions of the records of train and of control that searches query."""
+        train, control = (self.asked(self.whole(role)).rows for role in ("train", "control"))
+        return train, control
 
     def random(self, name: str) -> np.random.Generator:
         """Random stream of one metric.
@@ -258,9 +277,12 @@ class Context:
         table = self.encoded(role)
         if len(table) == size:
             return [Part(role, "all", np.arange(size))]
-        pieces = min(len(table) // max(size, 1), MAX_BLOCKS)
-        shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
-        return [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
+        if (role, (size, 0)) not in self._cuts:
+            pieces = min(len(table) // max(size, 1), MAX_BLOCKS)
+            shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
+            cut = [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
+            self._cuts |= {(role, part.key): cut for part in cut}
+        return self._cuts[role, (size, 0)]
 
     def asked(self, part: Part) -> Part:
         """Records of a part that searches query.
@@ -294,31 +316,70 @@ class Context:
             found["records"], found["of"] = found["records"] + asked, found["of"] + of
         return {role: found for role, found in counts.items() if found["records"] < found["of"]}
 
-    def distances(self, queries: Part, references: Part) -> Array:
-        """E1 distances of queries to their 5 nearest references.
+    def distances(self, queries: Part, references: Part, k: int = 1) -> Array:
+        """E1 distances of queries to their k nearest references.
 
-        Of the queries :meth:`asked`; shape (n_asked, 5), ascending. A record is not its own neighbour when both parts
-        are the same; inf where there are fewer references.
+        Of the queries :meth:`asked`; shape (n_asked, k), ascending, with k at most 5. A record is not its own neighbour
+        when both parts are the same; inf where there are fewer references.
         """
-        return self._search(queries, references)[0]
+        return self._search(queries, references, k)[0][:, :k]
 
-    def neighbours(self, queries: Part, references: Part) -> Array:
-        """Positions of the references at :meth:`distances`, shape (n_asked, 5), int64.
+    def neighbours(self, queries: Part, references: Part, k: int = 1) -> Array:
+        """Positions of the references at :meth:`distances`, shape (n_asked, k), int64.
 
         Positions are in the part; -1 for none.
         """
-        return self._search(queries, references)[1]
+        return self._search(queries, references, k)[1][:, :k]
 
-    def _search(self, queries: Part, references: Part) -> tuple[Array, Array]:
+    def _search(self, queries: Part, references: Part, k: int) -> Search:
+        """At least k nearest references."""
         asked = self.asked(queries)
-        key = ("distances", queries.role, queries.key, references.role, references.key)
-        remember = self.once if "table" in (queries.role, references.role) else self.once_for_all_stages
-        own = own_places(asked, queries) if key[1:3] == key[3:5] else None
+        if queries.role != references.role:
+            if self._is_cut_from_all(queries):
+                found = self._search(self.whole(queries.role), references, k)
+                return found[0][queries.rows], found[1][queries.rows]
+            cut = self._cuts.get((references.role, references.key), [])
+            if cut and queries.key == "all":
+                return self._search_cut(queries, asked, cut, k)[[part.key for part in cut].index(references.key)]
+        own = own_places(asked, queries) if (queries.role, queries.key) == (references.role, references.key) else None
 
-        def search() -> tuple[Array, Array]:
-            return nearest(self.space, self.place(asked), self.place(references), NEIGHBOURS, own)
+        def search() -> Search:
+            return nearest(self.space, self.place(asked), self.place(references), k, own)
 
-        return remember(key, search)
+        return self._remember(queries, references.role, references.key, len(asked.rows), k, search)
+
+    def _search_cut(self, queries: Part, asked: Part, cut: list[Part], k: int) -> list[Search]:
+        """The search of every part of a cut, of a whole table's queries.
+
+        They are found in one search, together with that of the whole table.
+        """
+        whole, n = self.whole(cut[0].role), len(asked.rows)
+
+        def search() -> list[Search]:
+            pieces = [part.rows for part in cut]
+            return nearest_of_pieces(self.space, self.place(asked), self.place(whole), pieces, k)
+
+        found = self._remember(queries, whole.role, ("cut", len(cut[0].rows)), n, k, search)
+        self._remember(queries, whole.role, whole.key, n, k, lambda: found[0])
+        return found[1:]
+
+    def _remember(self, queries: Part, role: Role, key: Hashable, asked: int, k: int, search: Callable[[], T]) -> T:
+        """A search, remembered for all stages if the stage's table has no part in it.
+
+        One of more neighbours will do.
+        """
+        real = "table" not in (queries.role, role)
+        keys = [("distances", queries.role, queries.key, role, key, asked, more) for more in range(k, NEIGHBOURS + 1)]
+        for known in (("real", one) if real else one for one in keys):
+            if known in self._own:
+                return cast(T, self._own[known])
+        return self.once_for_all_stages(keys[0], search) if real else self.once(keys[0], search)
+
+    def _is_cut_from_all(self, part: Part) -> bool:
+        """True if a search of the whole table tells that of a part, at no more than twice its cost."""
+        cut, n = self._cuts.get((part.role, part.key)), len(self.encoded(part.role))
+        limit = most_asked(self.options.max_records, *map(len, self.encoding.tables)) or n
+        return cut is not None and n <= limit and n <= 2 * sum(len(piece.rows) for piece in cut)
 
     def whole(self, role: Role) -> Part:
         """All rows of a table."""

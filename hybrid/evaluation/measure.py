@@ -14,6 +14,8 @@ Lacking = Literal[
     "quasi_identifiers",
     "retraining",
     "persons",
+    "several_rows",
+    "order",
     "target",
     "secret",
     "sensitive",
@@ -22,8 +24,9 @@ Lacking = Literal[
     "lone_values",
     "constraints",
 ]
-"""What a metric may lack: control records, declared columns, the person of a row, a column that names single records,
-a signal, values that one row of the table holds alone, declared constraints."""
+"""What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
+the order of a person's rows, a column that names single records, a signal, values that one row of the table holds
+alone, declared constraints."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,9 @@ class MetricResult:
     column: str | None = None
     """The column it is about (a target, a secret), if it is about one."""
     seconds: float = 0.0
+    """Wall clock."""
+    cpu_seconds: float = field(default=0.0, compare=False)
+    """Processor time of the whole process meanwhile; with that of other tables measured at the same time."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON form: name, family, stage, value, ci, direction, details, and more.

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -126,10 +127,10 @@ class Metric:
 
         An error becomes a state with a reason, never a number or an exception.
         """
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), cpu_seconds()
         outcome = self._missing(context, column) or self._attempt(context, column)
-        seconds = time.perf_counter() - started
-        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, seconds)
+        spent = time.perf_counter() - started, cpu_seconds() - cpu
+        return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column, *spent)
 
     def late(self, context: Context, column: str | None, budget: float) -> MetricResult:
         """Result of a metric without time left in its family's budget."""
@@ -137,12 +138,14 @@ class Metric:
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
+        if "persons" in self.needs and context.train.persons is None:
+            return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
         if "control" in self.needs and context.control is None:
             return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
-        if "persons" in self.needs and context.train.persons is None:
-            return NotComputable("needs to know whose the rows are: data.person", lacks="persons")
+        if "order" in self.needs and context.schema.order is None:
+            return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

@@ -23,7 +23,10 @@ class RetrainOptions(Options):
     together: int = Field(default=1, ge=1, le=1000)
     """Canaries in one training. 1 is the thesis's attack; more cost less and may disturb each other."""
     records: int = Field(default=10, ge=1, le=1000)
-    """Most vulnerable training records whose membership is attacked by counting queries."""
+    """Training records whose membership is attacked by shadow models."""
+    targets: Literal["vulnerable", "random", "rare", "unlikely"] = "vulnerable"
+    """Which ones: those least like others (Meeus et al. 2023), any, those with the most rare values, or those with the
+    least likely combination of values taken one by one."""
     shadows: int = Field(default=100, ge=10, le=100_000)
     """Trainings on the attacker's own data (control), to learn the attack from."""
     tests: int = Field(default=50, ge=10, le=100_000)

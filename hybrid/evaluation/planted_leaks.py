@@ -18,18 +18,20 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
+from hybrid.table.persons import drawn_rows, person_groups
 
 LeakName = Literal["copy", "near", "exposed", "group", "secrets"]
 NOISE = 0.05
 """Largest relative change of a number in a near copy; of a date, in standard deviations of its column."""
 MOST_EXPOSED = 0.01
-"""Share of the training records that count as most exposed."""
+"""Share of the people that count as most exposed."""
 LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
 LEAST_GROUP = 50
 """Fewest people in a leaked group."""
 
-
+COPIES_SEEN_BY = ("identical_match", "persons_copied", "nndr_share", "linkability", "dcr_share")
+NEAR_COPIES_SEEN_BY = ("nndr_share", "persons_near", "linkability", "nndr", "hitting_rate", "dcr_share")
 SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
 
 
@@ -87,39 +89,44 @@ class Leak:
 def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
     """Random training rows, as many as ``share`` of the table's.
 
-    At least one.
+    At least one; each of another person, as far as there are so many.
     """
-    count = min(max(round(share * len(context.table)), 1), len(context.train))
+    wanted = max(round(share * len(context.table)), 1)
+    if context.train.persons is not None:
+        return drawn_rows(context.train.persons, rng)[:wanted]
+    count = min(wanted, len(context.train))
     return np.asarray(rng.choice(len(context.train), count, replace=False))
 
 
 def _exposed_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """``share`` of the most vulnerable 1 % of training records.
+    """``share`` of the most vulnerable 1 % of the people.
 
-    They have the largest vulnerability, with ties in random order.
+    Those whose records have the largest vulnerability, with ties in random order; of each the most vulnerable record.
     """
     part = context.whole("train")
-    values = vulnerability(context, part)
-    pool = round(MOST_EXPOSED * len(values))
+    values, rows = vulnerability(context, part), context.asked(part).rows
+    order = np.lexsort((rng.random(len(values)), -values))
+    if context.train.persons is not None:
+        order = order[np.sort(np.unique(context.train.persons[rows[order]], return_index=True)[1])]
+    pool = round(MOST_EXPOSED * len(order))
     if pool < LEAST_EXPOSED:
         reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
         return NotComputable(reason, "too_few")
-    most = np.lexsort((rng.random(len(values)), -values))[:pool]
-    chosen: Array = context.asked(part).rows[rng.choice(most, max(round(share * pool), 1), replace=False)]
+    chosen: Array = rows[rng.choice(order[:pool], max(round(share * pool), 1), replace=False)]
     return chosen
 
 
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
     """All people with the rarest category of a quasi-identifier.
 
-    It is the rarest that at least 50 training records have.
+    It is the rarest that at least 50 people have.
     """
     known = context.schema.quasi_identifiers
     names = [name for name in known if not context.schema[name].kind.is_continuous]
     if not names:
         return NotComputable("no quasi-identifier is a category", lacks="quasi_identifiers")
     frame = context.train.frame
-    counts = [frame[name].value_counts().rename(name) for name in sorted(names)]
+    counts = [_holders(context.train, name) for name in sorted(names)]
     found = [
         (int(count), at, str(value), value)
         for at, column in enumerate(counts)
@@ -129,6 +136,14 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
         return NotComputable(f"no category of a quasi-identifier has {LEAST_GROUP} people", "too_few")
     _, at, _, value = min(found, key=lambda one: one[:3])
     return np.flatnonzero((frame[counts[at].name] == value).fillna(False).to_numpy(bool))
+
+
+def _holders(table: Table, name: str) -> pd.Series:
+    """Number of people with each category, under the column's name."""
+    if table.persons is None:
+        return table.frame[name].value_counts().rename(name)
+    pairs = pd.DataFrame({"value": table.frame[name], "person": person_groups(table.persons)}).drop_duplicates()
+    return pairs["value"].value_counts().rename(name)
 
 
 def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
@@ -211,8 +226,8 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _random_people, _exact, ("identical_match", "nndr_share", "linkability", "dcr_share")),
-        Leak("near", _random_people, _near, ("nndr_share", "linkability", "nndr", "hitting_rate", "dcr_share")),
+        Leak("copy", _random_people, _exact, COPIES_SEEN_BY),
+        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY),
         Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
         Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
         Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),

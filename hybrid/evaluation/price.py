@@ -48,6 +48,7 @@ PRICES = {
     "discriminator": Price(cells=0.8),
     "membership_subgroups": Price(cells=0.7),
     "mmd": Price(cells=1.0),
+    "c2st_agg": Price(cells=0.8),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
 

@@ -24,9 +24,9 @@ from hybrid.evaluation.attacks import (
     singling_out,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, constraints, joint, pairs
+from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility import discriminator, prediction, queries
+from hybrid.evaluation.utility import c2st, discriminator, prediction, queries
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
@@ -47,8 +47,10 @@ MODULES: tuple[ModuleType, ...] = (
     prediction,
     discriminator,
     queries,
+    c2st,
     columns,
     pairs,
+    histories,
     joint,
     constraints,
 )

@@ -69,7 +69,8 @@ def evaluate(
     -------
     Evaluation
         Results by stage, then in the order of the registry; a metric that could not be computed is in it with a
-        reason. No result depends on the order of rows or columns, on the other stages, or on what else is computed.
+        reason. No result depends on the order of columns, on the other stages, or on what else is computed; and of the
+        metrics of rows of persons alone on the order of rows.
 
     Raises
     ------
@@ -81,14 +82,14 @@ def evaluate(
     chosen = metrics_of(options)
     share = share or remembering({})
 
-    def measured(stage: Subject) -> list[MetricResult]:
+    def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, progress, rules)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
     with one_thread_each(models):
-        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages)))))
+        found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages), progress))))
     return with_printed(found) if options.paper else found
 
 
@@ -96,7 +97,11 @@ def _is_due(metric: Metric, context: Context) -> bool:
     """True unless a metric lacks what it needs by default."""
     if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
         return False
-    return "persons" not in metric.needs or context.train.persons is not None or context.options.metrics is not None
+    # Rules ask why a metric of privacy is absent; the others are left out.
+    if context.options.metrics is not None or metric.family == "privacy":
+        return True
+    known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
+    return all(known.get(need, True) for need in metric.needs)
 
 
 def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:

@@ -67,7 +67,7 @@ class LabelTable:
             else:
                 frame[column.name] = self.rest.frame[column.name]
                 columns.append(column)
-        return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)))
+        return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)), self.rest.persons)
 
     def from_table(self, table: Table) -> LabelTable:
         """Read label texts back.

@@ -43,6 +43,8 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return "protection compares the values of all records (protect: off streams, with every value as it is)"
     if config.split.control and (config.split.stable or (config.split.key and not config.data.person_columns)):
         return "split.key and split.stable compare all records"
+    if config.data.household_columns:
+        return "data.household compares all rows of a household"
     if options.known_rows > 1:
         return "anonymize.known_rows compares all rows of a person"
     return None

@@ -48,13 +48,15 @@ class Audited:
 
     In the columns and kinds of train.
 
-    ``notes`` say what a reader of the results must know about the files; no cell values.
+    ``notes`` say what a reader of the results must know about the files; no cell values. ``without_person``: original
+    files that lack columns of ``data.person``.
     """
 
     train: Table
     control: Table | None
     synthetic: Table
     notes: tuple[str, ...] = ()
+    without_person: tuple[File, ...] = ()
 
 
 def read_audited(train: Path, control: Path | None, synthetic: Path, options: DataOptions) -> Audited:
@@ -97,29 +99,34 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
         if any(tables[name].schema[column].kind is not kind for column, kind in kinds.items()):
             tables[name] = read_table(path, _with_kinds(reading[name], kinds))
     schema = tables["train"].schema.only(wanted)
-    people, unknown = _persons(tables, options.person_columns)
+    people, lacking = _persons(tables, options.person_columns)
     same = {name: Table(table.frame[wanted], schema, people.get(name)) for name, table in tables.items()}
+    unknown = [_without_person(lacking)] if lacking else []
     notes = [*unknown, *_extra_columns(tables), *_kind_notes(disagreeing), *_few_rows(same)]
     if "control" not in same:
         notes.append("no --control file: what needs people the generator never saw cannot be computed")
     else:
         notes += _overlap(same["train"], same["control"], paths)
-    return Audited(same["train"], same.get("control"), same["synthetic"], tuple(notes))
+    return Audited(same["train"], same.get("control"), same["synthetic"], tuple(notes), tuple(lacking))
 
 
-def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[str]]:
+def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[File]]:
     """Person of each original record.
 
-    With a note where only some files have it.
+    With the files that lack it; then of none.
     """
     sides: tuple[File, ...] = ("train", "control")
     originals = [name for name in sides if name in tables]
     lacking = [name for name in originals if not set(names) <= set(tables[name].schema.names)]
     if not names or lacking:
-        said = f"rows are counted, not persons: data.person is not in the file of {' and '.join(lacking)}"
-        return {}, [said] if names else []
+        return {}, lacking
     found = {name: with_persons(tables[name], names).persons for name in originals}
     return {name: persons for name, persons in found.items() if persons is not None}, []
+
+
+def _without_person(lacking: Sequence[File]) -> str:
+    """Note on files without the columns of ``data.person``."""
+    return f"rows are counted, not persons: data.person is not in the file of {' and '.join(lacking)}"
 
 
 def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
@@ -284,7 +291,8 @@ def audit_tables(
     power = None
     if options.power and policy.plants_leaks:
         power = measure_power(*tables, evaluation, policy, options, seed, progress, share)
-    verdict = _with_population(judge(policy, evaluation, None, power=power), evaluation)
+    judged = judge(policy, evaluation, None, power=power)
+    verdict = _with_persons(_with_population(judged, evaluation), audited.without_person)
     write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes)
     return verdict
 
@@ -303,6 +311,18 @@ def _with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
         "They are no samples of one population: what attacks find on one and not on the other may be that difference"
     )
     check = Check("train and control alike", "review", message, "split one table by chance before training")
+    return Verdict.of(verdict.policy, (check, *verdict.checks))
+
+
+def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
+    """Add a check that is not judged where persons are unknown.
+
+    The configuration names them, but the files do not. Attacks then count rows, and no rule about persons is judged.
+    """
+    if not lacking:
+        return verdict
+    message = f"cannot tell what the table gives away of persons: {_without_person(lacking)}"
+    check = Check("persons", "not judged", message, "give the files the columns that data.person names")
     return Verdict.of(verdict.policy, (check, *verdict.checks))
 
 

@@ -34,6 +34,7 @@ from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
 from hybrid.publication.first_page import folded
 from hybrid.publication.key import data_tag, record_secret, release_key
+from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power
@@ -228,6 +229,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
     HybridError
         Of any stage; then there is no folder.
     """
+    refuse_known_leak(pipeline.config.model_dump(mode="json"))
     pipeline.check()
     created = datetime.now(UTC)
     _ = pipeline.evaluation

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from hybrid import sample, transition
 from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
@@ -19,7 +21,7 @@ from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
-from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
@@ -27,6 +29,7 @@ from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.sample import Sampled
 from hybrid.table import Table
+from hybrid.table.persons import agreed
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
@@ -89,6 +92,8 @@ class Anonymization:
         Called by the search.
     protection : Protection or None
         What the protection of values changed in ``train``.
+    static : tuple of str or None
+        Columns with one value per person; None where the generator draws single rows.
     rules : Rules
         Rules that restored rows must keep.
     """
@@ -103,6 +108,7 @@ class Anonymization:
     compute: Compute
     progress: Progress
     protection: Protection | None = None
+    static: tuple[str, ...] | None = None
     rules: Rules = NO_RULES
 
     @cached_property
@@ -160,10 +166,15 @@ class Anonymization:
         """
         return self.compute(
             TRANSITION.name,
-            lambda: restored_by(
-                self.fitted_transition, self.sampled.anonymized.labels, self.rules, rng_for(self.seed, "transition")
-            ),
+            lambda: self.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
         )
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Records with specific values again.
+
+        Persons have one value in their static columns, and ordered rows.
+        """
+        return restored_by(self.fitted_transition, labels, self.rules, rng, lambda table: agreed(table, self.static))
 
     def give_away(self, synthetic: Table) -> GiveAway:
         """Disclosure of originals by the transition.

@@ -57,7 +57,11 @@ def stage_keys(
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
     rules = held_rules(config)
-    whose = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
+    whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
+    if config.data.household_columns:
+        whose.append({"household": config.data.household_columns})
+    if config.draws_persons:
+        whose.append(("persons are drawn", config.data.order))
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}
@@ -72,7 +76,10 @@ def stage_keys(
     if transition is not None:
         learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed, *rules)
         keys[TRANSITION.name] = learned
-    tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
+    if config.risk is not None:
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, config.risk, parts, seed)
+    else:
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     if config.has_baseline:
         keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed, *rules)

@@ -30,7 +30,7 @@ from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
-from hybrid.synthesize.registry import require
+from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import formulas, giveaways, unique_share
 from hybrid.table.infer import ambiguous_dates
@@ -159,13 +159,19 @@ def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
 
 def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
     """Persons behind the rows, as far as they are declared."""
-    repeating = [name for name in table.schema.identifiers if repeats(table.frame[name])]
+    own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
+    repeating = [name for name in own if repeats(table.frame[name])]
     if config.data.person == EACH_ROW and repeating:
         yield Finding(
             "note",
             f"data.person: none states that each row is another person, although {', '.join(repeating)} repeats",
             "name the column that says whose a row is, unless that is so",
         )
+    if table.households is not None:
+        members = person_groups(np.arange(len(table)) if table.persons is None else table.persons)
+        pairs = np.unique(np.stack([person_groups(table.households), members]), axis=1)
+        sizes = np.bincount(pairs[0])
+        yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
     if table.persons is None:
         return
     rows = np.bincount(person_groups(table.persons))
@@ -181,6 +187,15 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
     static = constant_within(table, table.schema.without_identifiers().names)
     if static:
         yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
+    if config.draws_persons:
+        order = config.data.order or "the file"
+        yield Finding("ok", f"{config.synthesize.generator} draws persons with all their rows, in the order of {order}")
+    elif config.data.several_rows and not config.synthesize.is_off:
+        yield Finding(
+            "note",
+            f"{config.synthesize.generator} draws single rows: each synthetic row has a person number of its own",
+            f"for persons with several rows use synthesize.generator: {' or '.join(sequence_generators())}",
+        )
 
 
 def _examples(table: Table, name: str) -> str:
@@ -195,22 +210,23 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     findings += constraint_findings(config, whole)
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
-    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), config.data.person_columns))
+    whose = config.data.person_columns, config.data.household_columns
+    parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), *whose))
     if parts is not None:
-        findings += _protection(config, parts[0].without_identifiers())
+        findings += _protection(config, parts.train.without_identifiers())
     if parts is not None and not config.synthesize.is_off:
-        people = parts[0].without_identifiers()
+        people = parts.train.without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
     if parts is not None:
         policy = _attempt([], lambda: load_policy(config.policy_path))
-        findings += [] if policy is None else foreseen_evaluation(config, policy, *parts)
+        findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
     options = config.anonymize
     if options is None:
         return findings
     hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_paths))
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
-    train = table if parts is None else parts[0]
+    train = table if parts is None else parts.train
     findings += [Finding.error(problem) for problem in _impossible(options, train)]
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)

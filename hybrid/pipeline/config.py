@@ -33,6 +33,7 @@ from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.leak import RiskOptions
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
@@ -46,9 +47,10 @@ from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
 from hybrid.table.files import File
+from hybrid.table.households import with_households
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
-from hybrid.table.persons import with_persons
+from hybrid.table.persons import with_order, with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
 from hybrid.table.sources import SOURCES
@@ -142,6 +144,9 @@ class RunConfig(Options):
     """From labels back to values; null with anonymize set: the default strategy. Cannot be off with anonymize set."""
     synthesize: SynthesizeOptions = SynthesizeOptions()
     """The generator."""
+    risk: RiskOptions | None = None
+    """A table with a known leak in the place of the generator's, for `hybrid lab`: metrics are tried on it, and nothing
+    of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
     policy: str | None = None
@@ -189,6 +194,11 @@ class RunConfig(Options):
         Those of ``data.person``, or ``split.key``; none where neither is set.
         """
         return self.data.person_columns or (() if self.split.key is None else (self.split.key,))
+
+    @property
+    def draws_persons(self) -> bool:
+        """True if the generator learns and draws persons with all their rows."""
+        return self.data.several_rows and self.synthesize.learns_sequences
 
     @property
     def k(self) -> int:
@@ -283,11 +293,13 @@ class RunConfig(Options):
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`, or
-            :func:`hybrid.table.persons.with_persons`.
+            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`,
+            :func:`hybrid.table.persons.with_persons`, :func:`hybrid.table.households.with_households` or
+            :func:`hybrid.table.persons.with_order`.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
-        return with_persons(found, self.data.person_columns)
+        known = with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
+        return with_order(known, self.data.order)
 
     def load_population(self) -> Table | None:
         """Population table of k-map; None where there is none.

@@ -9,6 +9,7 @@ from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
+from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Role
 
 if TYPE_CHECKING:
@@ -66,14 +67,25 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
 def _persons(config: RunConfig) -> Iterator[Problem]:
     """Contradictions between the person of a row and other keys."""
     data, names = config.data, config.data.person_columns
-    for name in names:
+    homes = data.household_columns
+    for key, name in (*(("person", name) for name in names), *(("household", name) for name in homes)):
         column = data.columns.get(name)
         if column is None or column.role is not Role.IDENTIFIER:
             yield Problem(
-                f"data.person: the column {name!r} does not have the role identifier",
+                f"data.{key}: the column {name!r} does not have the role identifier",
                 f"set data.columns.{name}.role: identifier; it is never learned, and surrogates take its place",
             )
-    if names and config.split.key is not None and names != (config.split.key,):
+    if homes and set(names) == set(homes):
+        yield Problem(
+            "data.household names the columns of data.person: a household then is one person",
+            "name the column that members of a household share, or leave data.household out",
+        )
+    if homes and config.split.key is not None:
+        yield Problem(
+            f"split.key: {config.split.key!r} is not needed: data.household keeps households on one side",
+            "leave split.key out",
+        )
+    elif names and config.split.key is not None and names != (config.split.key,):
         yield Problem(
             f"split.key: {config.split.key!r} is not the person of data.person ({', '.join(names)})",
             "leave split.key out: all rows of a person stay on one side",
@@ -85,6 +97,17 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
         )
     if config.anonymize is not None and config.anonymize.engine == "anjana" and names:
         yield Problem("engine anjana counts records, and data.person asks for persons", "use anonymize.engine: exact")
+    if data.order is not None and not names:
+        yield Problem(
+            "data.order orders the rows of a person, and data.person names no column",
+            "set data.person, or leave order out",
+        )
+    if data.order is not None and names and not config.synthesize.is_off and not config.synthesize.learns_sequences:
+        yield Problem(
+            f"data.order asks for persons with their rows in order; {config.synthesize.generator} draws single rows",
+            f"use synthesize.generator: {' or '.join(sequence_generators())}, or leave order out: each row then has a "
+            "person number of its own",
+        )
     for at, constraint in enumerate(config.constraints):
         if isinstance(constraint, Counter) and constraint.counter.within == PERSON and not names:
             yield Problem(
@@ -98,8 +121,29 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
         )
 
 
+def _known_leak(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions of a known leak with stages that would change its size."""
+    if config.risk is None:
+        return
+    off = {
+        "protect": config.protection is None,
+        "anonymize": config.anonymize is None,
+        "sample": config.sample.method == "none",
+    }
+    for section in (name for name, is_off in off.items() if not is_off):
+        yield Problem(
+            f"{section} is set beside risk: a table with a known leak holds training records as they are",
+            "set protect: off, anonymize: null and sample: {method: none}, or leave risk out",
+        )
+    if not config.split.release:
+        yield Problem("risk needs people whom neither training nor control holds", "set split.release, such as 0.333")
+    if config.evaluate.retrain is not None:
+        yield Problem("evaluate.retrain trains a generator again, and with risk there is none", "leave one of them out")
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
+    yield from _known_leak(config)
     yield from _persons(config)
     yield from contradictions(config.constraints)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]

@@ -13,18 +13,23 @@ import numpy as np
 
 from hybrid import sample
 from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
 from hybrid.hierarchy import LabelTable
+from hybrid.leak import known_leak
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import fitted_rules, restored_by
-from hybrid.pipeline.protection import protected, same_rows
+from hybrid.pipeline.holding import fitted_rules
+from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
+from hybrid.table.persons import constant_within, n_persons, person_groups
+from hybrid.table.split import Parts
 from hybrid.transition.protocol import Restored
 
 
@@ -63,6 +68,8 @@ class Generation:
         Keeps trained models and checkpoints.
     progress : Progress
         Called while the generator learns.
+    static : tuple of str or None
+        Columns with one value per person, where the generator draws persons; None where it draws single rows.
     rules : Rules
         Rules that every row must keep.
     """
@@ -73,7 +80,8 @@ class Generation:
     seed: int
     store: Store
     progress: Progress
-    rules: Rules
+    static: tuple[str, ...] | None = None
+    rules: Rules = Rules()  # noqa: RUF009 - frozen
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are.
@@ -95,8 +103,7 @@ class Generation:
         counts: Counter[str] = Counter()
 
         def restore(drawn: LabelTable, attempt: int) -> Table:
-            rng = rng_for(self.seed, "transition", "post", *([attempt] if attempt else []))
-            found = restored_by(anonymization.fitted_transition, drawn, self.rules, rng)
+            found = anonymization.restore(drawn, rng_for(self.seed, "transition", "post", *([attempt] * bool(attempt))))
             counts.update(found.fallbacks)
             return found.table
 
@@ -126,9 +133,9 @@ class Generation:
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     ) -> Drawn:
-        """Train the generator and draw rows that keep the rules.
+        """Train the generator and draw rows, or persons with all their rows, that keep the rules.
 
-        As many as there are training records, or as the config says.
+        As many as there are training records or persons, or as the config says.
 
         Parameters
         ----------
@@ -144,12 +151,21 @@ class Generation:
             ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
-        n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
         learning, drawing = _two_seeds(self.seed, stage)
-        form = Form.of(self.rules if learned_rules is None else learned_rules, learned)
-        listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
-        fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, listed)
-        table, redrawn = _held(fitted, form, self.rules, n_rows, drawing, finish)
+        form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
+        fitted: FittedGenerator | FittedSequences
+        if self.static is not None:
+            encoded = form.encoded
+            there = [name for name in self.static if name in encoded.schema]
+            fitted = fit_sequences(encoded, constant_within(encoded, there), options, learning, self.progress)
+            wanted = same_rows(self.config, n_persons(self.train))
+            if options.rows != "same":
+                wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
+        else:
+            listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
+            fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, listed)
+            wanted = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
+        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish)
         left_out = len(learned) - len(form.learned)
         return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if self.rules else None)
 
@@ -172,42 +188,64 @@ class Generation:
         return Drawn(form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned)))
 
     def _shuffled(self, drawn: Drawn) -> Generated:
-        """The table in an order that is independent of the source's."""
-        order = rng_for(self.seed, "order").permutation(len(drawn.table))
-        return Generated(drawn.table.take(order), drawn.fallbacks, drawn.redrawn, drawn.losses)
+        """The table in an order that is independent of the source's.
+
+        Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
+        linked.
+        """
+        rng, table = rng_for(self.seed, "order"), drawn.table
+        if table.persons is None or self.config.synthesize.is_off:
+            mixed = replace(table, persons=None).take(rng.permutation(len(table)))
+        else:
+            groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
+            mixed = replace(table, persons=groups).take(np.argsort(groups, kind="stable"))
+        return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
 
 
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     """Synthetic records of a generator trained on this table alone.
 
-    As many as the table has; values are protected first, unless that is off.
+    As many as the table has (as many persons, where persons are drawn); values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
     rules = fitted_rules(config, table)
     learned = protected(config, table, {}, seed, rules, decided=True)
-    people = table if learned is None else learned.table
-    form = Form.of(rules, people)
-    return _held(fit(form.encoded, config.synthesize, learning), form, rules, len(table), drawing)[0]
+    people, static = table if learned is None else learned.table, static_columns(config, table)
+    form = Form.of(rules, people, static)
+    fitted: FittedGenerator | FittedSequences
+    if static is not None:
+        there = [name for name in static if name in form.encoded.schema]
+        fitted = fit_sequences(form.encoded, there, config.synthesize, learning)
+        return _held(fitted, form, rules, n_persons(table), drawing)[0]
+    fitted = fit(form.encoded, config.synthesize, learning)
+    return _held(fitted, form, rules, len(table), drawing)[0]
 
 
 def _held(
-    fitted: FittedGenerator,
+    fitted: FittedGenerator | FittedSequences,
     form: Form,
     rules: Rules,
-    n_rows: int,
+    wanted: int,
     drawing: int,
     finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
 ) -> tuple[Table, Redrawn]:
-    """Rows of a trained generator that keep the rules.
+    """Rows, or persons, of a trained generator that keep the rules.
 
     The first draw's seed is ``drawing``.
     """
 
-    def draw(rows: int, attempt: int) -> Table:
+    def draw(wanted: int, attempt: int) -> Table:
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
-        return finish(form.decode(fitted.sample(rows, seed)), attempt)
+        return finish(form.decode(fitted.sample(wanted, seed)), attempt)
 
-    return draw_held(draw, rules, n_rows)
+    return draw_held(draw, rules, wanted)
+
+
+def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> Generated:
+    """Training records among fresh ones, in the place of a generator's table."""
+    if config.risk is None or parts.release is None:
+        raise ConfigError("risk needs fresh records", hint="set split.release")
+    return Generated(known_leak(parts.train, parts.release, config.risk, seed).table)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:

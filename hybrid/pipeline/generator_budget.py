@@ -14,6 +14,7 @@ def explain_generator(
     *,
     looked_at_before: bool,
     from_records: Sequence[str],
+    secure_noise: bool,
     several_rows: bool = False,
 ) -> Explanation:
     """Check if the generator's differential privacy holds for the synthetic table.
@@ -30,11 +31,14 @@ def explain_generator(
         many others.
     from_records : sequence of str
         Columns whose domain (values, or bounds of intervals) was taken from the records.
+    secure_noise : bool
+        Whether the noise comes from a secure source that no seed repeats.
     several_rows : bool
         Whether a person may have several records, each of which spends epsilon.
     """
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
+        "its noise comes from a secure source that no seed repeats": secure_noise,
         "no stage before the generator looks at the records": not looked_at_before,
         f"the values that a column can have are listed beforehand in a hierarchy file{not_so(from_records)}": (
             not from_records
@@ -46,10 +50,13 @@ def explain_generator(
     unmet = [condition.text for condition in conditions if not condition.met]
     spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
     if unmet:
+        left = (
+            " What is left: given those columns' domains, the noise bounds what the generator itself discloses of one "
+            "record of the table it learned from."
+        )
         text = (
             f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
-            f"{'; that '.join(unmet)}. What is left: given those columns' domains, the noise bounds what the generator "
-            "itself discloses of one record of the table it learned from."
+            f"{'; that '.join(unmet)}.{left if secure_noise else ''}"
         )
         return Explanation(False, conditions, (), text)
     text = (

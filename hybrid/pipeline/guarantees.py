@@ -11,6 +11,7 @@ from hybrid import transition
 from hybrid.pipeline.amplification import Explanation, explain_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.synthesize.registry import engine
 from hybrid.table import Schema
 
 
@@ -60,8 +61,8 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     if config.synthesize.is_off:
         return None
     options = config.synthesize.resolve()
-    epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", None)
-    if epsilon is None or delta is None:
+    epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", 0.0)
+    if epsilon is None:
         return None
     protected = config.protection is not None
     looked_at = protected or config.anonymize is not None or config.sample.method == "stratified"
@@ -74,5 +75,6 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         delta,
         looked_at_before=looked_at,
         from_records=found,
+        secure_noise=getattr(engine(config.synthesize.generator, options), "secure_noise", False),
         several_rows=config.data.several_rows,
     )

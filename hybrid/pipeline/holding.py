@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,13 @@ def fitted_rules(config: RunConfig, train: Table) -> Rules:
     return Rules.fit(config.constraints, train, least_persons(config))
 
 
-def restored_by(fitted: FittedTransition, labels: LabelTable, rules: Rules, rng: np.random.Generator) -> Restored:
+def restored_by(
+    fitted: FittedTransition,
+    labels: LabelTable,
+    rules: Rules,
+    rng: np.random.Generator,
+    finish: Callable[[Table], Table] = lambda table: table,
+) -> Restored:
     """Restore labels, again where a row breaks a rule.
 
     Parameters
@@ -47,15 +55,18 @@ def restored_by(fitted: FittedTransition, labels: LabelTable, rules: Rules, rng:
         What must hold; without any, the labels are restored once.
     rng : numpy.random.Generator
         Draws.
+    finish : callable
+        Makes all rows of persons true per person, once they are restored.
     """
     if not rules:
-        return fitted.restore(labels, rng)
+        restored = fitted.restore(labels, rng)
+        return replace(restored, table=finish(restored.table))
     counts: Counter[str] = Counter()
 
     def restore(rows: Rows) -> Table:
         found = fitted.restore(labels.take(rows), rng)
         counts.update(found.fallbacks)
-        return found.table
+        return finish(found.table)
 
     table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers)
     return Restored(table, dict(counts), redrawn)

@@ -19,7 +19,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.table import Table
 from hybrid.table.persons import limited
-from hybrid.table.split import split
+from hybrid.table.split import Parts, split
 from hybrid.table.write_csv import Layout, layout_of
 
 
@@ -85,17 +85,20 @@ class Inputs:
         """Content hash of the table, its hierarchies and listed domains."""
         return fingerprint(self.table, self.hierarchies, *([self.domains] if self.domains else []))
 
-    def split(self, seed: int) -> tuple[Table, Table | None]:
-        """Training and control records, with identifiers.
+    def split(self, seed: int) -> Parts:
+        """Training, control and fresh records, with identifiers.
 
-        No control where its share is 0. Of each person no more rows than ``data.max_rows``.
+        Of each person no more rows than ``data.max_rows``.
         """
         data = self.config.data
-        train, control = split(self.table, self.config.split, rng_for(seed, "split"), data.person_columns)
+        whose = data.person_columns, data.household_columns
+        parts = split(self.table, self.config.split, rng_for(seed, "split"), *whose)
         if data.max_rows is None:
-            return train, control
-        rng = rng_for(seed, "max_rows")
-        return limited(train, data.max_rows, rng), None if control is None else limited(control, data.max_rows, rng)
+            return parts
+        rng, most = rng_for(seed, "max_rows"), data.max_rows
+        train, *others = (None if part is None else limited(part, most, rng) for part in parts)
+        assert train is not None
+        return Parts(train, *others)
 
     def with_training(self, table: Table) -> Inputs:
         """Inputs with other training records and no control records.
@@ -124,5 +127,5 @@ class _GivenTraining(Inputs):
     def population(self) -> Table | None:
         return self._source.population
 
-    def split(self, seed: int) -> tuple[Table, Table | None]:  # noqa: ARG002
-        return self._given, None
+    def split(self, seed: int) -> Parts:  # noqa: ARG002
+        return Parts(self._given, None, None)

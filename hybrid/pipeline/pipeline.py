@@ -150,7 +150,7 @@ class Pipeline(Tables):
         """
         if self.anonymized is None:
             raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train, _ = self.inputs.split(self._split_seed)
+        train = self.inputs.split(self._split_seed).train
         return membership(train, self.learned, self.anonymized, secret, self.config.record_key)
 
     @property

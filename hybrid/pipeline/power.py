@@ -8,6 +8,7 @@ from dataclasses import replace
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.context import Context, Share
+from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak
@@ -47,7 +48,8 @@ def measure_power(
     A leak counts as noticed if a rule about an excess that passed on the table does not pass on the table with the
     leak. Both are judged as a first draw: the trials of a table are then the same whatever is known of other draws, and
     a repeated draw, which is judged more strictly, notices no less. Only metrics that the leak is seen by are computed,
-    one after the other until a rule notices; trials of a kind end once too many passed unnoticed.
+    one after the other until a rule notices; trials of a kind end once too many passed unnoticed. Kinds are tried side
+    by side on the cores there are.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def measure_power(
     seed : int
         The run's; of the metrics' random streams as of the draws of leaks.
     progress : Progress
-        Told after every trial.
+        Told after every trial, from several threads.
     share : callable, optional
         As for :func:`hybrid.evaluation.evaluate`.
 
@@ -75,10 +77,14 @@ def measure_power(
     gate = _Gate(policy, evaluation)
     context = Context(train, control, table, options, metric_seed, share=share or remembering({}))
     planned = trials_for(policy.power.trials, len(table))
-    done = []
-    for leak in (leak for name, leak in LEAKS.items() if name in policy.must_detect):
+
+    def tried(leak: Leak, told: Progress) -> LeakTrials:
         trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned)
-        done.append(_tried(leak, trials, gate, context, seed, progress))
+        return _tried(leak, trials, gate, context.with_table(table), seed, told)
+
+    leaks = [leak for name, leak in LEAKS.items() if name in policy.must_detect]
+    with one_thread_each(models=False):
+        done = side_by_side(tried, leaks, progress)
     return Power(tuple(done), 0 if control is None else len(control))
 
 

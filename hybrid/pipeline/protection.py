@@ -19,6 +19,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
+from hybrid.table.persons import agreed, constant_within
 
 LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
@@ -60,9 +61,22 @@ def protected(
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
     found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    static = static_columns(config, train)
+    found = replace(found, table=agreed(found.table, static))
     if not rules:
         return found
-    return replace(found, table=rules.repair(found.table, train, rng_for(seed, "protect", "constraints")))
+    repaired = rules.repair(found.table, train, rng_for(seed, "protect", "constraints"))
+    return replace(found, table=agreed(repaired, static))
+
+
+def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
+    """Columns with one value in all rows of every training person.
+
+    None where the generator draws single rows.
+    """
+    if train.persons is None or not config.draws_persons:
+        return None
+    return tuple(constant_within(train, train.schema.without_identifiers().names))
 
 
 def counted_persons(table: Table) -> Codes | None:

@@ -1,6 +1,6 @@
 """Row counts after each stage, with seconds and a note.
 
-As reports list them.
+As reports list them: a report is published with its release, so records and persons of the source are counted in tens.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import ANONYMIZE, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+from hybrid.publication.table_facts import few, rounded
 from hybrid.table.persons import n_persons
 
 
 class StageRecords(NamedTuple):
-    """Number of records after one stage."""
+    """Number of records after one stage.
+
+    Of the source to the nearest ten.
+    """
 
     name: str
     rows: int
@@ -23,7 +27,7 @@ class StageRecords(NamedTuple):
 
 
 Count = tuple[int, str]
-"""Number of records, and a note."""
+"""Number of records, exact, and a note."""
 
 
 def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
@@ -32,15 +36,16 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
     The later ones are those after each configured stage, in order.
     """
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
-    yield StageRecords("input", len(pipeline.table), seconds.get(READ.name))
-    control = 0 if pipeline.control is None else len(pipeline.control)
-    apart = f"{control:,} records are kept apart as control{_people(pipeline)}"
-    yield StageRecords("train", len(pipeline.train), None, apart)
+    yield StageRecords("input", rounded(len(pipeline.table)), seconds.get(READ.name))
+    control = "no" if pipeline.control is None else few(len(pipeline.control))
+    apart = f"{control} records are kept apart as control{_people(pipeline)}"
+    yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
     for stage in STAGES:
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
         if found is not None:
             rows, note = found
-            yield StageRecords(stage.name, rows, seconds.get(stage.name), note)
+            released = stage is SYNTHESIZE
+            yield StageRecords(stage.name, rows if released else rounded(rows), seconds.get(stage.name), note)
 
 
 def _people(pipeline: Pipeline) -> str:
@@ -52,8 +57,8 @@ def _people(pipeline: Pipeline) -> str:
         return ""
     used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
     limited = pipeline.config.data.max_rows is not None
-    beyond = f"; {len(pipeline.table) - used:,} records beyond data.max_rows are left out" if limited else ""
-    return f"; {n_persons(pipeline.train):,} persons{beyond}"
+    beyond = f"; {few(len(pipeline.table) - used)} records beyond data.max_rows are left out" if limited else ""
+    return f"; {few(n_persons(pipeline.train))} persons{beyond}"
 
 
 def _protected(pipeline: Pipeline) -> Count | None:
@@ -69,15 +74,16 @@ def _anonymized(pipeline: Pipeline) -> Count | None:
     if table is None:
         return None
     result = table.result
-    persons = "" if result.persons is None else f" persons, {result.suppressed_persons:,} of them left out"
-    return len(table), f"k = {result.k}{persons}, {result.suppressed:,} records suppressed"
+    lost = result.suppressed_persons
+    persons = "" if lost is None else f" persons, {few(lost)} of them left out"
+    return len(table), f"k = {result.k}{persons}, {few(result.suppressed)} records suppressed"
 
 
 def _sampled(pipeline: Pipeline) -> Count | None:
     found = pipeline.sampled
     if found is None:
         return None
-    return found.actual, f"{pipeline.config.sample.method}, {found.expected:,.1f} {found.unit} expected"
+    return found.actual, f"{pipeline.config.sample.method}, {few(round(found.expected))} {found.unit} expected"
 
 
 def _restored(pipeline: Pipeline) -> Count | None:
@@ -88,7 +94,9 @@ def _restored(pipeline: Pipeline) -> Count | None:
 
 
 def _generated(pipeline: Pipeline) -> Count:
-    return len(pipeline.generated.table), pipeline.config.synthesize.generator
+    table, generator = pipeline.generated.table, pipeline.config.synthesize.generator
+    persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
+    return len(table), f"{generator}{persons}"
 
 
 _COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {

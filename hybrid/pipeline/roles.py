@@ -83,12 +83,13 @@ def person_problem(names: tuple[str, ...]) -> Problem:
 def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     """Repeating identifiers without a decision about persons.
 
-    If numbers repeat, only these are named. Names and addresses count only where no other identifier repeats: different
-    people share them.
+    Those of households are no persons. If numbers repeat, only these are named. Names and addresses count only where no
+    other identifier repeats: different people share them.
     """
     if config.data.person is not None:
         return ()
-    found = {name: evidence_of(table.schema[name], table.frame[name]) for name in table.schema.identifiers}
+    own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
+    found = {name: evidence_of(table.schema[name], table.frame[name]) for name in own}
     repeating = [name for name in found if repeats(table.frame[name])]
     shared = [name for name in repeating if (evidence := found[name]) and evidence.identity in ("name", "address")]
     numbers = [name for name in repeating if name not in shared]

@@ -85,7 +85,7 @@ TRANSITION = Stage(
 SYNTHESIZE = Stage(
     "synthesize",
     "generated",
-    ("hybrid.sample", "hybrid.transition", "hybrid.constraints"),
+    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",

@@ -18,10 +18,10 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
-from hybrid.pipeline.generation import Generated, Generation
+from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.protection import protected, protected_hierarchies
+from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
@@ -30,6 +30,7 @@ from hybrid.sample import Sampled
 from hybrid.store import Store
 from hybrid.table import Table
 from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.split import Parts
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write_csv import Layout
 from hybrid.transition.protocol import Restored
@@ -113,7 +114,7 @@ class Tables:
     @property
     def train(self) -> Table:
         """The original training records, without identifiers: the people at risk."""
-        return self._parts[0]
+        return self._parts.train
 
     @cached_property
     def protected(self) -> Protected | None:
@@ -135,6 +136,14 @@ class Tables:
         )
         return found
 
+    @cached_property
+    def static(self) -> tuple[str, ...] | None:
+        """Columns with one value per person.
+
+        None where the generator draws single rows.
+        """
+        return static_columns(self.config, self.train)
+
     @property
     def learned(self) -> Table:
         """Training records that are anonymized and learned from.
@@ -151,7 +160,7 @@ class Tables:
     @property
     def control(self) -> Table | None:
         """The records that no generator sees, without identifiers."""
-        return self._parts[1]
+        return self._parts.control
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -179,6 +188,7 @@ class Tables:
             compute=self._stage,
             progress=self.progress,
             protection=None if self.protected is None else self.protected.result,
+            static=self.static,
             rules=self.rules,
         )
 
@@ -208,6 +218,8 @@ class Tables:
     @cached_property
     def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""
+        if self.config.risk is not None:
+            return self._stage(SYNTHESIZE.name, lambda: with_known_leak(self.config, self._parts, self.seed))
         before = self.anonymization
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
@@ -229,7 +241,7 @@ class Tables:
         table, source = self.generated.table, self.table
         if self.config.output.identifiers == "drop":
             return table
-        return with_surrogates(table, source.schema, source)
+        return with_surrogates(table, source.schema, source, self.config.data.person_columns)
 
     @property
     def synthetic_name(self) -> str:
@@ -257,10 +269,10 @@ class Tables:
         return self.judge_power and self.config.evaluate.power and self.policy.plants_leaks
 
     @cached_property
-    def _parts(self) -> tuple[Table, Table | None]:
-        """Training and control records, without identifiers."""
-        train, control = self.inputs.split(self._split_seed)
-        return train.without_identifiers(), None if control is None else control.without_identifiers()
+    def _parts(self) -> Parts:
+        """Training, control and fresh records, without identifiers."""
+        train, *others = self.inputs.split(self._split_seed)
+        return Parts(train.without_identifiers(), *(part and part.without_identifiers() for part in others))
 
     @cached_property
     def _split_seed(self) -> int:
@@ -274,8 +286,9 @@ class Tables:
 
     @cached_property
     def _generation(self) -> Generation:
+        inputs, static, rules = self.inputs, self.static, self.rules
         return Generation(
-            self.config, self.learned, self.inputs.domains, self.seed, self.store, self.progress, self.rules
+            self.config, self.learned, inputs.domains, self.seed, self.store, self.progress, static, rules
         )
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,7 @@ def protect(
         columns[column.name] = new.iloc[back].reset_index(drop=True)
         results.append(result)
     frame = pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
-    return Protected(Table(frame, table.schema, table.persons), Protection(least, tuple(results)))
+    return Protected(replace(table, frame=frame), Protection(least, tuple(results)))
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:

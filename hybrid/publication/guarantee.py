@@ -13,13 +13,22 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
-from hybrid.publication.table_facts import few
+from hybrid.publication.table_facts import few, public_household
 from hybrid.sample import SampleOptions
+from hybrid.synthesize.registry import sequence_generators
 from hybrid.table.options import EACH_ROW
 from hybrid.transition import reads_originals
 
 NOT_LINKED = (
     "Persons had several records, and no published row is linked to another: each has a person number of its own."
+)
+PERSONS_DRAWN = (
+    "Persons had several records, and the published table holds synthetic persons: rows with the same person number "
+    "are those of one synthetic person, drawn together, and belong to no real person."
+)
+PERSONS_DRAWN_WITHOUT_NUMBER = (
+    "Persons had several records, and the published table holds synthetic persons: the rows of each were drawn "
+    "together and follow one another without a person number, and belong to no real person."
 )
 NO_CLAIM = "No differential privacy is claimed."
 
@@ -58,7 +67,7 @@ def guarantee_sentence(
     several = _several_rows(config)
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
     if several:
-        start.append(NOT_LINKED)
+        start.append(_linked(config))
     unit = "persons" if several else "records"
     records = f"training {unit}" if anonymization is None else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
@@ -74,9 +83,21 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    if result.household is not None:
+        yield household_sentence(result.household)
     yield (
         "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "
         "are not generalized, and the published rows themselves are not k-anonymous."
+    )
+
+
+def household_sentence(found: Mapping[str, float]) -> str:
+    """Statement of the risk of households, in rounded numbers."""
+    public = public_household(found)
+    return (
+        f"Of {few(int(found['households']))} households, the probability that at least one member is recognized by the "
+        "quasi-identifiers (1 minus the product over the members of 1 - 1/persons in the class) is "
+        f"{public['risk_mean']:g} on average and at most {public['risk_max']:g}."
     )
 
 
@@ -146,6 +167,23 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
 def _several_rows(config: Mapping[str, Any]) -> bool:
     """True if the configuration names the person of a row."""
     return (config.get("data") or {}).get("person") not in (None, EACH_ROW)
+
+
+def draws_persons(config: Mapping[str, Any]) -> bool:
+    """True if the generator drew persons with all their rows."""
+    data, generator = config.get("data") or {}, (config.get("synthesize") or {}).get("generator")
+    return _several_rows(config) and data.get("max_rows") != 1 and generator in sequence_generators()
+
+
+def has_person_number(config: Mapping[str, Any]) -> bool:
+    """True if the published rows have identifiers."""
+    return (config.get("output") or {}).get("identifiers") != "drop"
+
+
+def _linked(config: Mapping[str, Any]) -> str:
+    if not draws_persons(config):
+        return NOT_LINKED
+    return PERSONS_DRAWN if has_person_number(config) else PERSONS_DRAWN_WITHOUT_NUMBER
 
 
 def _used(sample: SampleOptions, records: str) -> str:

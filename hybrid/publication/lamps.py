@@ -15,6 +15,8 @@ OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_
 """Attacks on the people or the subgroup most at risk, whose numbers are not those of everybody."""
 EXACT_COPIES = "identical_match"
 """The metric of copies that counts rows; the others measure distances."""
+OF_SEVERAL_ROWS = "copied_sequences"
+"""The metric of linkability whose target is a person with several rows."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
     everybody = [check for check in measured if check not in exposed]
     if criterion == "copies":
         everybody = [check for check in measured if check.metric == EXACT_COPIES]
-    sentences = [_FREQUENCIES[criterion](_per_thousand(everybody))] if everybody else []
+    frequency = _FREQUENCIES[criterion]
+    if any(check.metric == OF_SEVERAL_ROWS for check in everybody):
+        frequency = _joined
+    sentences = [frequency(_per_thousand(everybody))] if everybody else []
     if any(check.excess is not None and check.excess[0] > 0 for check in everybody):
         sentences.append("This is more than chance explains.")
     if exposed:
@@ -135,6 +140,13 @@ def _linked(high: int) -> str:
     return (
         f"Of 1,000 people in the data, an attacker could join the two halves of {_more(high)} records than of people "
         "who are not in it."
+    )
+
+
+def _joined(high: int) -> str:
+    return (
+        f"Of 1,000 people in the data, an attacker could join the two halves of a record, or find two records, of "
+        f"{_more(high)} than of people who are not in it."
     )
 
 

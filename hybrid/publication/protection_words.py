@@ -7,6 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
+from hybrid.publication.guarantee import draws_persons, has_person_number
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
@@ -40,11 +41,19 @@ def protection(
     yield from _anonymized(table, anonymization)
     several = anonymization is not None and anonymization.persons is not None
     yield _sampled(SampleOptions.model_validate(config.get("sample") or {}), "person" if several else "record")
-    if several:
+    if draws_persons(config):
+        yield f"One person had several records. {_drawn(config)}"
+    elif several:
         yield "One person had several records. Each released row has a person number of its own."
     yield from _written(config)
     yield from _left(table, protected)
     yield _promised(anonymization is not None, private)
+
+
+def _drawn(config: Mapping[str, Any]) -> str:
+    if has_person_number(config):
+        return "Released rows with the same person number are those of one made-up person."
+    return "The released rows of each made-up person follow one another, without a person number."
 
 
 def _identifiers(table: TableFacts, config: Mapping[str, Any]) -> str:

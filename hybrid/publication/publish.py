@@ -40,6 +40,7 @@ from hybrid.publication.folder import (
 )
 from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key, release_tag
+from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
@@ -107,8 +108,8 @@ def publish(
         The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
         next person accepts, or the run is published once more.
     ConfigError
-        The roles of the columns are not decided; a review is accepted without a name or a reason, or the policy
-        contradicts a metric.
+        The table has a known leak; the roles of the columns are not decided; a review is accepted without a name or
+        a reason, or the policy contradicts a metric.
     DataError, VerificationError
         The run is not complete or was changed, its seal is not that of the private zone, or a file holds what must
         not leave.
@@ -117,6 +118,7 @@ def publish(
     """
     run = read_run(run_dir)
     check_seal(run, private_dir)
+    refuse_known_leak(run.manifest["config"])
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -61,6 +62,18 @@ class TableFacts:
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+def public_household(found: Mapping[str, float]) -> dict[str, float]:
+    """Public risk of households: counts in tens, the mean to a hundredth.
+
+    The highest risk is rounded up to a tenth, so that it does not tell the size of the largest household.
+    """
+    return {
+        "households": rounded(int(found["households"])),
+        "risk_mean": round(found["risk_mean"], 2),
+        "risk_max": math.ceil(10 * found["risk_max"] - 1e-9) / 10,
+    }
 
 
 def few(count: int) -> str:

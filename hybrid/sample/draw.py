@@ -15,7 +15,7 @@ from hybrid.sample.options import SampleOptions
 from hybrid.sample.shares import GroupShare, group_shares
 from hybrid.sample.strata import strata_of
 from hybrid.table import Table
-from hybrid.table.persons import person_groups
+from hybrid.table.households import kept_together
 
 Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
 """From the strata's sizes to the records to keep of each, and their expected total."""
@@ -45,7 +45,7 @@ class Sampled:
     expected : float
         Expected number of records kept, minima included; of persons, where records share them.
     unit : str
-        What was drawn: records or persons.
+        What was drawn: records, persons or households.
     strata : int
         Number of strata; 1 unless stratified.
     shares : tuple of GroupShare
@@ -97,7 +97,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         strata = anonymized.class_ids
     else:
         strata = strata_of(original, options)
-    kept, expected = _draw(strata, original.persons, options, rng)
+    kept, expected = _draw(strata, original, options, rng)
     return Sampled(
         anonymized if kept is None else anonymized.take(kept),
         options.method,
@@ -106,7 +106,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         expected,
         len(np.unique(strata)),
         group_shares(original, kept, options.groups),
-        "records" if original.persons is None else "persons",
+        _unit(original),
     )
 
 
@@ -125,24 +125,30 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
     DataError
         The sample came out empty.
     """
-    kept, _ = _draw(strata_of(table, options), table.persons, options, rng)
+    kept, _ = _draw(strata_of(table, options), table, options, rng)
     return table if kept is None else table.take(kept)
 
 
-def _draw(
-    strata: Codes, persons: Codes | None, options: SampleOptions, rng: np.random.Generator
-) -> tuple[Rows | None, float]:
+def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
     """Positions of the kept records, and the expected number drawn.
 
-    Positions are None for all records. The number is of persons where records share them.
+    Positions are None for all records. The number is of persons where records share them, or of households.
 
-    Where records share persons these are drawn, with all their records; a person is in the stratum of the first one.
+    Where records share persons, or households, these are drawn, with all their records; one is in the stratum of its
+    first record.
     """
-    if persons is None:
+    groups = kept_together(table)
+    if groups is None:
         return _draw_units(strata, options, rng)
-    groups = person_groups(persons)
     chosen, expected = _draw_units(strata[np.unique(groups, return_index=True)[1]], options, rng)
     return None if chosen is None else np.flatnonzero(np.isin(groups, chosen)), expected
+
+
+def _unit(table: Table) -> str:
+    """Unit of the draw."""
+    if table.households is not None:
+        return "households"
+    return "records" if table.persons is None else "persons"
 
 
 def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:

@@ -147,6 +147,12 @@ class Codec:
         """The columns that vary, as a generator sees them; may be empty."""
         return tuple(feature for part in self._parts for feature in _features(part))
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Name of the table's column behind each of :attr:`features`."""
+        pairs = zip(self.schema, self._parts, strict=True)
+        return tuple(column.name for column, part in pairs for _ in _features(part))
+
     def encode(self, table: Table, rng: np.random.Generator) -> Encoded:
         """Turn a table into numbers.
 

@@ -101,7 +101,7 @@ class FittedGenerator:
             raise ValueError("n_rows must not be negative")
         if self.model is None:
             return self.codec.decode([], n_rows)
-        with _blamed_on(self.name, "draw"):
+        with blamed_on(self.name, "draw"):
             columns = self.model.draw(max(n_rows, 1), seed)
         return self.codec.decode([column[:n_rows] for column in columns] if n_rows == 0 else columns, n_rows)
 
@@ -182,7 +182,7 @@ def model_roots(generator: Generator) -> Roots:
     """
     module = type(generator).__module__
     return Roots(
-        modules=(__name__, module),
+        modules=(__name__, "hybrid.synthesize.sequences", module),
         counted=("hybrid.synthesize.reuse",),
         cuts=(("hybrid.synthesize.registry", "hybrid.synthesize.generators"),),
     )
@@ -214,7 +214,7 @@ def _learn(
         _say_if_interrupted(generator, left)
     if generator.requires and (options.isolate or not is_here(generator)):
         return learn_isolated(generator, data, own, seed, progress, options.limits, left)
-    with _blamed_on(generator.name, "learn"):
+    with blamed_on(generator.name, "learn"):
         return generator.learn(data, own, seed, progress, left)
 
 
@@ -227,7 +227,7 @@ def _say_if_interrupted(generator: Generator, left: Path) -> None:
 
 
 @contextmanager
-def _blamed_on(name: str, what: str) -> Iterator[None]:
+def blamed_on(name: str, what: str) -> Iterator[None]:
     """Whatever a generator's library throws becomes one readable error.
 
     The library's own words may quote a cell, so they are kept in the private detail and out of the chain.

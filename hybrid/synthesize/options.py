@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from hybrid.base.options import Options
 from hybrid.synthesize.isolation.job import Limits
 from hybrid.synthesize.protocol import Generator
-from hybrid.synthesize.registry import REGISTRY, engine
+from hybrid.synthesize.registry import REGISTRY, engine, sequence_generators
 
 NONE = "none"
 
@@ -23,7 +23,9 @@ class SynthesizeOptions(Options):
     preset: str = "default"
     """Named settings of the generator's options."""
     rows: Literal["same"] | Annotated[int, Field(ge=1)] = "same"
-    """Synthetic records to draw; same: as many as were learned from."""
+    """Synthetic records to draw; same: as many as were learned from. Where persons are drawn (`data.person`, and a
+    generator that learns persons): as many persons as were learned from, or so many that about this many records come
+    out."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The generator's own options; they win over the preset."""
     isolate: bool = True
@@ -54,6 +56,11 @@ class SynthesizeOptions(Options):
     def is_off(self) -> bool:
         """True if no generator runs."""
         return self.generator == NONE
+
+    @property
+    def learns_sequences(self) -> bool:
+        """True if the generator draws persons with several rows."""
+        return self.generator in sequence_generators()
 
     @property
     def plugin(self) -> Generator:

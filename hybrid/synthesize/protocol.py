@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
@@ -70,6 +70,39 @@ class Encoded:
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Persons and their rows as numbers.
+
+    Parameters
+    ----------
+    persons : Encoded, n_persons rows
+        Columns with one value per person; may have no columns.
+    rows : Encoded, n_rows rows
+        The other columns: rows of a person are adjacent and in their order, persons as in ``persons``. May have no
+        columns.
+    counts : numpy.ndarray, shape (n_persons,), int64
+        Number of rows of each person, 0 or more; their sum is n_rows.
+    order : int or None
+        Position in ``rows`` of the column that the rows of a person are ordered by: ascending within each person,
+        missing values last. None: no column says.
+    """
+
+    persons: Encoded
+    rows: Encoded
+    counts: Array
+    order: int | None = None
+
+
+@dataclass(frozen=True)
+class DrawnSequences:
+    """Drawn persons and their rows, encoded as :class:`Sequences`."""
+
+    persons: Sequence[Array]
+    rows: Sequence[Array]
+    counts: Array
 
 
 @dataclass(frozen=True)
@@ -163,3 +196,31 @@ class Generator(Protocol):
 
     def load(self, folder: Path) -> Model:
         """Read a model that ``Model.save`` wrote."""
+
+
+class SequenceModel(Protocol):
+    """Fitted model of persons and their rows.
+
+    Private, since it may remember records.
+    """
+
+    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
+        """Draw exactly ``n_persons`` (1 or more) new persons with all their rows.
+
+        Encoded as the training data; the same seed gives the same persons. Rows of a person are ascending in the column
+        that orders them.
+        """
+
+
+@runtime_checkable
+class SequenceGenerator(Generator, Protocol):
+    """Generator that learns persons with several rows, too.
+
+    A generator without :meth:`learn_sequences` draws single rows, each as if of another person.
+    """
+
+    def learn_sequences(self, data: Sequences, options: Any, seed: int, progress: Progress) -> SequenceModel:
+        """Learn persons, their numbers of rows, and their rows.
+
+        Parameters and errors as for :meth:`learn`.
+        """

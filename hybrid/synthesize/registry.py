@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options
+from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
 from hybrid.synthesize.generators.copula import Copula
 from hybrid.synthesize.generators.ctgan import Ctgan
@@ -19,10 +20,11 @@ from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
 from hybrid.synthesize.generators.tabddpm import Tabddpm
 from hybrid.synthesize.generators.tvae import Tvae
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.protocol import Generator
+from hybrid.synthesize.protocol import Generator, SequenceGenerator
 
 REGISTRY: dict[str, Generator] = {
-    generator.name: generator for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst())
+    generator.name: generator
+    for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst(), Baynet(), Privbayes())
 }
 """Every generator by name. A new one is one file and one entry here."""
 ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}
@@ -57,6 +59,11 @@ class Availability:
 def availability() -> list[Availability]:
     """All generators, in the registry's order. Imports none of their packages."""
     return [_describe(generator) for generator in REGISTRY.values()]
+
+
+def sequence_generators() -> list[str]:
+    """Names of the generators that draw persons with several rows."""
+    return [name for name, generator in REGISTRY.items() if isinstance(generator, SequenceGenerator)]
 
 
 def engine(name: str, options: Options) -> Generator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, create_model, field_validator, model_validator
+from pydantic import Field, ValidationInfo, create_model, field_validator, model_validator
 
 from hybrid.base.options import Options
 from hybrid.table.read_options import ReadOptions
@@ -46,13 +46,19 @@ class PersonOptions(Options):
     none: each row is another person. null: nobody has said, which is refused where an identifier repeats."""
     max_rows: int | None = Field(default=None, ge=1)
     """Rows of one person that are used, at most, drawn at random; null: all."""
+    household: str | tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    """The identifier column, or columns, that name the household of a row: split and sample keep its members together,
+    and the risk that one of them is recognized is reported. null: there are none."""
+    order: str | None = Field(default=None, min_length=1)
+    """The date, time or number by which the rows of a person are ordered. Synthetic persons have their rows in this
+    order; the generator must be one that learns persons. null: the order of the file."""
 
-    @field_validator("person")
+    @field_validator("person", "household")
     @classmethod
-    def _some_column(cls, person: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-        if person is not None and not person:
-            raise ValueError("person needs a column, a list of columns, or none")
-        return person
+    def _some_column(cls, chosen: str | tuple[str, ...] | None, info: ValidationInfo) -> str | tuple[str, ...] | None:
+        if chosen is not None and not chosen:
+            raise ValueError(f"{info.field_name} needs a column, a list of columns, or none")
+        return chosen
 
     @property
     def person_columns(self) -> tuple[str, ...]:
@@ -63,6 +69,13 @@ class PersonOptions(Options):
         if self.person is None or self.person == EACH_ROW:
             return ()
         return (self.person,) if isinstance(self.person, str) else self.person
+
+    @property
+    def household_columns(self) -> tuple[str, ...]:
+        """Columns that name the household of a row."""
+        if self.household is None:
+            return ()
+        return (self.household,) if isinstance(self.household, str) else self.household
 
     @property
     def several_rows(self) -> bool:
@@ -102,12 +115,21 @@ class SplitOptions(Options):
 
     control: float = Field(default=0.3, ge=0, lt=1)
     """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable"."""
+    release: float = Field(default=0.0, ge=0, lt=1)
+    """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
+    else."""
     rows: int | None = Field(default=None, ge=2)
     """Use no more than so many records, drawn at random: a budget for trying things out."""
     key: str | None = None
-    """A column whose equal values stay on one side, such as a ward. With `data.person` it follows from it: all rows of
-    a person are on one side."""
+    """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
+    follows from them: all rows of a person, and all members of a household, are on one side."""
     stable: bool = False
     """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
     give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
     identifiers, else by all columns."""
+
+    @model_validator(mode="after")
+    def _room_for_training(self) -> Self:
+        if self.control + self.release >= 1:
+            raise ValueError("control and release together leave nothing to train on")
+        return self

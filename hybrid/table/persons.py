@@ -15,7 +15,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import ConfigError
 from hybrid.base.keys import group_rows, pack_small
-from hybrid.table.schema import Table
+from hybrid.table.schema import Role, Schema, Table
 
 
 def with_persons(table: Table, names: Sequence[str]) -> Table:
@@ -40,6 +40,84 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
         raise unknown_person(unknown, table.schema.names)
     columns = [pd.factorize(table.frame[name])[0].astype(np.int64) for name in names]
     return replace(table, persons=person_codes(columns))
+
+
+def with_order(table: Table, name: str | None) -> Table:
+    """The table with its rows sorted.
+
+    By the column that orders the rows of a person.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        With the column.
+    name : str or None
+        A date, a time or a number; rows without a value come last, rows with equal values keep their order. None: the
+        table stays as it is.
+
+    Raises
+    ------
+    ConfigError
+        The column does not exist, is undecided, or has no order.
+    """
+    if name is None:
+        return table
+    if name not in table.schema:
+        raise ConfigError(
+            f"data.order names the column {name!r}, which the data does not have",
+            hint=f"use one of: {', '.join(table.schema.names)}",
+        )
+    column = table.schema[name]
+    if column.role is Role.UNDECIDED:
+        raise ConfigError(
+            f"data.order: the column {name!r} is undecided, so it enters no run", hint=f"set data.columns.{name}.role"
+        )
+    if not column.kind.is_continuous:
+        raise ConfigError(
+            f"data.order: {name!r} is a {column.kind} column, which has no order",
+            hint="use a date, a time or a number, such as a visit number; or state its kind under data.columns",
+        )
+    columns = tuple(replace(each, order=True if each.name == name else None) for each in table.schema)
+    return replace(table, schema=Schema(columns)).take(np.argsort(_ranks(table.frame[name]), kind="stable"))
+
+
+def _ranks(values: pd.Series) -> Codes:
+    """Place of each value among the distinct ones; shape (n,), int64.
+
+    Missing ones come last.
+    """
+    codes, distinct = pd.factorize(values, sort=True)
+    result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
+    return result
+
+
+def agreed(table: Table, static: Sequence[str] | None) -> Table:
+    """The table with static columns and order made true per person.
+
+    For tables whose values were drawn row by row. All known static values of a person become the first of them, missing
+    ones stay missing; the values of the column that orders the rows are sorted among them, missing ones last.
+
+    Parameters
+    ----------
+    table : Table, n rows
+    static : sequence of str or None
+        Columns with one value per person; None, or no persons: the table stays as it is.
+    """
+    if static is None or table.persons is None:
+        return table
+    groups, frame = person_groups(table.persons), table.frame.copy()
+    for name in static:
+        known = np.flatnonzero(frame[name].notna().to_numpy())
+        source, (owners, first) = np.arange(len(table)), np.unique(groups[known], return_index=True)
+        source[known] = known[first][np.searchsorted(owners, groups[known])]
+        frame[name] = frame[name].take(source).reset_index(drop=True)
+    order = table.schema.order
+    if order is not None and order not in static:
+        places, ranked = np.argsort(groups, kind="stable"), np.lexsort((_ranks(frame[order]), groups))
+        source = np.empty(len(table), dtype=np.int64)
+        source[places] = ranked
+        frame[order] = frame[order].take(source).reset_index(drop=True)
+    return replace(table, frame=frame)
 
 
 def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
@@ -118,6 +196,16 @@ def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     return kept
 
 
+def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
+    """Positions of one random row of each person, in random order.
+
+    Shape (n_persons,), int64.
+    """
+    order = rng.permutation(len(persons))
+    first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
+    return first
+
+
 def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
     """Table with at most ``most`` rows of each person.
 
@@ -129,22 +217,20 @@ def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
 
 
 def constant_within(table: Table, names: Sequence[str]) -> list[str]:
-    """Columns with one value in all rows of every person.
+    """Columns with one known value in the rows of every person.
 
-    None where no person has several rows.
+    Missing values do not count. None where no person has several rows with a value.
     """
     if table.persons is None:
         return []
     groups = person_groups(table.persons)
-    several = np.bincount(groups)[groups] > 1
-    if not several.any():
-        return []
-    first = np.unique(groups[several], return_index=True)[1]
+    n_groups = int(groups.max(initial=-1)) + 1
     found = []
     for name in names:
-        codes = pd.factorize(table.frame[name], use_na_sentinel=True)[0][several]
-        of_person = np.full(int(groups.max()) + 1, -1)
-        of_person[groups[several][first]] = codes[first]
-        if (codes == of_person[groups[several]]).all():
+        codes, distinct = pd.factorize(table.frame[name], use_na_sentinel=True)
+        known = codes >= 0
+        values = pd.factorize(groups[known] * max(len(distinct), 1) + codes[known])[1]
+        persons = np.bincount(groups[known], minlength=n_groups)
+        if (persons > 1).any() and len(values) == int((persons > 0).sum()):
             found.append(name)
     return found

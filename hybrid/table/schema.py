@@ -93,6 +93,8 @@ class Column:
     kind: Kind
     target: bool = False
     format: ColumnFormat = field(default_factory=ColumnFormat)
+    order: bool | None = field(default=None, metadata=ABSENT_UNLESS_SET)
+    """True: the rows of a person are ordered by this column; None: they are not."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,11 @@ class Schema:
         """Names of the columns that models of the users predict."""
         return [column.name for column in self.columns if column.target]
 
+    @property
+    def order(self) -> str | None:
+        """Column that orders the rows of a person; None without one."""
+        return next((column.name for column in self.columns if column.order), None)
+
     def only(self, names: Iterable[str]) -> Schema:
         """The schema of these columns, in this schema's order."""
         wanted = set(names)
@@ -181,17 +188,20 @@ class Table:
     persons : numpy.ndarray, shape (n_rows,), int64, or None
         Person of each row, negative for rows without a key (:func:`hybrid.table.persons.person_codes`); None: each row
         is another person.
+    households : numpy.ndarray, shape (n_rows,), int64, or None
+        Household of each row (:func:`hybrid.table.households.with_households`); None: not known.
     """
 
     frame: pd.DataFrame
     schema: Schema
     persons: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
+    households: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
 
     def __post_init__(self) -> None:
         if list(self.frame.columns) != self.schema.names:
             raise ValueError("the frame's columns are not the schema's")
-        if self.persons is not None and len(self.persons) != len(self.frame):
-            raise ValueError("there is not one person per row")
+        if any(of is not None and len(of) != len(self.frame) for of in (self.persons, self.households)):
+            raise ValueError("there is not one person, or not one household, per row")
         if not isinstance(self.frame.index, pd.RangeIndex):
             object.__setattr__(self, "frame", self.frame.reset_index(drop=True))
 
@@ -204,13 +214,13 @@ class Table:
         Positions are integers or a boolean mask.
         """
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
-        persons = None if self.persons is None else self.persons[positions]
-        return Table(rows.reset_index(drop=True), self.schema, persons)
+        persons, households = (None if of is None else of[positions] for of in (self.persons, self.households))
+        return Table(rows.reset_index(drop=True), self.schema, persons, households)
 
     def only(self, names: Iterable[str]) -> Table:
         """These columns, in the table's order."""
         schema = self.schema.only(names)
-        return Table(self.frame[schema.names], schema, self.persons)
+        return Table(self.frame[schema.names], schema, self.persons, self.households)
 
     def without_identifiers(self) -> Table:
         """The table without its identifier and undecided columns."""

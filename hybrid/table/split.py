@@ -1,44 +1,62 @@
-"""Split a table into train and control."""
+"""Split a table into training, control and fresh records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.table.households import kept_together
 from hybrid.table.options import SplitOptions
 from hybrid.table.persons import person_groups
 from hybrid.table.record_hash import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.schema import Table
 
 
+class Parts(NamedTuple):
+    """Disjoint parts of a table."""
+
+    train: Table
+    control: Table | None
+    """None if its share is 0."""
+    release: Table | None
+    """Fresh records for tables with a known leak; None if their share is 0."""
+
+
 def split(
-    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str] = ()
-) -> tuple[Table, Table | None]:
-    """Part the records into a training and a control set.
+    table: Table,
+    options: SplitOptions,
+    rng: np.random.Generator,
+    person: Sequence[str] = (),
+    household: Sequence[str] = (),
+) -> Parts:
+    """Part the records into training, control and fresh ones.
 
     Parameters
     ----------
     table : Table, n_rows records
         Everything.
     options : SplitOptions
-        The control share; if one person can have several records, the key column; whether sides are stable.
+        The shares; if one person can have several records, the key column; whether sides are stable.
     rng : numpy.random.Generator
         Decides who goes where. With ``options.stable``, a generator in the same state gives the same record the
         same side in every table, but for the few that keep the share exact.
     person : sequence of str
         The columns that name the person of a row, where several rows may have the same one: ``table.persons``.
+    household : sequence of str
+        The columns that name the household of a row, where ``table.households`` has them.
 
     Returns
     -------
-    train, control : Table, Table or None
+    Parts
         Disjoint, together all records (or ``options.rows`` of them), in the table's order.
-        ``round(control * n_rows)`` records are control; with persons or a key, that share of the persons or of the
-        key's distinct values (records without one count as one person each).
-        ``control`` is None if the share is 0.
+        ``round(control * n_rows)`` records are control, and by the same shuffle ``round(release * n_rows)`` are
+        fresh; with households, persons or a key, that share of the households, the persons or the key's distinct
+        values (records without one count as one person each).
 
     Raises
     ------
@@ -54,11 +72,16 @@ def split(
         )
     if options.rows is not None and options.rows < len(table):
         table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
-    if options.control == 0:
-        return table, None
-    groups, order = _ranked(table, options, rng, person)
-    mask = _first(order, options.control)[groups]
-    return table.take(~mask), table.take(mask)
+    if options.control == options.release == 0:
+        return Parts(table, None, None)
+    groups, order = _ranked(table, options, rng, person, household)
+    control = _between(order, 0.0, options.control)[groups]
+    release = _between(order, options.control, options.control + options.release)[groups]
+    return Parts(
+        table.take(~(control | release)),
+        table.take(control) if options.control else None,
+        table.take(release) if options.release else None,
+    )
 
 
 def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, persons: Codes | None = None) -> Array:
@@ -84,43 +107,51 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, p
     DataError
         One side would be empty.
     """
-    if options.rows is not None:
-        raise ConfigError("split.rows is for tables that are read as a whole", hint="leave it out")
+    if options.rows is not None or options.release:
+        key = "rows" if options.rows is not None else "release"
+        raise ConfigError(f"split.{key} is for tables that are read as a whole", hint="leave it out")
     if options.control == 0:
         return np.zeros(n_rows, dtype=bool)
     if persons is None:
-        return _first(rng.permutation(n_rows), options.control)
+        return _between(rng.permutation(n_rows), 0.0, options.control)
     groups = person_groups(persons)
-    return _first(rng.permutation(int(groups.max(initial=-1)) + 1), options.control)[groups]
+    return _between(rng.permutation(int(groups.max(initial=-1)) + 1), 0.0, options.control)[groups]
 
 
-def _first(order: Array, share: float) -> Array:
-    """Mask of the first groups of the order; shape (n_groups,), bool."""
-    n_control = round(share * len(order))
-    if not 0 < n_control < len(order):
+def _between(order: Array, start: float, end: float) -> Array:
+    """Mask of the groups between two shares of the order."""
+    inside = np.zeros(len(order), dtype=bool)
+    if start == end:
+        return inside
+    first, last = round(start * len(order)), round(end * len(order))
+    if not first < last < len(order):
         raise DataError(
-            f"a control share of {share} leaves one side of the split empty ({len(order)} separable records)",
+            f"a share of {end - start:g} leaves one side of the split empty ({len(order)} separable records)",
             hint="use a larger table, or set split.control: 0",
         )
-    in_control = np.zeros(len(order), dtype=bool)
-    in_control[order[:n_control]] = True
-    return in_control
+    inside[order[first:last]] = True
+    return inside
 
 
 def _ranked(
-    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str]
+    table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str], household: Sequence[str]
 ) -> tuple[Array, Array]:
     """Group of each record, and the groups in control order.
 
     In this order they become the control group.
     """
-    key = tuple(person) or (() if options.key is None else (options.key,))
+    key = tuple(household) or tuple(person) or (() if options.key is None else (options.key,))
     if options.stable:
-        hashes = record_hashes(table, rng.bytes(SECRET_BYTES), key)
+        secret = rng.bytes(SECRET_BYTES)
+        hashes = record_hashes(table, secret, key)
+        if household and person:  # Who has no household is one alone, with all rows.
+            alone = table.frame[list(household)].isna().any(axis=1).to_numpy()
+            hashes[alone] = record_hashes(table.take(alone), secret, person)
         distinct, groups = np.unique(hashes if key else each_once(hashes), return_inverse=True)
         return groups, np.arange(len(distinct))
-    if table.persons is not None:
-        groups = person_groups(table.persons)
+    together = kept_together(table)
+    if together is not None:
+        groups = together
     else:
         groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
     return groups, rng.permutation(int(groups.max()) + 1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
+from hybrid.table.persons import constant_within
 from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 
 
-def with_surrogates(table: Table, schema: Schema, source: Table) -> Table:
+def with_surrogates(table: Table, schema: Schema, source: Table, person: Sequence[str] = ()) -> Table:
     """Add the missing identifier columns of ``schema``, filled with surrogates.
 
     Parameters
@@ -18,6 +21,9 @@ def with_surrogates(table: Table, schema: Schema, source: Table) -> Table:
         The columns of the result, in order.
     source : Table
         The records whose identifiers must not occur.
+    person : sequence of str
+        Identifiers of the person of a row. Where the table knows the persons of its rows, these and all other
+        identifiers that are constant within the persons of ``source`` are the same in all rows of a person.
 
     Returns
     -------
@@ -25,13 +31,18 @@ def with_surrogates(table: Table, schema: Schema, source: Table) -> Table:
         n rows; integers are numbered above the source's longest identifier, texts are "S" and a number with
         another letter where the source uses that form; dates, decimals and booleans are left missing.
     """
-    frame = {
-        column.name: table.frame[column.name]
-        if column.name in table.schema
-        else _surrogates(column, len(table), source.frame[column.name])
-        for column in schema
-    }
-    return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(table))), schema)
+    owners = None if table.persons is None else pd.factorize(table.persons)[0]
+    of_person = {*person, *constant_within(source, schema.identifiers)}
+    frame = {}
+    for column in schema:
+        if column.name in table.schema:
+            frame[column.name] = table.frame[column.name]
+        elif owners is not None and column.name in of_person:
+            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, source.frame[column.name])
+            frame[column.name] = numbers.take(owners).reset_index(drop=True)
+        else:
+            frame[column.name] = _surrogates(column, len(table), source.frame[column.name])
+    return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(table))), schema, table.persons)
 
 
 def _surrogates(column: Column, n: int, source: pd.Series) -> pd.Series:

@@ -59,7 +59,7 @@ def n_rows(out: Path) -> int:
 
 
 def without_timings(out: Path) -> pd.DataFrame:
-    """The results but for the seconds, in an order of their own."""
+    """The results but for seconds, in an order of their own."""
     table = pd.read_csv(out / "comparison.csv")
-    table = table[[name for name in table.columns if not name.startswith("seconds.")]]
+    table = table[[name for name in table.columns if not name.startswith(("cpu.", "seconds."))]]
     return table.sort_values(["configuration", "seed"], ignore_index=True)

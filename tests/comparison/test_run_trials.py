@@ -67,6 +67,8 @@ def test_rows_hold_factors_metrics_intervals_and_seconds(folder: Path, tmp_path:
     low, high = row["synthetic.identical_match_low"], row["synthetic.identical_match_high"]
     assert low <= row["synthetic.identical_match"] <= high
     assert {"seconds.synthesize", "seconds.evaluate-baseline"} <= set(table.columns)
+    excess = row[[f"synthetic.identical_match_{what}" for what in ("excess_low", "excess", "excess_high")]]
+    assert excess.is_monotonic_increasing and row["cpu.synthetic.identical_match"] >= 0
     assert not (tmp_path / ".store").exists()
 
 
@@ -231,7 +233,7 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
     changes = {"policy": "policy.yaml"}
     plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1], set=changes))
-    expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!seconds\.)")
+    expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!(cpu|seconds)\.)")
     before = (tmp_path / "before" / "comparison.json").read_text()
     base = tmp_path / "config.yaml"
     original = run_trials.schedule
@@ -245,7 +247,7 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
         return planned
 
     monkeypatch.setattr(run_trials, "schedule", edited)
-    found = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!seconds\.)")
+    found = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!(cpu|seconds)\.)")
     assert "single" in base.read_text()
     pd.testing.assert_frame_equal(found, expected)
     assert (tmp_path / "after" / "comparison.json").read_text() == before
@@ -253,5 +255,5 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
     assert recommended[0] == recommended[1] and "single" not in recommended[1]
     # Another base is another comparison: no row of the first one is taken for it.
     monkeypatch.undo()
-    changed = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!seconds\.)")
+    changed = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!(cpu|seconds)\.)")
     assert not changed.equals(expected)

@@ -16,6 +16,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.table import Kind, Role
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
+from tests.helpers.kept import assert_kept
 
 
 @pytest.fixture(scope="module")
@@ -192,3 +193,17 @@ def test_one_admission_each_names_no_person(tmp_path: Path) -> None:
     config = load_config(write_demo(tmp_path, rows=300))
     assert config.data.person is None
     assert config.load_table().frame["patient_id"].is_unique
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_the_simulated_people_are_those_that_were_looked_at(tmp_path: Path, several: bool) -> None:
+    write_demo(tmp_path, 60, several=several)
+    table = (tmp_path / "admissions.csv").read_text(encoding="utf-8")
+    assert_kept(f"demo_{'several' if several else 'single'}.csv", table)
+
+
+def test_the_demo_s_hierarchies_are_those_that_were_looked_at(demo: Path) -> None:
+    files = sorted((demo / "hierarchies").iterdir())
+    content = "".join(f"# {path.name}\n{path.read_text(encoding='utf-8')}" for path in files)
+    digests = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path in files)
+    assert_kept("demo_hierarchies.txt", content if len(content) < 40_000 else digests)

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
-from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest
+from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.predicates import Index, Predicates
 from hybrid.evaluation.engine.space import euclidean, gower
+from hybrid.evaluation.options import EvaluateOptions
 from tests.evaluation.simulated_people import make_people
 
 SEEDS = st.integers(0, 10_000)
@@ -54,6 +58,36 @@ def test_nearest_is_what_all_pairs_say(seed: int, kind: str, k: int) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     at = np.take_along_axis(brute(encoding, people, rows, kind), index, axis=1)
     np.testing.assert_allclose(at, expected, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(SEEDS, st.integers(1, 6))
+def test_one_search_finds_the_nearest_of_all_and_of_each_piece(seed: int, k: int) -> None:
+    encoding = tables(seed, m=2200)
+    space = euclidean(encoding)
+    people, rows = space.place(encoding.tables[0]), space.place(encoding.tables[2])
+    shuffled = np.random.default_rng(seed).permutation(2200)
+    pieces = [np.sort(part) for part in (shuffled[:900], shuffled[900:1800], shuffled[1800:1804])]
+    alone = [nearest(space, people, rows.take(part), k) for part in (np.arange(2200), *pieces)]
+    for found, expected in zip(nearest_of_pieces(space, people, rows, pieces, k), alone, strict=True):
+        assert np.array_equal(found[0], expected[0])
+        assert np.array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize(("sizes", "most"), [((300, 120, 250), None), ((120, 300, 300), None), ((300, 120, 250), 100)])
+def test_searches_between_parts_are_those_of_the_parts_alone(sizes: tuple[int, int, int], most: int | None) -> None:
+    rng = np.random.default_rng(8)
+    people = [make_people(size, rng) for size in sizes]
+    context = Context(*people, EvaluateOptions(max_records=most), 1)
+    roles: tuple[Role, ...] = ("train", "control", "table")
+    for k in (5, 1, 2):
+        parts = [*context.parts(roles), *context.parts(roles[:2]), tuple(map(context.whole, roles))]
+        for round_ in parts:
+            for queries, references in itertools.permutations(round_, 2):
+                asked = context.asked(queries)
+                expected = nearest(context.space, context.place(asked), context.place(references), k)
+                assert np.array_equal(context.distances(queries, references, k), expected[0])
+                assert np.array_equal(context.neighbours(queries, references, k), expected[1])
 
 
 def test_a_record_is_not_its_own_neighbour_but_its_twin_is() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hybrid.evaluation import evaluate
@@ -13,50 +12,21 @@ from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.attacks.persons import copied_sequences, membership_persons, persons_copied, persons_near
 from hybrid.evaluation.attacks.rare_values import rare_values
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc_interval, clustered_error
+from hybrid.evaluation.engine.intervals import auc_interval, clustered_error, independent_attempts
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
-from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table import Table
+from tests.evaluation.simulated_visits import SCHEMA, context, joined, one_visit_each, visits, visits_of
 
 PERSONS = ["persons_copied", "persons_near", "copied_sequences", "membership_persons"]
-SCHEMA = Schema(
-    (
-        Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),
-        Column("ward", Role.INSENSITIVE, Kind.CATEGORICAL),
-        Column("cost", Role.SENSITIVE, Kind.DECIMAL),
-    )
-)
-
-
-def visits(n_persons: int, rng: np.random.Generator, first: int = 0) -> Table:
-    """About five visits of each person, alike but for their cost."""
-    rows = rng.poisson(4, n_persons) + 1
-    persons = np.repeat(np.arange(n_persons), rows)
-    age, ward = rng.integers(18, 95, n_persons)[persons], rng.integers(0, 6, n_persons)[persons]
-    cost = np.round(rng.lognormal(7 + 0.01 * age, 0.6), 2)
-    return _table(age, ward, cost, persons + first)
-
-
-def _table(age: np.ndarray, ward: np.ndarray, cost: np.ndarray, persons: np.ndarray | None = None) -> Table:
-    frame = pd.DataFrame({"age": pd.Series(age), "ward": pd.Series(ward).astype(str), "cost": pd.Series(cost)})
-    frame = frame.astype({column.name: DTYPES[column.kind] for column in SCHEMA})
-    return Table(frame, SCHEMA, persons)
-
-
-def context(train: Table, control: Table, table: Table) -> Context:
-    return Context(train, control, replace(table, persons=None), EvaluateOptions())
-
-
-def _joined(one: Table, other: Table) -> Table:
-    return Table(pd.concat([one.frame, other.frame], ignore_index=True).astype(one.frame.dtypes.to_dict()), SCHEMA)
 
 
 def test_worked_by_hand() -> None:
     """Ten training persons of two rows, ten control persons of two: rows 0, 1 (one person) and 4 are copied."""
     n = np.arange(20)
-    train, control = (_table(20 + n + at, n % 2, 10.0 * n + at, n // 2) for at in (0, 30))
-    table = _joined(train.take(np.array([0, 1, 4])), _table(200 + n, n % 2, 7.0 + n))
+    train, control = (visits_of(20 + n + at, n % 2, 10.0 * n + at, n // 2) for at in (0, 30))
+    table = joined(train.take(np.array([0, 1, 4])), visits_of(200 + n, n % 2, 7.0 + n))
     asked = context(train, control, table)
     copied, twice = persons_copied(asked), copied_sequences(asked)
     assert isinstance(copied, Measure) and isinstance(twice, Measure)
@@ -71,9 +41,7 @@ def test_a_leak_of_one_visit_per_person_is_found() -> None:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         train, control, clean = visits(2000, rng), visits(860, rng), visits(2000, rng)
-        leaked = rng.permutation(2000)[:40]
-        first = np.unique(train.persons, return_index=True)[1][leaked]  # type: ignore[arg-type]
-        outcome = persons_copied(context(train, control, _joined(train.take(first), clean)))
+        outcome = persons_copied(context(train, control, joined(one_visit_each(train, 0.02, rng), clean)))
         assert isinstance(outcome, Measure) and outcome.excess is not None
         found += outcome.excess[1] > 0
     assert found >= 5
@@ -126,6 +94,54 @@ def test_rows_of_one_person_are_one_score() -> None:
     assert clustered_error(rows[0], clusters[0]) > 0
 
 
+@pytest.mark.parametrize(
+    ("hits", "persons", "worth"),
+    [
+        ([1, 1, 0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3], 4.0),
+        ([1, 0, 0, 1, 1, 0, 0, 1], [0, 1, 2, 3, 4, 5, 6, 7], 8.0),
+        ([0, 0, 0, 0], [0, 0, 1, 1], 2.0),
+        ([1, 0, 1, 0], [0, 0, 1, 1], 2.0),
+    ],
+    ids=["together", "alone", "never", "opposed"],
+)
+def test_attempts_on_rows_of_a_person_are_worth_as_many_as_are_independent(
+    hits: list[int], persons: list[int], worth: float
+) -> None:
+    assert independent_attempts(np.array(hits, bool), np.array(persons)) == pytest.approx(worth)
+
+
+ON_ROWS = (
+    "linkability",
+    "inference",
+    "inference_quasi",
+    "inference_model",
+    "inference_exposed",
+    "hitting_rate",
+    "membership",
+    "membership_density",
+    "membership_exposed",
+    "membership_subgroups",
+)
+
+
+@pytest.mark.parametrize("name", ON_ROWS)
+def test_five_equal_rows_of_each_person_are_no_more_evidence_than_one(name: str) -> None:
+    """Of the same rows, those of persons with five equal ones have the wider interval."""
+    rng = np.random.default_rng(7)
+    once = [visits(150, rng) for _ in range(3)]
+    once = [part.take(np.unique(part.persons, return_index=True)[1]) for part in once]  # type: ignore[arg-type]
+    train, control, table = (part.take(np.repeat(np.arange(len(part)), 5)) for part in once)
+    options = EvaluateOptions(secrets=("cost",), min_cell=20)
+    known = Context(train, control, replace(table, persons=None), options)
+    rows = Context(replace(train, persons=None), replace(control, persons=None), replace(table, persons=None), options)
+    metric = REGISTRY[name]
+    of_persons, of_rows = (metric.measure(c, metric.columns(c)[0]).outcome for c in (known, rows))
+    assert isinstance(of_persons, Measure) and isinstance(of_rows, Measure)
+    assert of_persons.excess is not None and of_rows.excess is not None
+    widths = [excess[2] - excess[1] for excess in (of_persons.excess, of_rows.excess)]
+    assert widths[0] > 1.5 * widths[1], (name, widths)
+
+
 def test_a_value_of_one_patient_is_rare_however_often_it_occurs() -> None:
     rng = np.random.default_rng(4)
     train, control = visits(60, rng), visits(60, rng)
@@ -145,4 +161,17 @@ def test_they_need_to_know_the_person() -> None:
     outcome = REGISTRY["persons_copied"].measure(Context(train, control, table, EvaluateOptions())).outcome
     assert isinstance(outcome, NotComputable) and outcome.lacks == "persons"
     found = evaluate(train, control, {"synthetic": table}, EvaluateOptions(families=["privacy"]), rng)
-    assert not {metric.name for metric in found.metrics} & set(PERSONS)
+    outcomes = {metric.name: metric.outcome for metric in found.metrics if metric.name in PERSONS}
+    assert set(outcomes) == set(PERSONS), "a rule about persons is told why it does not apply"
+    assert {outcome.lacks for outcome in outcomes.values() if isinstance(outcome, NotComputable)} == {"persons"}
+
+
+def test_histories_need_a_person_with_two_different_rows() -> None:
+    rng = np.random.default_rng(6)
+    train, control, table = visits(30, rng), visits(30, rng), visits(30, rng)
+    single = train.take(np.unique(train.persons, return_index=True)[1])  # type: ignore[arg-type]
+    outcome = copied_sequences(context(single, control, table))
+    assert isinstance(outcome, NotComputable) and outcome.lacks == "several_rows"
+    unseen = control.take(np.unique(control.persons, return_index=True)[1])  # type: ignore[arg-type]
+    outcome = copied_sequences(context(train, unseen, table))
+    assert isinstance(outcome, NotComputable) and outcome.lacks is None, "what cannot be compared is not excused"

@@ -152,3 +152,38 @@ def test_the_same_generator_plants_the_same_leak(name: LeakName) -> None:
     assert first.frame.equals(again.frame)
     if name != "group":
         assert not planted(name, 0.5, tables, seed=6)[0].frame.equals(first.frame)
+
+
+def of_persons(rows_each: int, people: int = 2000) -> Context:
+    """The same tables, whose training rows come from persons with several rows."""
+    tables = context(people * rows_each)
+    train = Table(tables.train.frame, SCHEMA, np.arange(people * rows_each) // rows_each)
+    return Context(train, tables.control, tables.table, tables.options)
+
+
+@pytest.mark.parametrize("name", ["copy", "near", "secrets", "exposed"])
+def test_one_row_of_each_leaked_person_is_planted(name: LeakName) -> None:
+    tables = of_persons(3)
+    leaked = LEAKS[name].people(tables, 0.5, np.random.default_rng(1))
+    assert not isinstance(leaked, NotComputable) and tables.train.persons is not None
+    assert len(leaked) == (10 if name == "exposed" else 500)
+    assert len(set(tables.train.persons[leaked])) == len(leaked)
+
+
+def test_people_of_several_rows_are_not_counted_by_rows() -> None:
+    tables = of_persons(3, people=1500)
+    found = LEAKS["exposed"].people(tables, 1, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and "15 people" in found.reason
+    few = of_persons(3, people=40)
+    towns = pd.Categorical(["E"] * 60 + ["F"] * 60)
+    train = Table(few.train.frame.assign(town=towns), SCHEMA, few.train.persons)
+    found = LEAKS["group"].people(Context(train, few.control, few.table, few.options), 1, np.random.default_rng(1))
+    assert isinstance(found, NotComputable), "60 rows of 20 people are a group of 20"
+    found = LEAKS["group"].people(of_persons(3, people=60), 1, np.random.default_rng(1))
+    assert not isinstance(found, NotComputable)
+
+
+def test_more_leaked_rows_than_people_are_as_many_as_there_are_people() -> None:
+    tables = of_persons(20, people=30)
+    leaked = LEAKS["copy"].people(tables, 0.5, np.random.default_rng(1))
+    assert not isinstance(leaked, NotComputable) and len(leaked) == 30

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.counting_queries import all_counts, superset_sums
+from hybrid.evaluation.attacks.counting_queries import (
+    LARGEST_SET,
+    MOST_SETS,
+    agreement,
+    empirical_epsilon,
+    query_shares,
+    sets_of_columns,
+    superset_sums,
+)
 from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.context import FitAndSample
 from hybrid.table import DTYPES, Table
@@ -53,11 +61,13 @@ def measures(evaluation: Evaluation) -> list[Measure]:
 def test_counting_queries_know_who_was_copied_and_nothing_of_who_was_ignored() -> None:
     (known,) = measures(attacked(copier, "counting_queries"))
     assert known.value > 0.95
-    assert known.details["queries"] == 2**8
+    assert known.details["queries"] == 1 + 8 + 28 + 56 + 70
+    assert known.details["epsilon"] > 1
     (unknown,) = measures(attacked(ignorant, "counting_queries"))
     assert unknown.low is not None and unknown.high is not None
     assert unknown.low <= 0.5 <= unknown.high
     assert unknown.value == pytest.approx(0.5, abs=0.15)
+    assert unknown.details["epsilon"] < 0.5
 
 
 def test_canaries_come_out_of_a_copy_half_out_of_half_a_copy_and_not_out_of_nothing() -> None:
@@ -118,14 +128,47 @@ def test_superset_sums_are_the_counts_of_all_queries(masks: list[int], query: in
     assert sums[query] == sum(mask & query == query for mask in masks)
 
 
-def test_all_counts_by_the_definition() -> None:
+def test_query_shares_by_the_definition() -> None:
     rng = np.random.default_rng(2)
     person, table = make_people(1, rng), make_people(80, rng)
     columns = ["age", "height", "sex", "urgent"]
-    counts = all_counts(person, table, columns)
+    counts = query_shares(agreement(person, table, columns), np.arange(16), 4)
     frame, mine = table.frame, person.frame.iloc[0]
     younger, same_sex = frame["age"] <= mine["age"], frame["sex"] == mine["sex"]
     assert counts[0] == 1.0
     assert counts[0b0001] == pytest.approx(younger.mean())
     assert counts[0b0101] == pytest.approx((younger & same_sex).mean())
     assert counts[0b1101] == pytest.approx((younger & same_sex & (frame["urgent"] == mine["urgent"])).mean())
+
+
+@given(st.lists(st.integers(0, 2**20 - 1), min_size=1, max_size=40), st.integers(0, 2**32 - 1))
+def test_wide_tables_are_counted_as_narrow_ones(masks: list[int], seed: int) -> None:
+    rows, sets = np.array(masks, dtype=np.int64), sets_of_columns(12, np.random.default_rng(seed))
+    narrow = query_shares(rows % 2**12, sets, 12)
+    np.testing.assert_allclose(query_shares(rows % 2**12, sets, 20), narrow)
+
+
+def test_sets_of_columns_are_all_small_ones_or_a_sample_of_them() -> None:
+    few = sets_of_columns(6, np.random.default_rng(1))
+    assert sorted(few) == sorted(mask for mask in range(64) if mask.bit_count() <= LARGEST_SET)
+    many = sets_of_columns(40, np.random.default_rng(1))
+    sizes = [int(mask).bit_count() for mask in many]
+    assert len(set(many.tolist())) == len(many) <= MOST_SETS and max(sizes) <= LARGEST_SET
+    assert [sizes.count(size) for size in range(3)] == [1, 40, 780]
+
+
+def test_the_empirical_epsilon_is_below_that_of_randomized_response() -> None:
+    """Said truly with probability e/(1 + e): epsilon 1."""
+    rng = np.random.default_rng(5)
+    member = rng.random(20_000) < 0.5
+    truth = rng.random(20_000) < np.e / (1 + np.e)
+    said = np.where(truth, member, ~member).astype(float)
+    assert 0.85 < empirical_epsilon(said, member, rng) <= 1.0
+    assert empirical_epsilon(rng.random(20_000), member, rng) < 0.2
+    assert empirical_epsilon(np.ones(4), np.ones(4, dtype=bool), rng) == 0.0
+
+
+@pytest.mark.parametrize("targets", ["vulnerable", "random", "rare", "unlikely"])
+def test_people_can_be_chosen_in_four_ways(targets: str) -> None:
+    (known,) = measures(attacked(copier, "counting_queries", targets=targets, shadows=30, tests=30))
+    assert known.value > 0.9 and known.details["records"] == 3

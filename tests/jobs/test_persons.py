@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,19 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.jobs.audit import read_audited
+from hybrid.evaluation.measure import Evaluation
+from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.records import stage_records
+from hybrid.publication.guarantee import (
+    NOT_LINKED,
+    PERSONS_DRAWN,
+    PERSONS_DRAWN_WITHOUT_NUMBER,
+    guarantee_sentence,
+)
+from hybrid.publication.table_facts import few
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -88,7 +98,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     said = certificate["guarantee"]
     assert "k counts persons, for attackers who know one row of each" in said
     assert "categories that fewer than 5 persons hold" in said
-    assert "no published row is linked to another" in said
+    assert "the published table holds synthetic persons: rows with the same person number" in said
     assert "Each of the persons of the intermediate table was used with probability 0.8" in said
     page = " ".join((published.folder / "report.html").read_text().split())
     assert "people look alike" in page
@@ -96,8 +106,33 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     assert "k counts persons, for attackers who know 1 row of each" in page
     assert "every person has one record" in json.dumps(certificate)
     synthetic = pd.read_csv(published.folder / "synthetic.csv")
-    assert synthetic["patient"].is_unique
+    rows = synthetic["patient"].value_counts()
+    assert 1 < rows.max() <= 12 and len(rows) == pytest.approx(105, abs=8)
+    assert synthetic.groupby("patient")[["age", "sex"]].nunique().max().max() == 1
+    assert "Released rows with the same person number are those of one made-up person" in page
     assert not set(synthetic["patient"]) & set(pd.read_csv(job.parent / "visits.csv")["patient"].dropna())
+
+
+def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -> None:
+    pipeline = Pipeline(load_config(job, {"synthesize.generator": "none"}))
+    assert pipeline.generated.table.persons is None
+    assert pipeline.synthetic.frame["patient"].is_unique
+    config = pipeline.config.model_dump(mode="json")
+    assert NOT_LINKED in guarantee_sentence(None, config, Evaluation(()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"synthesize": {"generator": "cart"}}, PERSONS_DRAWN),
+        ({"output": {"identifiers": "drop"}}, PERSONS_DRAWN_WITHOUT_NUMBER),
+        ({"synthesize": {"generator": "tvae"}}, NOT_LINKED),
+        ({"data": {"person": "patient", "max_rows": 1}}, NOT_LINKED),
+    ],
+)
+def test_the_guarantee_says_whether_rows_are_linked(changes: dict[str, Any], message: str) -> None:
+    config = {"data": {"person": "patient"}, "synthesize": {"generator": "cart"}} | changes
+    assert message in guarantee_sentence(None, config, Evaluation(()))
 
 
 @pytest.mark.parametrize(
@@ -111,6 +146,8 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
             "known_rows is about rows of one person",
         ),
         ({"anonymize.engine": "anjana"}, "engine anjana counts records"),
+        ({"data.order": "age", "data.person": "none", "data.max_rows": None}, "data.order orders the rows of a person"),
+        ({"data.order": "age", "synthesize.generator": "tvae"}, "tvae draws single rows"),
     ],
 )
 def test_contradictions(job: Path, changes: dict[str, Any], message: str) -> None:
@@ -123,6 +160,23 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     pipeline = Pipeline(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
+
+
+def test_a_report_counts_the_source_in_tens(job: Path) -> None:
+    pipeline = Pipeline(load_config(job))
+    _ = pipeline.generated
+    steps = list(stage_records(pipeline))
+    assert [step.name for step in steps][:2] == ["input", "train"] and steps[-1].name == "synthesize"
+    for step in steps[:-1]:
+        assert step.rows % 10 == 0, step
+        note = "" if step.name == "protect" else step.note.partition("k = ")[0]
+        counted = re.findall(r"[0-9][0-9,]*(?= (?:records|persons))", note)
+        assert all(int(number.replace(",", "")) % 10 == 0 for number in counted), step
+    notes = {step.name: step.note for step in steps}
+    result = pipeline.anonymized.result
+    assert result.suppressed_persons is not None
+    assert f"k = {result.k} persons, {few(result.suppressed_persons)} of them left out" in notes["anonymize"]
+    assert f"{few(result.suppressed)} records suppressed" in notes["anonymize"]
 
 
 def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path: Path) -> None:
@@ -139,3 +193,6 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
     found = read_audited(paths[0], paths[1], paths[2], config.data)
     assert found.train.persons is None
     assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
+    only = load_config(job, {"evaluate": {"metrics": ["identical_match"], "power": False}})
+    check = audit_tables(found, only, tmp_path / "audit", 1).checks[0]
+    assert (check.rule, check.status, check.applies) == ("persons", "not judged", True)

@@ -166,6 +166,48 @@ def test_columns_that_do_not_exist_are_all_named_at_once(job: Path, capsys: pyte
         assert words in output
 
 
+VISITS: list[dict[str, Any]] = [
+    {"le": ["admitted", "discharged"]},
+    {"combinations": ["city", "postcode"]},
+    {"counter": {"column": "visit", "by": "admitted"}},
+    {"formula": "discharged - admitted <= 7"},
+    {"sum": {"total": ["drugs", "bed"]}},
+]
+
+
+@pytest.fixture(scope="module")
+def visits(job: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Overrides for three visits of each person, who stays in one city and postcode."""
+    path = tmp_path_factory.mktemp("visits") / "stays.csv"
+    frame = pd.read_csv(job.parent / "stays.csv", parse_dates=["admitted", "discharged"]).drop(columns="total")
+    frame["person"] = np.arange(len(frame)) // 3
+    places = frame.groupby("person")[["city", "postcode"]].transform("first")
+    frame = frame.assign(city=places["city"], postcode=places["postcode"], total=frame["drugs"] + frame["bed"])
+    frame = frame.sort_values(["person", "admitted"])
+    frame["visit"] = frame.groupby("person").cumcount() + 1
+    frame.to_csv(path, index=False)
+    columns = load_config(job).model_dump()["data"]["columns"]
+    columns |= {"person": {"role": "identifier"}, "visit": {"role": "insensitive"}}
+    return {"data": {"path": str(path), "columns": columns, "person": "person", "order": "admitted"}}
+
+
+@pytest.mark.parametrize("more", [{}, {"transition__order": "post"}], ids=["pre", "post"])
+def test_persons_with_several_rows_keep_the_constraints_in_all_of_them(
+    job: Path, visits: dict[str, Any], more: dict[str, Any]
+) -> None:
+    pipeline = Pipeline(config_of(job, **visits, **more, constraints=VISITS))
+    table = pipeline.generated.table
+    assert table.persons is not None
+    assert {rule.constraint.key: int(mask.sum()) for rule, mask in pipeline.rules.masks(table)} == dict.fromkeys(
+        ("le", "combinations", "counter", "formula", "sum"), 0
+    )
+    persons = table.frame.groupby(table.persons)
+    assert (persons[["city", "postcode"]].nunique() <= 1).all(axis=None)
+    assert persons["admitted"].is_monotonic_increasing.all()
+    assert list(persons["visit"].max()) == list(persons.size())
+    assert len(persons) == pytest.approx(len(np.unique(pipeline.train.persons)), abs=5)
+
+
 def test_uniqueness_of_an_identifier_is_held_by_surrogates_and_of_the_source_checked(job: Path, tmp_path: Path) -> None:
     frame = pd.read_csv(job.parent / "stays.csv").assign(visit=range(1, 301))
     frame.to_csv(tmp_path / "stays.csv", index=False)

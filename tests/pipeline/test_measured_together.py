@@ -34,3 +34,14 @@ def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> No
     night = Pipeline(cheap, 1, Store(tmp_path / "store"))
     assert {result.stage for result in night.evaluation.metrics} == {"anonymized", "synthetic"}
     assert night.keys["evaluate-synthetic"] == together.keys["evaluate-synthetic"]
+
+
+def test_leaks_are_planted_only_where_the_verdict_is_asked_for(tmp_path: Path) -> None:
+    write_demo(tmp_path / "demo", 300)
+    chosen = {"evaluate.metrics": ["identical_match"], "evaluate.original": False, "evaluate.baseline": False}
+    config = load_config(tmp_path / "demo" / "config.yaml", chosen)
+    found = Pipeline(config, 1).power
+    assert found is not None and {leak.kind for leak in found.leaks} >= {"copy", "near"}
+    assert Pipeline(config, 1, judge_power=False).power is None
+    switched_off = load_config(tmp_path / "demo" / "config.yaml", chosen | {"evaluate.power": False})
+    assert Pipeline(switched_off, 1).power is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -232,3 +233,25 @@ def test_a_table_with_more_columns_than_anybody_can_decide_is_refused_before_it_
     with pytest.raises(DataError, match=r"2,001 columns.*at most 2,000") as refused:
         guess_config(path)
     assert refused.value.problems[0].hint
+
+
+def test_the_order_of_a_persons_rows_is_the_first_full_date_that_changes(tmp_path: Path) -> None:
+    rows = 60
+    days = pd.date_range("2024-01-01", periods=rows).strftime("%Y-%m-%d").to_numpy(object)
+    frame = pd.DataFrame(
+        {
+            "patient_id": [f"P{i % 20:05d}" for i in range(rows)],
+            "birth_date": [f"{1950 + i % 20}-05-01" for i in range(rows)],
+            "discharged": np.where(np.arange(rows) % 7 == 0, None, days),
+            "admitted": days,
+            "age": [30 + i % 20 for i in range(rows)],
+        }
+    )
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    guessed = guess_config(tmp_path / "visits.csv")
+    assert (guessed.person, guessed.order) == ("patient_id", "admitted")
+    guessed.write(tmp_path / "config.yaml")
+    assert load_config(tmp_path / "config.yaml").data.order == "admitted"
+    alone = frame.assign(patient_id=[f"P{i:05d}" for i in range(rows)])
+    alone.to_csv(tmp_path / "alone.csv", index=False)
+    assert guess_config(tmp_path / "alone.csv").order is None

@@ -124,9 +124,7 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
     attacks = {
         metric.name
         for metric in REGISTRY.values()
-        if metric.family == "privacy"
-        and not {"retraining", "persons"} & set(metric.needs)
-        and not metric.name.endswith("_reached")
+        if metric.family == "privacy" and "retraining" not in metric.needs and not metric.name.endswith("_reached")
     }
     assert judged == attacks
 
@@ -135,6 +133,14 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
 def test_templates_never_excuse_a_missing_control_set(template: Path) -> None:
     for rule in load_policy(template).rules:
         assert "control" not in rule.applies_if
+
+
+@pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
+def test_templates_ask_about_persons_only_where_the_table_has_some(template: Path) -> None:
+    about = {rule.metric: rule for rule in load_policy(template).rules if "persons" in REGISTRY[rule.metric].needs}
+    assert set(about) == {"persons_copied", "persons_near", "copied_sequences", "membership_persons"}
+    assert all(("several_rows" in rule.applies_if) == (name == "copied_sequences") for name, rule in about.items())
+    assert all("persons" in rule.applies_if for rule in about.values())
 
 
 def test_a_name_without_folder_and_suffix_is_a_packaged_policy() -> None:

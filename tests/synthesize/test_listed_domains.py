@@ -54,9 +54,12 @@ def test_only_files_that_name_every_value_list_a_domain(tmp_path):
 
 
 def test_a_claim_needs_listed_domains_and_an_untouched_table():
-    claim = explain_generator("mst", 1.0, 1e-6, looked_at_before=False, from_records=[])
+    claim = explain_generator("mst", 1.0, 1e-6, looked_at_before=False, from_records=[], secure_noise=True)
     assert claim.holds and "epsilon = 1 and delta = 1e-06" in claim.text and "for one training record" in claim.text
-    void = explain_generator("mst", 1.0, 1e-6, looked_at_before=True, from_records=["cost"])
+    void = explain_generator("mst", 1.0, 1e-6, looked_at_before=True, from_records=["cost"], secure_noise=True)
     assert not void.holds and "no differential privacy is claimed" in void.text and "'cost'" in void.text
-    assert [condition.met for condition in void.conditions] == [True, False, False]
+    assert [condition.met for condition in void.conditions] == [True, True, False, False]
+    assert "What is left" in void.text
+    seeded = explain_generator("privbayes", 1.0, 0.0, looked_at_before=False, from_records=[], secure_noise=False)
+    assert not seeded.holds and "What is left" not in seeded.text
     assert together([void, claim]).holds and not together([void]).holds

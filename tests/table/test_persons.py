@@ -12,7 +12,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.options import SplitOptions
-from hybrid.table.persons import constant_within, limited, n_persons, person_groups, with_persons
+from hybrid.table.persons import agreed, constant_within, limited, n_persons, person_groups, with_order, with_persons
 from hybrid.table.split import split
 
 KEYS = st.lists(st.integers(0, 8) | st.none(), min_size=2, max_size=60)
@@ -61,8 +61,8 @@ def test_persons_part_as_the_same_key_does(keys: list[int | None], stable: bool,
     whole, options = table(keys), SplitOptions(control=0.4, stable=stable)
     people = len(set(keys) - {None}) + keys.count(None)
     assume(0 < round(0.4 * people) < people)
-    expected, _ = split(whole, options.model_copy(update={"key": "person"}), np.random.default_rng(seed))
-    train, control = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
+    expected, *_ = split(whole, options.model_copy(update={"key": "person"}), np.random.default_rng(seed))
+    train, control, _ = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
     pd.testing.assert_frame_equal(train.frame, expected.frame)
     assert control is not None
     assert train.persons is not None
@@ -90,3 +90,48 @@ def test_what_is_constant_within_persons() -> None:
     whole = with_persons(table([1, 1, 2, 2], ["A", "A", "B", "B"]), ["person"])
     assert constant_within(whole, ["row", "ward"]) == ["ward"]
     assert constant_within(with_persons(table([1, 2, 3]), ["person"]), ["row"]) == []
+
+
+def test_a_column_that_some_rows_lack_is_constant_all_the_same() -> None:
+    whole = with_persons(table([7, 7, 3, 3]), ["person"])
+    frame = whole.frame.assign(ward=pd.Series(["A", None, "B", "B"], dtype="category"))
+    assert constant_within(Table(frame, whole.schema, whole.persons), ["ward"]) == ["ward"]
+    alone = frame.assign(ward=pd.Series(["A", None, None, "B"], dtype="category"))
+    assert constant_within(Table(alone, whole.schema, whole.persons), ["ward"]) == []
+
+
+def test_rows_drawn_one_by_one_agree_on_a_person() -> None:
+    whole = with_order(with_persons(table([7, 3, 7, 3, None]), ["person"]), "row")
+    frame = whole.frame.assign(
+        row=pd.Series([5, 9, 2, None, 1], dtype="Int64"),
+        ward=pd.Series([None, "B", "A", "C", "A"], dtype="category"),
+    )
+    drawn = Table(frame, whole.schema, whole.persons)
+    found = agreed(drawn, ["ward"]).frame
+    assert found["row"].tolist() == [2, 9, 5, pd.NA, 1]
+    assert found["ward"].astype(object).fillna("?").tolist() == ["?", "B", "A", "B", "A"]
+    assert agreed(drawn, None) is drawn
+
+
+@modest
+@given(KEYS, st.integers(0, 2**32))
+def test_order_and_constants_hold_within_every_person(keys: list[int | None], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = with_order(with_persons(table(keys, list(rng.choice(list("ABC"), len(keys)))), ["person"]), "row")
+    frame = whole.frame.assign(row=pd.Series(rng.integers(0, 9, len(keys)), dtype="Int64"))
+    found = agreed(Table(frame, whole.schema, whole.persons), ["ward"])
+    assert sorted(found.frame["row"]) == sorted(frame["row"])
+    for rows in found.frame.assign(whose=found.persons).groupby("whose"):
+        assert rows[1]["row"].is_monotonic_increasing and rows[1]["ward"].nunique() == 1
+
+
+def test_rows_are_sorted_by_the_column_that_orders_them() -> None:
+    plain = table([7, 3, 7])
+    shuffled = plain.take(np.array([2, 0, 1]))
+    found = with_order(shuffled, "row")
+    assert found.frame["row"].tolist() == [0, 1, 2] and found.schema.order == "row"
+    assert with_order(plain, None) is plain and plain.schema.order is None
+    with pytest.raises(ConfigError, match="does not have"):
+        with_order(plain, "day")
+    with pytest.raises(ConfigError, match="has no order"):
+        with_order(plain, "ward")

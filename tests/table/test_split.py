@@ -30,14 +30,14 @@ def test_disjoint_complete_and_of_the_asked_size(n: int, share: float, seed: int
         with pytest.raises(DataError, match="leaves one side"):
             split(whole, SplitOptions(control=share), np.random.default_rng(seed))
         return
-    train, control = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
+    train, control, _ = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
     assert control is not None
     assert len(control) == round(share * n)
     rows = [*train.frame["row"], *control.frame["row"]]
     assert sorted(rows) == list(range(n))
     assert train.frame["row"].is_monotonic_increasing
     assert control.frame["row"].is_monotonic_increasing
-    again, _ = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
+    again, *_ = split(whole, SplitOptions(control=share), np.random.default_rng(seed))
     pd.testing.assert_frame_equal(again.frame, train.frame)
 
 
@@ -46,7 +46,7 @@ def test_disjoint_complete_and_of_the_asked_size(n: int, share: float, seed: int
 def test_one_person_is_on_one_side(keys: list[int | None], seed: int) -> None:
     whole = table(keys)
     try:
-        train, control = split(whole, SplitOptions(control=0.5, key="person"), np.random.default_rng(seed))
+        train, control, _ = split(whole, SplitOptions(control=0.5, key="person"), np.random.default_rng(seed))
     except DataError:
         assert len({key for key in keys if key is not None}) + keys.count(None) <= 2
         return
@@ -62,7 +62,7 @@ def test_everybody_is_as_likely_to_be_control() -> None:
     whole = table(list(range(10)))
     counts = np.zeros(10)
     for seed in range(600):
-        _, control = split(whole, SplitOptions(control=0.3), np.random.default_rng(seed))
+        _, control, _ = split(whole, SplitOptions(control=0.3), np.random.default_rng(seed))
         assert control is not None
         counts[control.frame["row"].to_numpy(dtype=int)] += 1
     assert np.all(np.abs(counts / 600 - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 600))
@@ -70,7 +70,7 @@ def test_everybody_is_as_likely_to_be_control() -> None:
 
 def test_no_control() -> None:
     whole = table([1, 2])
-    train, control = split(whole, SplitOptions(control=0), np.random.default_rng(0))
+    train, control, _ = split(whole, SplitOptions(control=0), np.random.default_rng(0))
     assert control is None
     assert train is whole
 
@@ -93,11 +93,11 @@ def test_a_stable_split_hardly_moves_when_others_come(keys: list[int], seed: int
     options = SplitOptions(control=0.3, stable=True)
     before, after = table(keys[: len(keys) // 2]), table([*reversed(keys)])
     sides = [split(whole, options, np.random.default_rng(seed)) for whole in (before, after)]
-    assert [None if control is None else len(control) for _, control in sides] == [
+    assert [None if control is None else len(control) for _, control, _ in sides] == [
         round(0.3 * len(before)),
         round(0.3 * len(after)),
     ]
-    first, second = ({*control.frame["person"]} & {*before.frame["person"]} for _, control in sides if control)
+    first, second = ({*control.frame["person"]} & {*before.frame["person"]} for _, control, _ in sides if control)
     # The cut lies at one place among the sorted hashes: nobody passes it in the other direction.
     assert first <= second or second <= first
 
@@ -107,25 +107,52 @@ def test_a_stable_split_needs_no_identifier_and_parts_equal_records() -> None:
         pd.DataFrame({"age": pd.Series([None] * 10, dtype="Int64")}),
         Schema((Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),)),
     )
-    train, control = split(whole, SplitOptions(control=0.5, stable=True), np.random.default_rng(3))
+    train, control, _ = split(whole, SplitOptions(control=0.5, stable=True), np.random.default_rng(3))
     assert control is not None
     assert (len(train), len(control)) == (5, 5)
 
 
 def test_records_without_a_key_are_told_apart_by_all_columns() -> None:
     keys = [None] * 40
-    train, control = split(table(keys), SplitOptions(control=0.5, key="person", stable=True), np.random.default_rng(3))
+    train, control, _ = split(
+        table(keys), SplitOptions(control=0.5, key="person", stable=True), np.random.default_rng(3)
+    )
     assert control is not None
     assert (len(train), len(control)) == (20, 20)
 
 
 def test_a_budget_of_rows_is_drawn_at_random_and_then_split() -> None:
     whole = table(list(range(1000)))
-    train, control = split(whole, SplitOptions(rows=100, control=0.3), np.random.default_rng(1))
+    train, control, _ = split(whole, SplitOptions(rows=100, control=0.3), np.random.default_rng(1))
     assert control is not None
     assert (len(train), len(control)) == (70, 30)
     used = pd.concat([train.frame["row"], control.frame["row"]])
     assert not used.duplicated().any()
     assert 400 < used.mean() < 600
-    everything, _ = split(whole, SplitOptions(rows=5000, control=0), np.random.default_rng(1))
+    everything, *_ = split(whole, SplitOptions(rows=5000, control=0), np.random.default_rng(1))
     assert everything is whole
+
+
+@modest
+@given(st.integers(6, 200), st.floats(0.2, 0.4), st.floats(0.2, 0.4), st.integers(0, 2**32))
+def test_fresh_records_are_a_third_part_of_the_same_shuffle(n: int, control: float, release: float, seed: int) -> None:
+    whole = table(list(range(n)))
+    parts = split(whole, SplitOptions(control=control, release=release), np.random.default_rng(seed))
+    rows = [set() if part is None else set(part.frame["row"]) for part in parts]
+    assert sorted(row for part in rows for row in part) == list(range(n))
+    without = split(whole, SplitOptions(control=control), np.random.default_rng(seed))
+    assert without.control is not None and rows[1] == set(without.control.frame["row"])
+    assert rows[0] | rows[2] == set(without.train.frame["row"])
+
+
+def test_fresh_records_are_other_people() -> None:
+    keys: list[int | None] = [number // 3 for number in range(90)]
+    parts = split(table(keys), SplitOptions(control=1 / 3, release=1 / 3, key="person"), np.random.default_rng(5))
+    people = [set() if part is None else set(part.frame["person"]) for part in parts]
+    assert [len(each) for each in people] == [10, 10, 10]
+    assert not people[0] & people[1] and not people[0] & people[2] and not people[1] & people[2]
+
+
+def test_shares_leave_somebody_to_train_on() -> None:
+    with pytest.raises(ValueError, match="nothing to train on"):
+        SplitOptions(control=0.5, release=0.5)

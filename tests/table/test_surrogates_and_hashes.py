@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,6 +42,20 @@ def test_surrogates(kind: Kind, values: list[object], surrogates: list[object]) 
     assert filled.schema == source.schema
     assert filled.frame["id"].tolist() == surrogates
     assert not set(filled.frame["id"]) & set(source.frame["id"].dropna())
+
+
+def test_rows_of_a_synthetic_person_share_the_surrogates_of_a_person() -> None:
+    source = table_of(
+        ("visit", Role.IDENTIFIER, Kind.INTEGER, [1, 2, 3]),
+        ("name", Role.IDENTIFIER, Kind.CATEGORICAL, ["Ann", "Ann", "Bob"]),
+        ("patient", Role.IDENTIFIER, Kind.CATEGORICAL, ["P1", "P1", "P2"]),
+        ("x", Role.INSENSITIVE, Kind.INTEGER, [1, 2, 3]),
+    )
+    source = replace(source, persons=np.array([0, 0, 1]))
+    drawn = replace(source.only(["x"]), persons=np.array([4, 9, 4]))
+    found = with_surrogates(drawn, source.schema, source, ["patient"]).frame
+    assert found["visit"].tolist() == [11, 12, 13]
+    assert found["patient"].tolist() == found["name"].tolist() == ["S000001", "S000002", "S000001"]
 
 
 @pytest.mark.parametrize("kind", [Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN])

@@ -9,7 +9,15 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.counting import matching
-from hybrid.evaluation.engine.intervals import Rate, failure_ratio, quantile, risk, share_interval, wilson
+from hybrid.evaluation.engine.intervals import (
+    Rate,
+    failure_ratio,
+    independent_attempts,
+    quantile,
+    risk,
+    share_interval,
+    wilson,
+)
 from hybrid.evaluation.engine.space import Space, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
@@ -131,10 +139,12 @@ def hitting_rate(context: Context) -> Outcome:
     space = gower(context.encoding, tables=[context.encoded("train")])
     rows = space.place(context.encoded("table"))
 
-    def rate(role: Role) -> tuple[float, int, float]:
-        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
-        found = matching(space.place(records), rows, HIT_SHARE)
-        return float((found > 0).sum()), len(records), float(found.sum())
+    def rate(role: Role) -> tuple[float, float, float]:
+        asked = context.asked(context.whole(role)).rows
+        found = matching(space.place(context.encoded(role).take(asked)), rows, HIT_SHARE)
+        hit, persons = found > 0, context.persons(role)[asked]
+        worth = independent_attempts(hit, persons) if context.has_persons(role) else float(len(asked))
+        return float(hit.sum()) * (worth / len(asked)), worth, float(found.mean())
 
     train, control = rate("train"), rate("control")
     confidence = context.options.confidence
@@ -144,9 +154,10 @@ def hitting_rate(context: Context) -> Outcome:
     if excess is not None:
         details |= {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
     if context.options.paper:  # PrivEval counts pairs.
-        details["paper"] = {"HitR": train[2] / train[1]}
+        details["paper"] = {"HitR": train[2]}
     found = None if excess is None else (excess.value, excess.low, excess.high)
-    return Measure(train[0] / train[1], low, high, control[0] / control[1], train[1], details, found)
+    n = len(context.asked_people[0])
+    return Measure(train[0] / train[1], low, high, control[0] / control[1], n, details, found)
 
 
 METRICS = (

@@ -72,7 +72,8 @@ def dcr_share(context: Context) -> Measure:
     :func:`tie_score` (one half for equal sizes).
     """
     table, train, control = (context.whole(role) for role in ("table", "train", "control"))
-    distances = [context.distances(table, part) for part in (train, control)]
+    curves = _curves(context)  # First: parts of equal size are searched together with the whole tables.
+    distances = [context.distances(table, part, NEIGHBOURS) for part in (train, control)]
     chance = len(train.rows) / (len(train.rows) + len(control.rows))
     nearest = np.minimum(distances[0][:, 0], distances[1][:, 0])
     edge = (nearest + TIE * (1 + nearest))[:, None]
@@ -88,14 +89,20 @@ def dcr_share(context: Context) -> Measure:
     value, low, high = (centred(min(max(end, 0.0), 1.0), chance) for end in (share, share - error, share + error))
     details: dict[str, object] = {"ties": float(mixed.mean()), "share": share, "chance": chance, "neighbour": 1}
     measure = Measure(value, low, high, 0.5, len(scores), details).above(0.5)
+    measure.details["curves"] = curves
+    return measure
+
+
+def _curves(context: Context) -> dict[str, list[float]]:
+    """Quantiles of the distances to parts of equal size."""
+    table = context.whole("table")
     train, control = _pairs(context)[0]
-    measure.details["curves"] = {
+    return {
         "quantiles": list(QUANTILES),
-        "to_train": _curve(context.distances(table, train)),
-        "to_control": _curve(context.distances(table, control)),
+        "to_train": _curve(context.distances(table, train, NEIGHBOURS)),
+        "to_control": _curve(context.distances(table, control, NEIGHBOURS)),
         "control_to_train": _curve(context.distances(control, train)),
     }
-    return measure
 
 
 def _curve(distances: Array) -> list[float]:
@@ -111,9 +118,9 @@ def knn_share(context: Context) -> Measure:
     table, last = context.whole("table"), NEIGHBOURS - 1
     shares, errors, ties = [], [], []
     for train, control in _pairs(context):
-        scores = closer(context.distances(table, train)[:, last], context.distances(table, control)[:, last])
+        scores = closer(*(context.distances(table, part, NEIGHBOURS)[:, last] for part in (train, control)))
         shares.append(float(scores.mean()))
-        near = [context.neighbours(table, part) for part in (train, control)]
+        near = [context.neighbours(table, part, NEIGHBOURS) for part in (train, control)]
         errors.append(vote_error(scores, *near, sizes=(len(train.rows), len(control.rows))))
         ties.append(float((scores == 0.5).mean()))
     value = float(np.mean(shares))
@@ -124,11 +131,16 @@ def knn_share(context: Context) -> Measure:
     if context.options.paper:
         alpha, ratio = context.options.dcr_percentile / 100, len(context.table) / len(context.train)
         means = [
-            (context.distances(table, train).mean(axis=1), context.distances(train, control).mean(axis=1))
+            (_mean(context.distances(table, train, NEIGHBOURS)), _mean(context.distances(train, control, NEIGHBOURS)))
             for train, control in _pairs(context)
         ]
         measure.details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in means]))}
     return measure
+
+
+def _mean(distances: Array) -> Array:
+    mean: Array = distances.mean(axis=1)
+    return mean
 
 
 def nndr(context: Context) -> Measure:
@@ -140,7 +152,7 @@ def nndr(context: Context) -> Measure:
     table = context.whole("table")
     means, errors, gaps, gap_errors = [], [], [], []
     for pair in _pairs(context):
-        mine, other = (_ratio(context.distances(table, part)) for part in pair)
+        mine, other = (_ratio(context.distances(table, part, 2)) for part in pair)
         ids = [context.neighbours(table, part)[:, 0] for part in pair]
         means.append(float(mine.mean()))
         errors.append(clustered_error(mine, ids[0]))
@@ -152,7 +164,7 @@ def nndr(context: Context) -> Measure:
     details: dict[str, object] = {"difference": gap, "difference_interval": [gap - gap_error, gap + gap_error]}
     details["parts"] = len(means)
     if context.options.paper:
-        firsts = [context.distances(table, train) for train, _ in _pairs(context)]
+        firsts = [context.distances(table, train, 2) for train, _ in _pairs(context)]
         details["paper"] = {"NNDR": float(np.mean([np.where(d[:, 0] > 0, _ratio(d), 1.0).mean() for d in firsts]))}
     # A ratio below the control's is the leak; a part of train holds a copied row's twin in its share of the cases.
     kept = context.kept("train", ("train", "control"))
@@ -177,7 +189,7 @@ def nndr_share(context: Context) -> Measure:
     Pearson 1934) and hold for the three q at once (Sidak); the q with the highest lower bound is given.
     """
     table, train, control = (context.whole(role) for role in ("table", "train", "control"))
-    distances = np.concatenate([context.distances(table, part)[:, :2] for part in (train, control)], axis=1)
+    distances = np.concatenate([context.distances(table, part, 2) for part in (train, control)], axis=1)
     near = [context.neighbours(table, part)[:, 0] for part in (train, control)]
     in_train = distances[:, 0] < distances[:, 2]
     record = np.where(in_train, near[0], len(train.rows) + near[1])

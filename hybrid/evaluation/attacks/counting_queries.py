@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.retraining import retrained
-from hybrid.evaluation.attacks.vulnerability import vulnerability
-from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.attacks.shadows import Trained, shadows
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
-MAX_COLUMNS = 15
-"""Columns in the queries: all 2^15 counts; of wider tables as many by chance."""
+MOST_COLUMNS = 62
+"""Columns in the queries: bits of a number; of wider tables as many by chance."""
+LARGEST_SET = 4
+"""Columns that a query combines at most: as good as all sets, and possible in wide tables."""
+MOST_SETS = 5000
+"""Queries: of wider tables all sets of one and two columns, and as many of the others by chance."""
+FEW_COLUMNS = 15
+"""Up to these, all sets are counted at once by a transform."""
 TREES, DEPTH = 100, 10
 MIN_SIDE = 3
 """Trainings with, and without, a record that it takes to learn or to judge an attack on it."""
+POINTS = 20
+"""Thresholds that are tried for the empirical epsilon."""
 
 
-class Trained(NamedTuple):
-    """Counts that an attacker observes in some trainings, and the members.
+def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
+    """Sets of columns as bit masks, ascending by size.
 
-    Counts (n, records, 2^F), and membership (n, records), bool.
+    Of at most :data:`LARGEST_SET` columns; shape (n_sets,), int64.
     """
+    found: list[Array] = []
+    for size in range(min(LARGEST_SET, n_columns) + 1):
+        left = MOST_SETS - sum(map(len, found))
+        if math.comb(n_columns, size) <= left or size <= 2:
+            members = np.array([*combinations(range(n_columns), size)], dtype=np.int64)
+        else:
+            shuffled = rng.permuted(np.tile(np.arange(n_columns), (left, 1)), axis=1)
+            members = np.unique(np.sort(shuffled[:, :size], axis=1), axis=0)
+        found.append((np.int64(1) << members).sum(axis=1))
+    return np.concatenate(found)
 
-    counts: Array
-    member: Array
+
+def agreement(person: Table, table: Table, columns: list[str]) -> Array:
+    """Bit masks of the columns on which rows agree with a person.
+
+    Shape (n,), int64. Categories and booleans agree if equal, numbers and dates if at most the person's (Meeus et al.
+    2023, eq. 1); missing agrees with missing (METRICS D4).
+    """
+    mask = np.zeros(len(table), dtype=np.int64)
+    for bit, name in enumerate(columns):
+        mine, values = person.frame[name].iloc[0], table.frame[name]
+        if person.frame[name].isna().iloc[0]:
+            agrees = values.isna()
+        elif person.schema[name].kind.is_continuous:
+            agrees = (values <= mine).fillna(False)
+        else:
+            agrees = (values.astype(object) == mine).fillna(False)
+        mask |= agrees.to_numpy(dtype=bool).astype(np.int64) << bit
+    return mask
 
 
 def superset_sums(counts: Array) -> Array:
@@ -46,129 +82,98 @@ def superset_sums(counts: Array) -> Array:
     return total
 
 
-def all_counts(person: Table, table: Table, columns: list[str]) -> Array:
-    """Share of rows that agree with a person per set of columns.
+def query_shares(masks: Array, sets: Array, n_columns: int) -> Array:
+    """Share of rows that agree on all columns of a set.
 
-    Shape (2^F,) (METRICS D4). Categories and booleans agree if equal, numbers and dates if at most the person's (Meeus
-    et al. 2023, eq. 1); missing agrees with missing.
+    For each set; shape (n_sets,).
     """
-    mask = np.zeros(len(table), dtype=np.int64)
-    for bit, name in enumerate(columns):
-        mine, values = person.frame[name].iloc[0], table.frame[name]
-        if person.frame[name].isna().iloc[0]:
-            agrees = values.isna()
-        elif person.schema[name].kind.is_continuous:
-            agrees = (values <= mine).fillna(False)
-        else:
-            agrees = (values.astype(object) == mine).fillna(False)
-        mask |= agrees.to_numpy(dtype=bool).astype(np.int64) << bit
-    return superset_sums(np.bincount(mask, minlength=1 << len(columns))) / max(len(table), 1)
+    if n_columns <= FEW_COLUMNS:
+        counts = superset_sums(np.bincount(masks, minlength=1 << n_columns))[sets]
+    else:
+        distinct, times = np.unique(masks, return_counts=True)
+        counts = times @ ((distinct[:, None] & sets) == sets)
+    shares: Array = counts / max(len(masks), 1)
+    return shares
 
 
-def _targets(context: Context, count: int) -> Array:
-    """Most vulnerable of the queried training records: rows of train.
-
-    Ties are ordered by content.
-    """
-    people, order = context.whole("train"), context.encoded("train").order
-    values = np.full(len(order), -np.inf)
-    values[context.asked(people).rows] = vulnerability(context, people)
-    chosen: Array = order[np.argsort(-values[order], kind="stable")[:count]]
-    return chosen
-
-
-def _train(context: Context, step: str, role: Role, count: int, targets: Array, columns: list[str]) -> Trained:
-    """Train repeatedly on records of a role, with random targets.
-
-    Each target replaces another record with probability one half.
-    """
-    rng = context.random(f"counting queries {step}")
-    source = context.train if role == "train" else context.control
-    assert source is not None and context.options.retrain is not None
-    usable = context.encoded(role).order
-    usable = np.setdiff1d(usable, targets) if role == "train" else usable
-    rows = min(context.options.retrain.rows, len(usable))
-    member = rng.random((count, len(targets))) < 0.5
-    people = context.train.take(targets)
-
-    def build(i: int) -> Table:
-        others = source.take(rng.permutation(usable)[: rows - int(member[i].sum())])
-        return _together(others, people.take(np.flatnonzero(member[i])))
-
-    counts = []
-    for _, table in retrained(context, f"counting queries, {step}", count, build, rng):
-        counts.append([all_counts(people.take(np.array([at])), table, columns) for at in range(len(targets))])
-    shape = (len(counts), len(targets), 1 << len(columns))
-    return Trained(np.array(counts, dtype=np.float32).reshape(shape), member[: len(counts)])
-
-
-def _together(first: Table, second: Table) -> Table:
-    import pandas as pd
-
-    columns = {
-        name: pd.concat([first.frame[name].astype(object), second.frame[name].astype(object)], ignore_index=True)
-        for name in first.schema.names
-    }
-    frame = pd.DataFrame(columns)
-    types = {name: first.frame[name].dtype for name in columns}
-    for name, dtype in types.items():
-        if isinstance(dtype, pd.CategoricalDtype):
-            types[name] = pd.CategoricalDtype(first.frame[name].cat.categories.union(second.frame[name].cat.categories))
-    return Table(frame.astype(types), first.schema)
+def _observe(columns: list[str], sets: Array, person: Table, table: Table) -> Array:
+    return query_shares(agreement(person, table, columns), sets, len(columns))
 
 
 def counting_queries(context: Context) -> Outcome:
-    """AUC of the counting-query attack on the most vulnerable records, 0..1.
+    """AUC of the counting-query attack on single people, 0..1.
 
     Meeus et al. 2023, METRICS D4. The attacker knows the way from records to table and has people of his own (control).
-    He trains on them ``shadows`` times, with and without the record, and learns a random forest (100 trees, depth 10)
-    on the shares of synthetic rows that agree with the record on each set of columns; it is tried on ``tests``
-    trainings on training records. In each training every attacked record is in by the toss of a coin of its own, so
-    that one set of trainings serves all. Mean over the records; 0.5 where no record is memorized.
+    He trains on them ``shadows`` times, with and without the person, and learns a random forest (100 trees, depth 10)
+    on the shares of synthetic rows that agree with the person on each set of up to four columns; it is tried on
+    ``tests`` trainings on training records. Mean over the people; 0.5 where nobody is memorized. A low value from few
+    shadow models is a weak attack, not safety. ``details.epsilon`` is the empirical epsilon: a lower bound, at 95 %,
+    of the differential privacy that the way can have.
     """
     from sklearn.ensemble import RandomForestClassifier
 
-    options = context.options.retrain
-    assert options is not None
-    targets = _targets(context, min(options.records, len(context.train) // 10))
     rng = context.random("counting queries")
     names = context.encoding.names
-    columns = [names[i] for i in np.sort(rng.permutation(len(names))[:MAX_COLUMNS])]
-    shadow = _train(context, "shadows", "control", options.shadows, targets, columns)
-    test = _train(context, "tests", "train", options.tests, targets, columns)
-    attacks = []
-    for at in range(len(targets)):
+    columns = [names[i] for i in np.sort(rng.permutation(len(names))[:MOST_COLUMNS])]
+    sets = sets_of_columns(len(columns), rng)
+    shadow, test = shadows(context, {"queries": partial(_observe, columns, sets)})
+    attacks, scores = [], []
+    for at in range(shadow.member.shape[1]):
         sides = [np.bincount(part.member[:, at], minlength=2).min() for part in (shadow, test)]
         if min(sides) < MIN_SIDE:
             continue
         forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=int(rng.integers(2**31)), n_jobs=-1)
-        forest.fit(shadow.counts[:, at], shadow.member[:, at])
-        score = forest.predict_proba(test.counts[:, at])[:, 1]
+        with one_model:
+            forest.fit(shadow.seen["queries"][:, at], shadow.member[:, at])
+            score = forest.predict_proba(test.seen["queries"][:, at])[:, 1]
         inside = test.member[:, at]
         attacks.append(auc_interval(score[inside], score[~inside], context.options.confidence))
+        scores.append((score, inside))
     if not attacks:
-        return NotComputable(
-            f"the time allowed for {len(shadow.counts)} shadows and {len(test.counts)} tests", "timed_out"
-        )
-    return _measured(np.array(attacks), shadow, test, columns)
+        return NotComputable(f"the time allowed for {len(shadow)} shadows and {len(test)} tests", "timed_out")
+    said, truth = (np.concatenate(part) for part in zip(*scores, strict=True))
+    epsilon = empirical_epsilon(said, truth, rng)
+    return _measured(np.array(attacks), shadow, test, {"queries": len(sets), "columns": columns, "epsilon": epsilon})
 
 
-def _measured(attacks: Array, shadow: Trained, test: Trained, columns: list[str]) -> Measure:
+def empirical_epsilon(scores: Array, member: Array, rng: np.random.Generator, delta: float = 0.0) -> float:
+    """Lower bound of epsilon that an attack's scores show, 0 or more.
+
+    log((TPR - delta) / FPR) with Clopper and Pearson's bounds (1934), each at 97.5 %, in the one half of the trials;
+    the threshold is the best one of the other half (Jagielski et al. 2020, Algorithm 2). Trials of several people that
+    share trainings count as independent.
+    """
+    half = rng.permutation(len(scores)) < len(scores) // 2
+    thresholds = np.unique(np.quantile(scores[half], np.linspace(0, 1, POINTS + 1)))
+    bounds = [_epsilon(scores[half] >= edge, member[half], delta) for edge in thresholds]
+    chosen = thresholds[int(np.argmax(bounds))]
+    return max(_epsilon(scores[~half] >= chosen, member[~half], delta), 0.0)
+
+
+def _epsilon(said: Array, member: Array, delta: float) -> float:
+    inside, outside = int(member.sum()), int((~member).sum())
+    if not inside or not outside:
+        return 0.0
+    low = exact_share_interval(int(said[member].sum()), inside, 0.95)[0]
+    high = exact_share_interval(int(said[~member].sum()), outside, 0.95)[1]
+    return math.log((low - delta) / high) if low > delta else 0.0
+
+
+def _measured(attacks: Array, shadow: Trained, test: Trained, more: dict[str, object]) -> Measure:
     """The mean over the records, whose coins are independent."""
     values, lows, highs = attacks.T
     value, n = float(values.mean()), len(values)
     low, high = (float(np.sqrt(((values - ends) ** 2).sum())) / n for ends in (lows, highs))
-    details = {
+    details: dict[str, object] = {
         "advantage": 2 * value - 1,
         "records": n,
-        "shadows": len(shadow.counts),
-        "tests": len(test.counts),
-        "queries": int(shadow.counts.shape[2]),
-        "columns": columns,
+        "shadows": len(shadow),
+        "tests": len(test),
         "highest": float(values.max()),
         "lowest": float(values.min()),
+        **more,
     }
-    return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(test.counts), details).above(0.5)
+    return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(test), details).above(0.5)
 
 
 METRICS = (

@@ -10,7 +10,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks import inference
 from hybrid.evaluation.attacks.membership import scores
-from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Group, crossed, groups, most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc, auc_interval, simultaneous
@@ -60,11 +60,13 @@ def membership_exposed(context: Context) -> Outcome:
     if not shares:
         return _too_few(least)
     level = simultaneous(context.options.confidence, len(shares))
+    asked, unseen = context.asked_people
     found = []
     for share in shares:
-        mine = members[most_vulnerable(context, share, context.whole("train"))]
-        its = others[most_vulnerable(context, share, context.whole("control"))]
-        found.append((auc_interval(mine, its, level), share, mine, its))
+        most = [most_vulnerable(context, share, context.whole(role)) for role in ("train", "control")]
+        mine, its = members[most[0]], others[most[1]]
+        clusters = context.clusters(asked[most[0]], unseen[most[1]])
+        found.append((auc_interval(mine, its, level, clusters), share, mine, its))
     (value, low, high), share, mine, its = max(found, key=lambda one: one[0][1])
     details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
@@ -92,13 +94,13 @@ def membership_subgroups(context: Context) -> Outcome:
     """
     members, others = scores(context)
     least = context.options.min_cell
-    asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
+    asked, unseen = context.asked_people
     attacked = [
-        (group, members[group.train[asked]], others[group.control[unseen]], at)
+        (group, group.train[asked], group.control[unseen], at)
         for at, kind in enumerate(_kinds_of_groups(context))
         for group in kind
     ]
-    attacked = [row for row in attacked if len(row[1]) >= least and len(row[2]) >= LEAST_UNSEEN]
+    attacked = [row for row in attacked if row[1].sum() >= least and row[2].sum() >= LEAST_UNSEEN]
     if not attacked:
         return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
     together = _together([row[3] for row in attacked])
@@ -106,8 +108,13 @@ def membership_subgroups(context: Context) -> Outcome:
         Exposed(
             group.column,
             group.label,
-            len(mine),
-            *auc_interval(mine, its, simultaneous(context.options.confidence, together[at])),
+            int(mine.sum()),
+            *auc_interval(
+                members[mine],
+                others[its],
+                simultaneous(context.options.confidence, together[at]),
+                context.clusters(asked[mine], unseen[its]),
+            ),
             together[at],
         )
         for group, mine, its, at in attacked
@@ -148,8 +155,11 @@ def _recovered(context: Context) -> dict[str, tuple[Array, Array]]:
     return found
 
 
-def _attack(context: Context, mine: Array, its: Array) -> Attack | NotComputable:
-    return attacked(float(mine.sum()), float(its.sum()), len(mine), len(its), context.options.confidence)
+def _attack(context: Context, recovered: tuple[Array, Array], chosen: tuple[Array, Array]) -> Attack | NotComputable:
+    """The attack on the chosen among the queried records."""
+    (train, control), (mine, its) = recovered, chosen
+    asked, unseen = context.asked_people
+    return attacked_people(context, train[mine], control[its], (asked[mine], unseen[its]))
 
 
 def inference_exposed(context: Context) -> Outcome:
@@ -160,15 +170,15 @@ def inference_exposed(context: Context) -> Outcome:
     """
     least = context.options.min_cell
     people = context.whole("train"), context.whole("control")
-    shares = _shares(len(context.asked(people[0]).rows), len(context.asked(people[1]).rows), least)
+    shares = _shares(len(context.asked_people[0]), len(context.asked_people[1]), least)
     recovered = _recovered(context)
     if not shares or not recovered:
         return _too_few(least) if recovered else NotComputable("no secret varies")
     attacks = {}
     for share in shares:
-        mine, its = (most_vulnerable(context, share, part) for part in people)
-        for secret, (train, control) in recovered.items():
-            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, train[mine], control[its])
+        chosen = most_vulnerable(context, share, people[0]), most_vulnerable(context, share, people[1])
+        for secret, both in recovered.items():
+            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, chosen)
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 
@@ -180,15 +190,15 @@ def inference_subgroups(context: Context) -> Outcome:
     ``min_cell`` training and 10 control records.
     """
     least = context.options.min_cell
-    asked, unseen = (context.asked(context.whole(role)).rows for role in ("train", "control"))
+    asked, unseen = context.asked_people
     chosen = [
         (group._replace(train=group.train[asked], control=group.control[unseen]), at)
         for at, kind in enumerate(_kinds_of_groups(context))
         for group in kind
     ]
     attacks = {
-        (secret, group.column, group.label, at): _attack(context, train[group.train], control[group.control])
-        for secret, (train, control) in _recovered(context).items()
+        (secret, group.column, group.label, at): _attack(context, both, (group.train, group.control))
+        for secret, both in _recovered(context).items()
         for group, at in chosen
         if group.train.sum() >= least and group.control.sum() >= LEAST_UNSEEN
         if secret in context.declared_secrets and secret not in group.columns

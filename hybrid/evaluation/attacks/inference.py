@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
+from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
@@ -95,13 +95,7 @@ def attack(context: Context, secret: str, known: tuple[str, ...] | None = None) 
     if secret not in found or len(context.encoding.names) < 2:
         return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
     train, control, s = found[secret]
-    return attacked(
-        expected(train)[:, s].sum(),
-        expected(control)[:, s].sum(),
-        len(train.hits),
-        len(control.hits),
-        context.options.confidence,
-    )
+    return attacked_people(context, expected(train)[:, s], expected(control)[:, s])
 
 
 def expected(guesses: Guesses) -> Array:

@@ -8,9 +8,10 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference import secrets_of
-from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import features
@@ -72,8 +73,8 @@ def inference_model(context: Context, column: str) -> Outcome:
         return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
 
     train, control = success("train"), success("control")
-    confidence = context.options.confidence
-    made = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    with_secret = tuple(np.flatnonzero(context.encoded(role).ranks[:, at] >= 0) for role in _PEOPLE)
+    made = attacked_people(context, train, control, (with_secret[0], with_secret[1]))
     details: dict[str, object] = {"trees": TREES, "rows": len(source)}
     if context.options.paper and not classify:
         mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
@@ -102,8 +103,9 @@ def _guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, s
         model = RandomForestRegressor(**settings, max_features=min(inputs.shape[1], SPLIT_COLUMNS))
     scores: list[Any] = [0.0] * len(asked)
     for _ in range(TREES // BATCH):
-        model.fit(inputs, output)
-        found = [model.predict_proba(rows) if classify else model.predict(rows) for rows in asked]
+        with one_model:
+            model.fit(inputs, output)
+            found = [model.predict_proba(rows) if classify else model.predict(rows) for rows in asked]
         scores = [score + more for score, more in zip(scores, found, strict=True)]
     if classify:
         return [model.classes_[np.round(score, 9).argmax(axis=1)] for score in scores]  # Rounding must not break ties.

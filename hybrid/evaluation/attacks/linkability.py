@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.attacks.outcome import attacked, attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.neighbours import linked, nearest
 from hybrid.evaluation.engine.space import Columns, Space, gower
@@ -41,14 +41,13 @@ def linkability(context: Context) -> Outcome:
         return linked(spaces, (spaces[0].place(records), spaces[1].place(records)), references, k)
 
     train, control = success("train"), success("control")
-    confidence = context.options.confidence
-    attack = attacked(float(train.sum()), float(control.sum()), len(train), len(control), confidence)
+    attack = attacked_people(context, train, control)
     if isinstance(attack, NotComputable):
         return attack
     details: dict[str, object] = {}
     if context.options.paper:
         printed = {role: _first_of_ties(context, spaces, references, k, role) for role in ("train", "control")}
-        details["paper"] = _printed(printed["train"], printed["control"], confidence)
+        details["paper"] = _printed(printed["train"], printed["control"], context.options.confidence)
     named = [[context.encoding.names[i] for i in side] for side in columns]
     return attack.measure(**details, sides=named, neighbours=k)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
@@ -91,8 +93,7 @@ def membership(context: Context) -> Measure:
     other way round, with the other half of train. 0.5 without a leak, 1 for a copy; interval by DeLong.
     """
     members, others = scores(context)
-    asked = [context.persons(role)[context.asked(context.whole(role)).rows] for role in ("train", "control")]
-    clusters = (asked[0], asked[1]) if context.has_persons("train") else None
+    clusters = context.clusters(*context.asked_people)
     value, low, high = auc_interval(members, others, context.options.confidence, clusters)
     details = {"advantage": 2 * value - 1, "non_members": len(others)}
     return Measure(value, low, high, 0.5, len(members), details).above(0.5)
@@ -108,22 +109,28 @@ def membership_density(context: Context) -> Measure:
     rng = context.random("membership_density")
     center, scale = _standard(context.encoded("train"), context.encoding.continuous)
 
-    def points(part: Part, limit: int) -> Array:
+    def points(part: Part, limit: int) -> tuple[Array, Array]:
         table = context.encoded(part.role)
         rows = table.order[np.isin(table.order, part.rows)]
-        sample = table.take(rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]])
-        return np.nan_to_num((_ordinal(sample, context.encoding.continuous) - center) / scale)
+        rows = rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]]
+        return np.nan_to_num((_ordinal(table.take(rows), context.encoding.continuous) - center) / scale), rows
 
-    table = points(context.whole("table"), MAX_POINTS)
+    table, _ = points(context.whole("table"), MAX_POINTS)
     attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
+    asked: list[list[Array]] = [[], []]
     for fold in folds(context):
-        reference = points(fold.reference, MAX_POINTS)
-        for scored, part in zip(attacked, (fold.members, fold.others), strict=True):
-            people = points(part, MAX_ATTACKED // 2)
-            scored.append(np.stack([log_density(people, table), log_density(people, reference)]))
+        reference, _ = points(fold.reference, MAX_POINTS)
+        for scored, rows, part in zip(attacked, asked, (fold.members, fold.others), strict=True):
+            people, of_people = points(part, MAX_ATTACKED // 2)
+            its = context.once_for_all_stages(
+                fingerprint("density", people, reference), partial(log_density, people, reference)
+            )
+            scored.append(np.stack([log_density(people, table), its]))
+            rows.append(of_people)
     densities = [np.concatenate(scored, axis=1) for scored in attacked]
     scores = [mine - its for mine, its in densities]
-    value, low, high = auc_interval(scores[0], scores[1], context.options.confidence)
+    clusters = context.clusters(*map(np.concatenate, asked))
+    value, low, high = auc_interval(scores[0], scores[1], context.options.confidence, clusters)
     details: dict[str, object] = {"advantage": 2 * value - 1, "non_members": len(scores[1])}
     details["points"] = [len(table), len(reference)]
     if context.options.paper:  # The published code divides by p_R + 1e-10 (METRICS B6).

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.evaluation.engine.intervals import failure_ratio, risk, simultaneous, wilson
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import failure_ratio, independent_attempts, risk, simultaneous, wilson
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
 LEAST_HEADROOM = 0.01
@@ -103,6 +105,30 @@ def attacked(
     if reach < 1 and reach - rate < LEAST_HEADROOM:
         return NotComputable("the control set is too small beside the training table for this attack", "too_few")
     return Attack(float(train), float(control), n_train, n_control, confidence, reach, independent)
+
+
+def attacked_people(
+    context: Context, train: Array, control: Array, rows: tuple[Array, Array] | None = None
+) -> Attack | NotComputable:
+    """The attack on records, whose interval is one of persons.
+
+    Records of one person are no independent attempts.
+
+    Parameters
+    ----------
+    context : Context
+        Whose the records are; its confidence.
+    train, control : numpy.ndarray, shapes (n_train,), (n_control,), 0..1
+        Success of each attack, or its probability.
+    rows : tuple of two numpy.ndarray of int, optional
+        Positions of the attacked records in train and in control; by default those that searches query.
+    """
+    clusters = context.clusters(*(context.asked_people if rows is None else rows))
+    worth = None
+    if clusters is not None:
+        worth = independent_attempts(train, clusters[0]), independent_attempts(control, clusters[1])
+    sides = float(train.sum()), float(control.sum()), len(train), len(control)
+    return attacked(*sides, context.options.confidence, independent=worth)
 
 
 def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: float, paper: bool = False) -> Outcome:

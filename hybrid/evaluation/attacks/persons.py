@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.evaluation.attacks.membership import scores
@@ -21,6 +22,8 @@ from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Knows, Mechanism, Metric, Risk, Unit
 from hybrid.table.persons import person_groups
 
+MOST_ALIKE = 1_000
+"""Equal rows of the table beyond which pairs of rows are not looked for."""
 NEAR = 0.9
 """Nearness (:func:`hybrid.evaluation.attacks.membership.scores`) of a row that the table is nine times nearer to."""
 
@@ -73,16 +76,52 @@ def copied_sequences(context: Context) -> Outcome:
     Of persons with at least two different rows; as :func:`persons_copied`. Three rows are in the details. What a table
     without linked rows gives away of a history: the rows, not whose they are.
     """
+    if not len(_sequences(context, "train", 2)):
+        return NotComputable("no person in the data has two different rows", lacks="several_rows")
     found: dict[str, Outcome] = {}
     for length in (2, 3):
         sides = [_sequences(context, role, length) for role in ("train", "control")]
         if min(map(len, sides)):
             found[str(length)] = _attack(context, sides[0], sides[1])
-    two = found.get("2", NotComputable("no person has two different rows", "too_few"))
+    two = found.get("2", NotComputable("no person never seen has two different rows", "too_few"))
     three = found.get("3")
     if isinstance(two, Measure) and isinstance(three, Measure):
         two.details["three_rows"] = {"value": three.value, "low": three.low, "high": three.high, "n": three.n}
     return two
+
+
+def copied_histories(context: Context) -> Outcome:
+    """Risk that one person of the table repeats two rows.
+
+    Of training and of control persons with at least two different rows; as :func:`copied_sequences`, but the two rows
+    must be rows of the same person of the table. In a table whose rows are not linked each row is a person, and nobody
+    is hit.
+    """
+    if np.bincount(context.keys["table"]).max(initial=0) > MOST_ALIKE:
+        return NotComputable("rows are so much alike that a pair of them says nothing")
+    sides = [_histories(context, role) for role in ("train", "control")]
+    if not min(map(len, sides)):
+        return NotComputable("no person has two different rows", "too_few")
+    return _attack(context, sides[0], sides[1])
+
+
+def _histories(context: Context, role: Role) -> Mask:
+    """Mask of persons with two rows repeated by one person.
+
+    Of those with at least two different rows; shape (n_such_persons,), bool.
+    """
+    mine, theirs = (_distinct_rows(context, each) for each in (role, "table"))
+    joined = mine.merge(theirs, on="key").groupby(["person_x", "person_y"]).size()
+    hit = joined.index.get_level_values(0)[joined.to_numpy() >= 2]
+    rows = mine["person"].value_counts()
+    several = rows.index[rows.to_numpy() >= 2]
+    return np.asarray(several.isin(hit))
+
+
+def _distinct_rows(context: Context, role: Role) -> pd.DataFrame:
+    """Pairs of a person and a row's content, each once."""
+    pairs = {"person": person_groups(context.persons(role)), "key": context.keys[role]}
+    return pd.DataFrame(pairs).drop_duplicates()
 
 
 def _asked(context: Context, role: Role) -> Array:
@@ -171,6 +210,12 @@ METRICS = (
     _metric(
         copied_sequences,
         "How many training persons, beyond chance, have two different rows that the table repeats.",
+        "linkability",
+        "exact",
+    ),
+    _metric(
+        copied_histories,
+        "How many training persons, beyond chance, have two different rows that one person of the table repeats.",
         "linkability",
         "exact",
     ),

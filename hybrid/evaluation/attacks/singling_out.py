@@ -65,7 +65,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
 
     n = index.ranks.shape[1]
     counts, record = index.find(predicates, 2 if n == size else MOST)
-    return (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, counts.astype(np.int64), size), record
+    return (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, np.arange(MOST + 1), size)[counts], record
 
 
 def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:

@@ -181,7 +181,10 @@ def identifiability(context: Context) -> Outcome:
     def scored(role: Role) -> Scored:
         asked = context.asked(context.whole(role)).rows
         people = space.place(context.encoded(role).take(asked))
-        own = nearest(space, people, records, own=asked if role == "train" else None)
+        own = context.once_for_all_stages(
+            ("identifiability", role, len(asked)),
+            lambda: nearest(space, people, records, own=asked if role == "train" else None),
+        )
         across = nearest(space, people, rows)
         near = closer(across[0][:, 0], own[0][:, 0])
         kin = linked_by(asked, own[1][:, 0], len(context.train)) if role == "train" else own[1][:, 0]

@@ -159,6 +159,30 @@ def clustered_error(values: Array, *clusters: Array) -> float:
     return math.sqrt(max(variance(first) + variance(second) - variance(both), separate))
 
 
+def independent_attempts(hits: Array, persons: Array) -> float:
+    """Number of independent attempts that attacks on records are worth.
+
+    The number at which the binomial variance is the cluster-robust one (Kish's effective size, 1965): as many as there
+    are records where those of a person succeed independently, as many as there are persons where they do together.
+
+    Parameters
+    ----------
+    hits : numpy.ndarray, shape (n,), 0..1
+        Success, or its probability, of each attack.
+    persons : numpy.ndarray, shape (n,), int
+        Person of each attacked record.
+
+    Returns
+    -------
+    float
+        1..n; the number of persons where the cluster-robust variance is 0.
+    """
+    rate, error = float(np.mean(hits)), clustered_error(np.asarray(hits, dtype=float), persons)
+    if error == 0:
+        return float(len(np.unique(persons)))
+    return min(max(rate * (1 - rate) / error**2, 1.0), float(len(hits)))
+
+
 def auc(positive: Array, negative: Array) -> float:
     """Area under the ROC curve: P(positive > negative) + P(equal)/2, by midranks."""
     from scipy.stats import rankdata
@@ -179,6 +203,8 @@ def auc_interval(
     that of clustered scores (Obuchowski 1997, doi 10.2307/2533958), and persons are counted instead of scores.
     """
     n, m = len(positive), len(negative)
+    if clusters is None:
+        positive, negative = np.sort(positive), np.sort(negative)  # Sorted values are found several times faster.
     above = _below(positive, negative) / m
     below = 1 - _below(negative, positive) / n
     value = float(above.mean())

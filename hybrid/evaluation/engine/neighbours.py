@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,20 +38,46 @@ def nearest(
     index : numpy.ndarray, shape (n, k), int64
         Rows of the references; the lowest of those at the same distance.
     """
+    return nearest_of_pieces(space, queries, references, (), k, own)[0]
+
+
+def nearest_of_pieces(
+    space: Space, queries: Columns, references: Columns, pieces: Sequence[Array], k: int = 1, own: Array | None = None
+) -> list[tuple[Array, Array]]:
+    """The k nearest references of every query, of all and of each piece.
+
+    One search finds them all: it costs less than one of each piece.
+
+    Parameters
+    ----------
+    pieces : sequence of numpy.ndarray, shape (n_i,), int64
+        Rows of the references in each piece, ascending; no row is in two.
+
+    Returns
+    -------
+    list of (distances, index)
+        As :func:`nearest` gives them, of all references first; those of a piece are numbered by their place in it.
+    """
     from hybrid.evaluation.engine import search_kernels
 
-    n = queries.codes.shape[1]
-    best = np.full((n, k), np.inf)
-    index = np.full((n, k), -1, dtype=np.int64)
+    n, lists = queries.codes.shape[1], 1 + len(pieces)
+    best, index = np.full((lists, n, k), np.inf), np.full((lists, n, k), -1, dtype=np.int64)
     itself = np.full(n, -1, dtype=np.int64) if own is None else own
+    piece_of = np.zeros(references.codes.shape[1] if pieces else 0, dtype=np.int8)
+    for number, rows in enumerate(pieces, 1):
+        piece_of[rows] = number
     placed, found = blocks(references, sorted_order(references, space.squared))
     scale = magnitude(queries, references)
 
     def search(start: int, stop: int) -> None:
-        search_kernels.nearest(queries, placed, found, space.squared, itself, scale, start, stop, best, index)
+        search_kernels.nearest(queries, placed, found, space.squared, itself, piece_of, scale, start, stop, best, index)
 
     in_chunks(search, n)
-    return (np.sqrt(best) if space.squared else best), index
+    if space.squared:
+        np.sqrt(best, out=best)
+    for number, rows in enumerate(pieces, 1):
+        index[number] = np.where(index[number] < 0, -1, np.searchsorted(rows, index[number]))
+    return list(zip(best, index, strict=True))
 
 
 def linked(
@@ -159,13 +186,13 @@ def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets
     groups = references.take(firsts)
     placed, found = blocks(groups, sorted_order(groups, False))
     n, m = queries.codes.shape[1], len(orders)
-    reach, index = np.full((n, 1), np.inf), np.full((n, 1), -1, dtype=np.int64)
-    nobody = np.full(n, -1, dtype=np.int64)
+    nearest_one, index = np.full((1, n, 1), np.inf), np.full((1, n, 1), -1, dtype=np.int64)
+    reach, nobody, no_piece = nearest_one[0], np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
     ties, hits = np.zeros(n, dtype=np.int32), np.zeros((n, m), dtype=np.int32)
     first = np.zeros((n, m), dtype=bool)
 
     def work(start: int, stop: int) -> None:
-        search_kernels.nearest(queries, placed, found, False, nobody, scale, start, stop, reach, index)
+        search_kernels.nearest(queries, placed, found, False, nobody, no_piece, scale, start, stop, nearest_one, index)
         about = reach, members, firsts, truth, sorted_guess, guess
         search_kernels.infer(queries, placed, found, *about, scale, start, stop, ties, hits, first)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.threads import in_chunks
 
@@ -34,9 +36,9 @@ class Predicates:
         """Each predicate once, in the order of first occurrence."""
         if not len(self):
             return self
-        flat = np.concatenate([self.columns, self.low, self.high], axis=1)
-        _, first = np.unique(flat, axis=0, return_index=True)
-        return self.take(np.sort(first))
+        flat = np.concatenate([self.columns, self.low, self.high], axis=1).astype(np.int64) + 1
+        keys, _ = pack(((part, int(part.max()) + 1) for part in flat.T), len(flat))
+        return self.take(np.flatnonzero(~pd.Series(keys).duplicated()))
 
     def join(self, other: Predicates) -> Predicates:
         """These, then the others."""
@@ -61,7 +63,9 @@ class Index:
     def __init__(self, table: Encoded, cardinality: Array) -> None:
         self.ranks = np.ascontiguousarray(table.ranks.T)
         p, n = self.ranks.shape
-        self.order = np.argsort(self.ranks, axis=1, kind="stable").astype(np.int32)
+        # Numbers of 16 bits are sorted by their digits, several times faster than wider ones by comparing.
+        narrow = np.uint16 if cardinality.max(initial=0) < np.iinfo(np.uint16).max else np.int32
+        self.order = np.argsort((self.ranks + 1).astype(narrow), axis=1, kind="stable").astype(np.int32)
         self.starts = np.full((p, int(cardinality.max(initial=0)) + 3), n, dtype=np.int64)
         for c in range(p):
             counts = np.bincount(self.ranks[c] + 1, minlength=self.starts.shape[1] - 1)

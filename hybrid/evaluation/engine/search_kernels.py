@@ -110,15 +110,33 @@ def leaf_bounds(query: Any, s: Any, node: int, squared: bool, out: Array) -> Non
 
 
 @compiled
-def nearest(
-    q: Any, r: Any, s: Any, squared: bool, own: Array, scale: float, start: int, stop: int, best: Array, index: Array
-) -> None:
-    """Find the k nearest references of queries start..stop-1.
+def enter(distances: Array, rows: Array, d: float, row: int) -> bool:
+    """Insert a reference into a query's nearest ones; False if it is not among them.
 
-    Written into ``best`` and ``index``, shape (n, k); ``own[i]`` is left out. The references ``r`` are sorted;
-    ``index`` gives their rows, the lowest of those at the same distance.
+    They are sorted by distance and row.
     """
-    n, k = r.codes.shape[1], best.shape[1]
+    at = len(distances) - 1
+    if d > distances[at] or (d == distances[at] and row > rows[at]):
+        return False
+    while at > 0 and (distances[at - 1] > d or (distances[at - 1] == d and rows[at - 1] > row)):
+        distances[at], rows[at] = distances[at - 1], rows[at - 1]
+        at -= 1
+    distances[at], rows[at] = d, row
+    return True
+
+
+@compiled
+def nearest(
+    q: Any, r: Any, s: Any, squared: bool, own: Array, pieces: Array, scale: float, start: int, stop: int,
+    best: Array, index: Array
+) -> None:  # fmt: skip
+    """Find the k nearest references of queries start..stop-1, of all and of each piece.
+
+    Written into ``best`` and ``index``, shape (1 + number of pieces, n, k), all references first; ``own[i]`` is left
+    out. The references ``r`` are sorted; ``index`` gives their rows, the lowest of those at the same distance.
+    ``pieces`` has the piece of every row from 1 on, 0 for none, and is not looked at where there are no pieces.
+    """
+    n, lists, k = r.codes.shape[1], best.shape[0], best.shape[2]
     columns, nodes = q.numbers.shape[0] + q.codes.shape[0], s.low.shape[0]
     of_node, of_leaf = np.empty(nodes, dtype=np.float32), np.empty(NODE, dtype=np.float32)
     rough = np.empty(LEAF, dtype=np.float32)
@@ -144,14 +162,11 @@ def nearest(
                     if rough[b] > limit or row == own[i]:
                         continue
                     d = distance(q, i, r, first + b, squared, -1)
-                    if d > best[i, k - 1] or (d == best[i, k - 1] and row > index[i, k - 1]):
-                        continue
-                    at = k - 1
-                    while at > 0 and (best[i, at - 1] > d or (best[i, at - 1] == d and index[i, at - 1] > row)):
-                        best[i, at], index[i, at] = best[i, at - 1], index[i, at - 1]
-                        at -= 1
-                    best[i, at], index[i, at] = d, row
-                    limit = np.float32(slack(best[i, k - 1], columns, scale))
+                    entered = enter(best[0, i], index[0, i], d, row)
+                    if lists > 1 and pieces[row] > 0:
+                        entered |= enter(best[pieces[row], i], index[pieces[row], i], d, row)
+                    if entered:
+                        limit = np.float32(slack(best[:, i, k - 1].max(), columns, scale))
 
 
 @compiled

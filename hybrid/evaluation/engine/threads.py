@@ -9,11 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from hybrid.base.progress import Progress, silent
+
 T = TypeVar("T")
 R = TypeVar("R")
 CHUNK = 512
 PARALLEL_ROWS = 400_000
 """Below this, models and matrix products run on one thread: on a busy machine more would wait for each other."""
+one_model = threading.RLock()
+"""Held while scikit-learn fits or asks a forest or a pipeline: these reset the warning filters of the whole process."""
 _holds = threading.Lock()
 _holders = 0
 """Blocks of :func:`one_thread_each` that run now."""
@@ -70,21 +74,62 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def side_by_side(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Results of ``work(item)``, in the order of the items.
+def side_by_side(work: Callable[[T, Progress], R], items: Sequence[T], progress: Progress = silent) -> list[R]:
+    """Results of ``work(item, progress)``, in the order of the items.
 
-    As many are computed at once as there are cores.     An error of one is raised once all have ended.
+    As many are computed at once as there are cores, each with OpenMP on one thread. An error of one, or an interrupt by
+    the user, ends the others at their next report of progress; it is raised once all have ended.
     """
     if min(len(items), cores()) <= 1:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(min(len(items), cores())) as pool:
-        return list(pool.map(work, items))
+        return [work(item, progress) for item in items]
+    stopped, failures = threading.Event(), list[BaseException]()
+
+    def told(step: str, done: int, total: int | None = None, **values: float) -> None:
+        if stopped.is_set():
+            raise _Stopped
+        progress(step, done, total, **values)
+
+    def worked(item: T) -> R:
+        try:
+            return work(item, told)
+        except BaseException as error:
+            if not isinstance(error, _Stopped):
+                failures.append(error)
+            stopped.set()
+            raise
+
+    with ThreadPoolExecutor(min(len(items), cores()), initializer=_one_thread_here) as pool:
+        futures = [pool.submit(worked, item) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except _Stopped:
+            raise failures[0] from None
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Stopped(BaseException):
+    """Signal to end work whose result is of no use any more; metrics do not catch it."""
+
+
+def _one_thread_here() -> None:
+    """Keep OpenMP to one thread in the calling thread.
+
+    Its limit is each thread's own and not inherited: without it every thread would start as many threads as there are
+    cores, which wait for each other in busy loops.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1, user_api="openmp")
 
 
 def in_chunks(work: Callable[[int, int], None], n: int) -> None:
     """Call ``work(start, stop)`` for all rows 0..n-1, on all cores."""
-    starts = range(0, n, CHUNK)
-    if len(starts) <= 1:
-        work(0, n)
+    chunks = [(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
+    if min(len(chunks), cores()) <= 1:
+        for start, stop in chunks:
+            work(start, stop)
         return
-    side_by_side(lambda start: work(start, min(start + CHUNK, n)), starts)
+    with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
+        list(pool.map(work, *zip(*chunks, strict=True)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc, auc_interval
-from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.engine.threads import one_model, one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import MIN_ROWS, Metric
 from hybrid.evaluation.utility.models import Learner, boosting, features, linear
@@ -92,7 +93,8 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
     else:
         model = linear(context.encoding, task.columns, task.classify)
     confidence = context.options.confidence
-    with one_thread(len(output) + len(truth), models=True):
+    alone = one_model if learner == "linear" else nullcontext()
+    with one_thread(len(output) + len(truth), models=True), alone:
         model.fit(inputs, output)
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:

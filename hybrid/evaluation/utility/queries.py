@@ -23,13 +23,12 @@ def _answers(context: Context) -> dict[Role, Array]:
     """
     encoding, train = context.encoding, context.encoded("train")
     p, rng = len(encoding.columns), context.random("query_error")
-    tables: dict[Role, Array] = {"train": train.ranks, "table": context.encoded("table").ranks}
-    if context.control is not None:
-        tables["control"] = context.encoded("control").ranks
+    roles: tuple[Role, ...] = ("train", "table") if context.control is None else ("train", "table", "control")
+    tables = {role: np.ascontiguousarray(context.encoded(role).ranks.T) for role in roles}
     answers: dict[Role, Array] = {role: np.empty(QUERIES) for role in tables}
     for i in range(QUERIES):
         record = train.ranks[train.order[rng.integers(len(train))]]
-        inside = {role: np.ones(len(ranks), dtype=bool) for role, ranks in tables.items()}
+        inside = {role: np.ones(ranks.shape[1], dtype=bool) for role, ranks in tables.items()}
         for at in rng.permutation(p)[:COLUMNS]:
             wanted = np.zeros(encoding.cardinality[at] + 1, dtype=bool)
             if encoding.continuous[at] and record[at] >= 0:
@@ -39,7 +38,7 @@ def _answers(context: Context) -> dict[Role, Array]:
                 wanted[:] = rng.random(len(wanted)) < 0.5
             wanted[record[at]] = True
             for role, ranks in tables.items():
-                inside[role] &= wanted[ranks[:, at]]
+                inside[role] &= wanted[ranks[at]]
         for role, rows in inside.items():
             answers[role][i] = rows.mean()
     return answers

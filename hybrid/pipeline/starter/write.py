@@ -24,6 +24,7 @@ from hybrid.pipeline.starter.hierarchies import is_list
 from hybrid.pipeline.starter.roles import GuessedRole
 from hybrid.table import Column, Role, Table
 from hybrid.table.options import DataOptions
+from hybrid.table.persons import constant_within, with_persons
 
 _ADVICE = {
     "intervals": "widths are guessed from the data; labels that people know (10-year groups, legal ages) read better",
@@ -70,6 +71,20 @@ class GuessedConfig:
     notes: tuple[str, ...]
     person: str | None = None
     constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def order(self) -> str | None:
+        """Date or time that differs between the rows of a person.
+
+        The first of those with fewest gaps; None without such a column, or without persons.
+        """
+        if self.person is None:
+            return None
+        roles = (Role.IDENTIFIER, Role.UNDECIDED)
+        dates = [g.column.name for g in self.columns if g.column.kind.is_temporal and g.role.role not in roles]
+        fixed = constant_within(with_persons(self.table, [self.person]), dates)
+        gaps = {name: int(self.table.frame[name].isna().sum()) for name in dates if name not in fixed}
+        return min(gaps, key=gaps.__getitem__, default=None)
 
     def write(self, config: Path, force: bool = False) -> tuple[Path, ...]:
         """Write the config and a folder ``hierarchies`` beside it.
@@ -207,6 +222,8 @@ class GuessedConfig:
         if self.person is not None:
             yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"
             yield f"  person: {_scalar(self.person)}"
+        if self.order is not None:
+            yield f"  order: {_scalar(self.order)}   # review: the rows of a person are ordered by it"
         yield "  columns:"
         paths = self._hierarchy_paths(folder)
         for guessed in self.columns:

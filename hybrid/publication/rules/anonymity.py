@@ -8,21 +8,22 @@ from typing import Literal
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
 
 
 class AnonymityRule(Rule):
     """A limit on the anonymized (intermediate) table."""
 
-    quantity: Literal["k", "l", "suppressed_share"]
+    quantity: Literal["k", "l", "suppressed_share", "household_risk"]
     """k: persons of the smallest equivalence class (records, without `data.person`); l: smallest l of the l-diversity
     models in force; suppressed_share: suppressed records / all records, or persons left out / all persons where that is
-    more, 0..1."""
+    more, 0..1; household_risk: highest probability of a household that at least one member is recognized, 0..1."""
 
     @property
     def better(self) -> Direction:
         """Direction in which numbers are better, lower or higher."""
-        return "lower" if self.quantity == "suppressed_share" else "higher"
+        return "lower" if self.quantity in ("suppressed_share", "household_risk") else "higher"
 
 
 class AnonymityRules(RuleKind[AnonymityRule]):
@@ -51,12 +52,21 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
                 return missing(rule, "no variety of sensitive values was asked for in each group", "l_diversity")
             words = f"Each group has a variety of sensitive values of {text_of(min(found))}"
             return limited(rule, Found(min(found), words, f"l of the l-diversity in force: {text_of(min(found))}"))
+        case "household_risk":
+            if anonymization.household is None:
+                return missing(rule, "no households are known: data.household names no column", "households")
+            risk, most = anonymization.household["risk_max"], public_household(anonymization.household)["risk_max"]
+            words = (
+                "Of every household in the table learned from, at least one member is recognized with a "
+                f"probability of at most {text_of(100 * most)} %"
+            )
+            return limited(rule, Found(risk, words, f"risk of households: at most {text_of(most)}", 100, " %"))
         case "suppressed_share":
             if not anonymization.records:
                 return missing(rule, "there were no records")
             share = anonymization.suppressed / anonymization.records
             if anonymization.persons and anonymization.suppressed_persons is not None:
                 share = max(share, anonymization.suppressed_persons / anonymization.persons)
-            words = f"Of the records, {text_of(100 * share)} % were left out"
-            details = f"suppressed: {anonymization.suppressed} of {anonymization.records}"
+            words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
+            details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
             return limited(rule, Found(share, words, details, 100, " %"))

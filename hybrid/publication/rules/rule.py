@@ -27,9 +27,14 @@ Condition = Literal[
     "l_diversity",
     "lone_values",
     "constraints",
+    "persons",
+    "several_rows",
+    "households",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone. Control records are none of them."""
+row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows;
+households: data.household names columns.
+Control records are none of them."""
 
 
 class Rule(Options):

@@ -24,7 +24,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
 
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
@@ -162,6 +162,12 @@ class Cart:
             if options.smoothing and not feature.is_discrete
         }
         return CartModel(tuple(steps), smoothers)
+
+    def learn_sequences(self, data: Sequences, options: CartOptions, seed: int, progress: Progress) -> SequenceModel:
+        """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
+        from hybrid.synthesize.generators.cart_sequences import learn_sequences
+
+        return learn_sequences(data, options, seed, progress)
 
     def load(self, folder: Path) -> CartModel:
         """As :class:`hybrid.synthesize.protocol.Generator`."""

@@ -5,7 +5,8 @@ Noisy marginals along a tree (McKenna, Miklau, Sheldon 2021, arXiv:2108.04978).
 Every one-way marginal and those of a tree of pairs are measured with Gaussian noise, the tree is chosen with the
 exponential mechanism, and rows are drawn from the graphical model that fits them best: (epsilon, delta)-differential
 privacy for one record more or less of the table learned from, where its columns' domains are not taken from it
-(``hybrid.pipeline.amplification.explain_generator``). The noise comes from OpenDP's secure source: no seed repeats it.
+(``hybrid.pipeline.generator_budget.explain_generator``). The noise comes from OpenDP's secure source, which no seed
+repeats.
 """
 
 # The packages used here may be absent when types are checked.
@@ -98,6 +99,7 @@ class Mst:
     extra: ClassVar[str | None] = None
     environment: ClassVar[str | None] = "dpmm"
     resumes: ClassVar[bool] = False
+    secure_noise: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = MstOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
+from hybrid.publication.guarantee import household_sentence
 from hybrid.report.charts.figures import class_size_chart, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -18,6 +19,7 @@ TEMPLATE = """\
 {{ result.suppressed|few }} of {{ result.records|few }} records were suppressed{% if result.persons is defined %}, and {{ result.suppressed_persons|few }} of {{ result.persons|few }} persons lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
 Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
 {{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}</p>
+{% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
 {% if anonymity.classes %}
 <h3>Class sizes</h3>
 <figure>{{ anonymity.classes }}<figcaption>Per cent of the records by the number of records that share all their quasi-identifiers: left bars as they came, right bars after generalization.{% if anonymity.unique is not none %} {{ anonymity.unique|percent }} of the records were unique.{% endif %}</figcaption></figure>
@@ -78,6 +80,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     names = list(dict.fromkeys([*levels, *per_attribute]))
     return {
         "result": result,
+        "household": household_sentence(result["household"]) if "household" in result else "",
         "models": [_model(model) for model in result["models"]],
         "classes": class_size_chart(before, after, result["k"], least) if sizes_known else Markup(),
         "unique": _unique(before, least),

@@ -1,0 +1,100 @@
+"""Classifier of synthetic against control persons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hybrid.base.arrays import Array, Mask
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows
+from hybrid.evaluation.utility.models import MAX_CATEGORIES
+
+FOLDS = 3
+ITERATIONS = 50
+MAX_PERSONS = 20_000
+"""Persons per side; more would not change the verdict, only the time."""
+
+
+def c2st_agg(context: Context) -> Outcome:
+    """AUC of a classifier that separates the table's persons from control's.
+
+    Classifier two-sample test with aggregation (C2ST-Agg of SyntheRela, arXiv 2410.03411). A person is the number of
+    its rows, and per column the mean of numbers or the category of the first row, and the number of distinct values.
+    Gradient boosting with 3-fold cross-validation on equal numbers of persons. .5 is no separation. Interval by DeLong.
+    """
+    rng = context.random("c2st_agg")
+    sides = [_aggregates(context, role) for role in ("control", "table")]
+    size = min(*map(len, sides), MAX_PERSONS)
+    if size < 2 * FOLDS:
+        return NotComputable(f"{size} persons are too few for a classifier", "too_few")
+    inputs = np.concatenate([side[np.sort(rng.permutation(len(side))[:size])] for side in sides])
+    labels, fold = np.repeat([0, 1], size), np.concatenate([rng.permutation(size) % FOLDS for _ in sides])
+    scores = np.empty(len(labels))
+    with one_thread(len(labels), models=True):
+        for held in range(FOLDS):
+            model = _classifier(~context.encoding.continuous, int(rng.integers(2**31)))
+            model.fit(inputs[fold != held], labels[fold != held])
+            scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
+    value, low, high = auc_interval(scores[labels == 1], scores[labels == 0], context.options.confidence)
+    return Measure(value, low, high, 0.5, len(labels))
+
+
+def _classifier(categories: Mask, seed: int) -> Any:
+    """Gradient boosting on :func:`_aggregates` of columns, of which some are categories."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    kinds = np.append(False, np.column_stack([categories, np.zeros_like(categories)]).ravel())
+    return HistGradientBoostingClassifier(
+        max_iter=ITERATIONS,
+        early_stopping=False,
+        categorical_features=kinds if kinds.any() else None,
+        random_state=seed,
+    )
+
+
+def _aggregates(context: Context, role: Role) -> Array:
+    """Persons as numbers; shape (n_persons, 1 + 2 n_columns).
+
+    Number of rows, then per column its mean or first category, and its number of distinct values.
+    """
+    groups, times, table = person_of_rows(context, role), order_of_rows(context, role), context.encoded(role)
+    rows = np.lexsort((times, groups))
+    counts = np.bincount(groups)
+    first = rows[np.cumsum(counts) - counts]
+    found = [counts.astype(np.float64)]
+    for at, continuous in enumerate(context.encoding.continuous):
+        ranks, numbers = table.ranks[:, at], table.numbers[:, at]
+        known = ranks >= 0
+        if continuous:
+            n = np.bincount(groups[known], minlength=len(counts))
+            total = np.bincount(groups[known], numbers[known], len(counts))
+            found.append(np.where(n > 0, total / np.maximum(n, 1), np.nan))
+        else:
+            codes = np.minimum(ranks[first], MAX_CATEGORIES).astype(np.float64)
+            found.append(np.where(codes < 0, np.nan, codes))
+        pairs = np.unique(groups[known] * (int(context.encoding.cardinality[at]) + 1) + ranks[known])
+        owners = pairs // (int(context.encoding.cardinality[at]) + 1)
+        found.append(np.bincount(owners, minlength=len(counts)).astype(np.float64))
+    return np.column_stack(found)
+
+
+METRICS = (
+    Metric(
+        name="c2st_agg",
+        family="utility",
+        direction="lower",
+        sentence="How well a classifier separates persons, with all their rows, from real ones; .5 is not at all.",
+        low=0,
+        high=1,
+        no_leak=0.5,
+        copy=0.5,
+        compute=c2st_agg,
+        needs=("control", "persons"),
+    ),
+)

@@ -1,0 +1,223 @@
+"""League of the laboratory: detections and verdict of each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.lab import measures
+from hybrid.lab.measurements import NULL
+from hybrid.lab.measures import Share
+from hybrid.lab.risk import Series
+from hybrid.lab.risk.noisy import NO_NOISE
+from hybrid.lab.tracks import Key, Track, track_of
+from hybrid.lab.transfer import Transfer, relatives, transfers
+from hybrid.lab.trials import LabTrials
+from hybrid.lab.verdicts import WORDS, Evidence, Verdict, is_alarmist, judge, worst
+
+Pair = tuple[str, str]
+"""Table and contestant."""
+Groups = dict[tuple[str, str, str, str], pd.DataFrame]
+"""Numbers by table, risk model, series and contestant."""
+RETAINED_AT = 0.5
+"""Leak at which noise is compared with none."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A track and its verdict; None where no verdict is possible."""
+
+    track: Track
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric on one table.
+
+    Parameters
+    ----------
+    data, contestant : str
+        The table; the metric, with the column that it is about.
+    false_alarms, voids : Share
+        Trials without a leak whose interval lies above, and below, what is expected.
+    cpu_seconds : float
+        Median over all trials.
+    judged : tuple of Judged
+        Its tracks.
+    drift : float or None
+        Largest change of its number with the size of the table; None where size was not varied.
+    retention : mapping of str to float
+        Excess with a noise, as a share of that without, by noise.
+    verdicts : mapping of str to Verdict
+        By risk model in which a metric noticed anything: the worst over its series.
+    overall : Verdict
+        The worst over risk models.
+    relative : tuple of (str, float) or None
+        The metric that errs most like it, and how much alike.
+    """
+
+    data: str
+    contestant: str
+    false_alarms: Share
+    voids: Share
+    cpu_seconds: float
+    judged: tuple[Judged, ...]
+    drift: float | None
+    retention: Mapping[str, float]
+    verdicts: Mapping[str, Verdict]
+    overall: Verdict
+    relative: tuple[str, float] | None
+
+    def on(self, risk: str) -> list[Judged]:
+        """Its tracks of one risk model."""
+        return [each for each in self.judged if each.track.risk == risk]
+
+    @property
+    def mean_power(self) -> float:
+        """Share of trials that noticed a leak, over all series with one."""
+        powers = [each.track.mean_power for each in self.judged if each.track.series.scale != "none"]
+        return float(np.mean(powers)) if powers else 0.0
+
+
+@dataclass(frozen=True)
+class League:
+    """Everything that a laboratory found.
+
+    Parameters
+    ----------
+    entries : tuple of Entry
+        The best first, table by table.
+    silent : tuple of Key
+        Series in which no metric noticed anything.
+    transfers : tuple of Transfer
+        Where the order of the metrics holds.
+    uncompared : mapping of Pair to str
+        Metrics without an excess.
+    """
+
+    entries: tuple[Entry, ...]
+    silent: tuple[Key, ...]
+    transfers: tuple[Transfer, ...]
+    uncompared: tuple[Pair, ...]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return list(dict.fromkeys(entry.data for entry in self.entries))
+
+
+def league(trials: LabTrials, found: pd.DataFrame) -> League:
+    """Judge every metric.
+
+    Parameters
+    ----------
+    trials : LabTrials
+        What was planned.
+    found : pandas.DataFrame
+        Every number; see :func:`hybrid.lab.measurements.measurements`.
+    """
+    compared = found[found["excess"].notna()]
+    groups: Groups = dict(iter(compared.groupby(["data", "risk", "series", "contestant"], sort=False)))
+    pairs: list[Pair] = list(dict.fromkeys(zip(compared["data"], compared["contestant"], strict=True)))
+    alarms = {pair: _nulls(groups.get((pair[0], NULL, "", pair[1]))) for pair in pairs}
+    tracks = {pair: list(_tracks(pair, trials, groups)) for pair in pairs}
+    first = _first_to_notice(tracks, {pair: each[0] for pair, each in alarms.items()})
+    silent = tuple(key for key, position in first.items() if position is None)
+    adjusted, near = _adjusted(tracks), relatives(tracks)
+    costs = found.groupby(["data", "contestant"])["cpu_seconds"].median()
+    entries = []
+    for pair, mine in tracks.items():
+        drift = max((track.drift for track in mine if track.risk == "size" and track.drift is not None), default=None)
+        judged = []
+        for track in mine:
+            at = first.get(track.key)
+            evidence = None if at is None else Evidence(track, alarms[pair][0], *adjusted[pair, track.key], drift, at)
+            judged.append(Judged(track, None if evidence is None else judge(evidence)))
+        verdicts = _by_risk(judged)
+        entries.append(
+            Entry(
+                *pair,
+                *alarms[pair],
+                float(costs[pair]),
+                tuple(judged),
+                drift,
+                _retention(mine),
+                verdicts,
+                worst(verdicts.values()),
+                near.get(pair),
+            )
+        )
+    entries.sort(key=lambda each: (each.data, WORDS.index(each.overall.word), -each.mean_power, each.cpu_seconds))
+    everything = dict.fromkeys(zip(found["data"], found["contestant"], strict=True))
+    return League(tuple(entries), silent, transfers(tracks, silent), tuple(p for p in everything if p not in tracks))
+
+
+def _tracks(pair: Pair, trials: LabTrials, groups: Groups) -> list[Track]:
+    series: dict[Key, Series] = {(c.data, c.risk, c.series.name): c.series for c in trials.cells if c.data == pair[0]}
+    found = ((key, groups.get((*key, pair[1]))) for key in series)
+    return [track_of(*key[:2], series[key], pair[1], rows, trials.seeds) for key, rows in found if rows is not None]
+
+
+def _nulls(rows: pd.DataFrame | None) -> tuple[Share, Share]:
+    """False alarms and voids of the trials without a leak."""
+    low, high = (np.empty(0) if rows is None else rows[f"excess_{end}"].to_numpy(float) for end in ("low", "high"))
+    return measures.share(measures.noticed(low)), measures.share(np.nan_to_num(high, nan=1.0) < 0)
+
+
+def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pair, Share]) -> dict[Key, int | None]:
+    """Position from which any metric notices a series; None where none does.
+
+    Metrics with too many false alarms do not count.
+    """
+    found: dict[Key, int | None] = {}
+    for pair, mine in tracks.items():
+        for track in (track for track in mine if track.series.scale != "none"):
+            known, position = found.setdefault(track.key, None), track.sensitivity.position
+            if position is not None and not is_alarmist(alarms[pair]):
+                found[track.key] = position if known is None else min(known, position)
+    return found
+
+
+def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], tuple[float, float]]:
+    """P-values for rising and falling, adjusted over the metrics."""
+    by_key: dict[Key, list[tuple[Pair, Track]]] = {}
+    for pair, mine in tracks.items():
+        for track in mine:
+            by_key.setdefault(track.key, []).append((pair, track))
+    found: dict[tuple[Pair, Key], tuple[float, float]] = {}
+    for key, here in by_key.items():
+        rising = measures.holm([track.trend.p for _, track in here])
+        falling = measures.holm([track.trend.p_falling for _, track in here])
+        found |= {(pair, key): (up, down) for (pair, _), up, down in zip(here, rising, falling, strict=True)}
+    return found
+
+
+def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
+    """The worst verdict of each risk model, with its series."""
+    found: dict[str, list[Verdict]] = {}
+    for track, verdict in ((each.track, each.verdict) for each in judged):
+        if verdict is not None:
+            named = tuple(
+                f"{track.series.name}: {reason}" if track.series.name else reason for reason in verdict.reasons
+            )
+            found.setdefault(track.risk, []).append(replace(verdict, reasons=named))
+    return {risk: worst(verdicts) for risk, verdicts in found.items()}
+
+
+def _retention(tracks: Sequence[Track]) -> dict[str, float]:
+    """Excess with each noise, as a share of that without.
+
+    At the leak nearest to one half.
+    """
+    noisy = {track.series.name: track for track in tracks if track.risk == "noisy" and not track.gaps}
+    plain = noisy.pop(NO_NOISE, None)
+    if plain is None:
+        return {}
+    leaks = np.array([level.value for level in plain.series.levels])
+    at = int(np.abs(leaks - RETAINED_AT).argmin())
+    whole = plain.curve.means[at]
+    return {name: float(track.curve.means[at] / whole) for name, track in noisy.items()} if whole > 0 else {}

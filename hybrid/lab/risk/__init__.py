@@ -1,0 +1,16 @@
+"""Registry of risk models.
+
+A new one is its file and a line here.
+"""
+
+from hybrid.lab.risk.dp import DP
+from hybrid.lab.risk.hyperparameters import HYPERPARAMETERS
+from hybrid.lab.risk.leaky import LEAKY
+from hybrid.lab.risk.model import Level, RiskModel, Series
+from hybrid.lab.risk.noisy import NOISY
+from hybrid.lab.risk.overfit import OVERFIT
+from hybrid.lab.risk.size import SIZE
+
+REGISTRY: dict[str, RiskModel] = {model.name: model for model in (LEAKY, NOISY, OVERFIT, DP, SIZE, HYPERPARAMETERS)}
+
+__all__ = ["REGISTRY", "Level", "RiskModel", "Series"]

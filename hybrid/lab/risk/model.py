@@ -1,0 +1,76 @@
+"""Risk models: series of tables whose leak is known or ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hybrid.base.options import Options
+
+Scale = Literal["share", "order", "none"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One position of a dial.
+
+    Parameters
+    ----------
+    value : float
+        As the dial shows it.
+    settings : mapping
+        Dotted keys of the run configuration that make the table.
+    """
+
+    value: float
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Levels of one dial, from the least leak to the largest.
+
+    Parameters
+    ----------
+    name : str
+        Distinguishes the series of a risk model, such as the generator; empty where there is one.
+    dial : str
+        Name of the dial.
+    scale : {"share", "order", "none"}
+        share: values of the dial are shares of leaked records; order: only the order of the levels is known; none:
+        the leak is the same at every level, and what changes must not matter.
+    levels : tuple of Level
+        In order; the first one is without a leak, but for ``none``.
+    """
+
+    name: str
+    dial: str
+    scale: Scale
+    levels: tuple[Level, ...]
+
+
+class RiskModel:
+    """Source of tables with a known leak.
+
+    ``name`` is its key in a plan, ``title`` its heading, ``sentence`` its explanation, ``Options`` its section of a
+    plan, and ``series`` turns that section into trials.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    Options: type[Options]
+
+    def series(self, options: Any) -> tuple[Series, ...]:
+        """Series of trials of a section of the plan."""
+        raise NotImplementedError
+
+
+def leak(share: float, **keys: Any) -> dict[str, Any]:
+    """Settings of a table with this share of training records."""
+    return {"synthesize.generator": "none", "risk": {"model": "leaky", "leak": share, **keys}}
+
+
+NO_LEAK = Level(0.0, leak(0.0))
+"""Fresh records alone: the first level of every dial."""

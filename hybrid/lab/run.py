@@ -1,0 +1,104 @@
+"""Run a plan of the laboratory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hybrid.base.atomic import atomic_file
+from hybrid.base.errors import ConfigError
+from hybrid.base.locks import locked_if_free
+from hybrid.base.ownership import claim, seal
+from hybrid.base.progress import Progress, silent
+from hybrid.comparison.forecast import Forecast, foreseen
+from hybrid.comparison.run_trials import collect, kept_store
+from hybrid.comparison.trial import Workplace
+from hybrid.lab.measurements import measurements
+from hybrid.lab.plan import LabPlan
+from hybrid.lab.trials import LabTrials, lab_trials
+from hybrid.store import MEMORY
+
+KIND = "laboratory"
+TABLE = "lab.csv"
+
+
+def foresee(plan: LabPlan, folder: Path, out: Path) -> Forecast:
+    """Count what a plan computes, without computing anything.
+
+    Parameters
+    ----------
+    plan, folder, out
+        As for :func:`run_lab`.
+
+    Raises
+    ------
+    HybridError
+        A base configuration is wrong, or its table cannot be read.
+    """
+    trials = lab_trials(plan, folder)
+    return foreseen(trials.planned, out, plan.store, trials.n_configurations)
+
+
+def run_lab(
+    plan: LabPlan,
+    folder: Path,
+    out: Path,
+    jobs: int = 1,
+    progress: Progress = silent,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+) -> pd.DataFrame:
+    """Try every metric on tables with a known leak.
+
+    Parameters
+    ----------
+    plan : LabPlan
+        What to try.
+    folder : Path
+        Where base configurations are relative to.
+    out : Path
+        Private. Gets ``rows.jsonl`` with every trial as soon as it has ended, and then aggregates: ``lab.csv`` with
+        every number. Interrupted, the same call continues there.
+    jobs : int
+        Trials at a time, each in its own process.
+    progress : Progress
+        Called after every trial.
+    scheduler : str, optional
+        Address of a Dask scheduler on whose workers the trials run instead.
+    retry_failed : bool
+        Whether trials that failed earlier are run again.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Every number; see :func:`hybrid.lab.measurements.measurements`.
+
+    Raises
+    ------
+    ConfigError
+        A base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a cluster
+        is to share a store in this machine's memory.
+    """
+    if scheduler is not None and plan.store == MEMORY:
+        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
+    claim(out, plan.name, KIND)
+    with locked_if_free(out / ".lock") as free:
+        if not free:
+            raise ConfigError(f"{out}: another laboratory is writing here", hint="wait for it, or choose another --out")
+        trials = lab_trials(plan, folder)
+        with kept_store(plan.store, out) as store:
+            place = Workplace(store, None)
+            rows = collect(trials.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+        return _written(plan, trials, rows, out)
+
+
+def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> pd.DataFrame:
+    found = measurements(trials, rows)
+    with atomic_file(out / TABLE) as temporary:
+        found.to_csv(temporary, index=False)
+    seal(out, plan.name, KIND)
+    return found

@@ -1,0 +1,146 @@
+"""Trials of a plan, each distinct table once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.config_files import read_yaml
+from hybrid.base.hashing import fingerprint
+from hybrid.comparison.expand import Configuration
+from hybrid.comparison.schedule import Planned, planned_trials
+from hybrid.lab.plan import DataChoice, LabPlan
+from hybrid.lab.risk import Level, Series
+from hybrid.lab.risk.model import NO_LEAK
+from hybrid.pipeline.config import configured
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One level of one series on one table.
+
+    Parameters
+    ----------
+    data, risk : str
+        Names of the table and of the risk model.
+    series : Series
+        The dial.
+    position : int
+        Of the level, from 0.
+    configuration : str
+        Name of the configuration that makes the table; cells may share one.
+    """
+
+    data: str
+    risk: str
+    series: Series
+    position: int
+    configuration: str
+
+    @property
+    def value(self) -> float:
+        """Value of the dial."""
+        return self.series.levels[self.position].value
+
+
+@dataclass(frozen=True)
+class LabTrials:
+    """Everything that a plan runs."""
+
+    cells: tuple[Cell, ...]
+    nulls: Mapping[str, str]
+    """Configuration without a leak, by table."""
+    planned: tuple[Planned, ...]
+    null_seeds: tuple[int, ...]
+    """Seeds that only tables without a leak are made with."""
+    seeds: tuple[int, ...]
+    """Seeds of all other tables."""
+
+    @property
+    def n_configurations(self) -> int:
+        """Number of distinct configurations."""
+        return len({each.trial.configuration for each in self.planned})
+
+
+def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
+    """Plan every trial, without computing anything.
+
+    Parameters
+    ----------
+    plan : LabPlan
+        What to try.
+    folder : Path
+        Where base configurations are relative to.
+
+    Raises
+    ------
+    HybridError
+        A base configuration is wrong, or its table cannot be read.
+    """
+    found = _Configurations()
+    cells, nulls = [], {}
+    for data, choice in plan.data.items():
+        content, common = read_yaml(folder / choice.base), _common(plan, choice)
+        make = _Make(data, content, common, folder / choice.base, found)
+        nulls[data] = make.configuration(NO_LEAK)
+        for risk, (model, options) in plan.risk_models.items():
+            cells += [
+                Cell(data, risk, series, position, make.configuration(level))
+                for series in model.series(options)
+                for position, level in enumerate(series.levels)
+            ]
+    extra = [(found.by_name[name], seed) for name in nulls.values() for seed in plan.null_seed_numbers]
+    pairs = [(configuration, seed) for configuration in found.by_name.values() for seed in plan.seeds] + extra
+    return LabTrials(tuple(cells), nulls, planned_trials(pairs, write=False), plan.null_seed_numbers, plan.seeds)
+
+
+class _Configurations:
+    """Distinct configurations, named by what they are."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Configuration] = {}
+
+
+@dataclass(frozen=True)
+class _Make:
+    """Configurations of one table."""
+
+    data: str
+    content: Mapping[str, Any]
+    common: Mapping[str, Any]
+    base: Path
+    found: _Configurations
+
+    def configuration(self, level: Level) -> str:
+        """Name of the configuration of a level; equal ones have one name."""
+        settings = {**self.common, **level.settings}
+        config = configured(self.content, settings, self.base)
+        # The name stays the same when a plan gets further levels, so that finished rows are found again.
+        name = f"{self.data}-{fingerprint(config)[:12]}"
+        self.found.by_name.setdefault(name, Configuration(name, {}, config))
+        return name
+
+
+def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
+    """Settings of all trials: nothing but the known leak changes a table."""
+    return {
+        "stages": None,
+        "protect": "off",
+        "anonymize": None,
+        "transition": None,
+        "sample": {"method": "none"},
+        "split.release": plan.split.release,
+        "split.control": plan.split.control,
+        "split.rows": choice.rows,
+        "synthesize.rows": "same",
+        "evaluate.families": ["privacy"],
+        "evaluate.metrics": list(plan.metric_names),
+        "evaluate.original": False,
+        "evaluate.baseline": False,
+        "evaluate.power": False,
+        "evaluate.retrain": None,
+        "evaluate.paper": False,
+        **choice.set,
+    }

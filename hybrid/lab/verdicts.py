@@ -1,0 +1,146 @@
+"""Verdicts on a metric, and the rules behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hybrid.lab.measures import POWER, Share
+from hybrid.lab.tracks import Track
+
+Word = Literal["trusted", "usable", "coarse", "cannot tell", "blind", "misleading"]
+WORDS: tuple[Word, ...] = get_args(Word)
+"""From the best to the worst."""
+ALARMS = 0.05
+"""Rate of false alarms: twice the nominal 2.5 % of a one-sided interval of 95 %."""
+TRUSTED_TAU, TRUSTED_LEAK, USABLE_LEAK = 0.9, 0.05, 0.2
+TRUSTED_LATER, USABLE_LATER = 1, 2
+"""Levels by which a metric may notice later than the best one, where levels are no shares."""
+DRIFT = 0.02
+SIGNIFICANT = 0.001
+LEAST_NULLS, LEAST_SEEDS, LEAST_LEVELS = 20, 3, 4
+RULES: dict[Word, str] = {
+    "trusted": f"False alarms no more frequent than {ALARMS:.0%} as far as its trials show, a number that rises with "
+    f"the leak in every repetition (Kendall's tau at least {TRUSTED_TAU:g}), and a leak of {TRUSTED_LEAK:.0%} or less "
+    f"is noticed; where only the order of the levels is known, at most {TRUSTED_LATER} level later than by the first "
+    f"metric. Where the size of the table was varied, its number changes by no more than {DRIFT:g}.",
+    "usable": f"It rises with the leak (Jonckheere-Terpstra, p below {SIGNIFICANT:g} with all metrics counted "
+    f"together), and notices a leak of {USABLE_LEAK:.0%} or less, or at most {USABLE_LATER} levels later than the "
+    "first metric.",
+    "coarse": f"It notices the largest leak in at least {POWER:.0%} of the trials, but not as early or not as surely.",
+    "cannot tell": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
+    "levels; or it gave no number to compare; or no metric noticed anything.",
+    "blind": f"It misses the largest leak in more than {1 - POWER:.0%} of the trials.",
+    "misleading": f"Certainly more than {ALARMS:.0%} false alarms, or its number falls as the leak grows.",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word and the reasons for it."""
+
+    word: Word
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Grounds of a verdict on one series.
+
+    Parameters
+    ----------
+    track : Track
+    alarms : Share
+        False alarms of the trials without a leak.
+    p_rising, p_falling : float
+        Of the trend, adjusted for the number of metrics.
+    drift : float or None
+        Change of its number with the size of the table; None where size was not varied.
+    first : int
+        Position from which the best metric notices the series.
+    """
+
+    track: Track
+    alarms: Share
+    p_rising: float
+    p_falling: float
+    drift: float | None
+    first: int
+
+
+def is_alarmist(alarms: Share) -> bool:
+    """True if more false alarms than allowed are certain."""
+    return alarms.low > ALARMS
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Apply the rules, the worst word first.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of one metric on one series.
+    """
+    track, alarms = evidence.track, evidence.alarms
+    if is_alarmist(alarms):
+        return Verdict("misleading", (f"cried wolf in {alarms.hits} of {alarms.trials} trials without a leak",))
+    if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
+        return Verdict("misleading", ("its number falls as the leak grows",))
+    if missing := _missing(evidence):
+        return Verdict("cannot tell", tuple(missing))
+    if track.sensitivity.position is None:
+        noticed = f"{track.power[-1]:.0%}" if track.power else "none"
+        return Verdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
+    against_trust = list(_against_trust(evidence))
+    if not against_trust:
+        return Verdict("trusted", ())
+    against_use = list(_against_use(evidence))
+    return Verdict("coarse" if against_use else "usable", tuple(against_use or against_trust))
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The worst of several verdicts; undecided where there is none."""
+    found = list(verdicts)
+    if not found:
+        return Verdict("cannot tell", ("nothing was noticed by any metric",))
+    return max(found, key=lambda verdict: WORDS.index(verdict.word))
+
+
+def _missing(evidence: Evidence) -> Iterable[str]:
+    track = evidence.track
+    counts = {
+        "trials without a leak": (evidence.alarms.trials, LEAST_NULLS),
+        "repetitions": (track.curve.excess.shape[1], LEAST_SEEDS),
+        "levels": (len(track.series.levels), LEAST_LEVELS),
+    }
+    return [f"{n} {what}, fewer than {least}" for what, (n, least) in counts.items() if n < least] + (
+        ["not every trial gave a number"] if track.gaps else []
+    )
+
+
+def _against_trust(evidence: Evidence) -> Iterable[str]:
+    track = evidence.track
+    if track.least_tau < TRUSTED_TAU:
+        yield f"does not always rise with the leak (least tau {track.least_tau:.2f})"
+    yield from _late(evidence, TRUSTED_LEAK, TRUSTED_LATER)
+    if evidence.drift is not None and evidence.drift > DRIFT:
+        yield f"changes by {evidence.drift:.2f} with the size of the table"
+
+
+def _against_use(evidence: Evidence) -> Iterable[str]:
+    if evidence.p_rising >= SIGNIFICANT:
+        yield "no clear rise with the leak"
+    yield from _late(evidence, USABLE_LEAK, USABLE_LATER)
+
+
+def _late(evidence: Evidence, leak: float, later: int) -> Iterable[str]:
+    track = evidence.track
+    position = track.sensitivity.position
+    assert position is not None
+    if track.series.scale == "share":
+        value = track.at(position)
+        if value is not None and value > leak:
+            yield f"notices a leak from {value:.1%} on"
+    elif position > evidence.first + later:
+        yield f"notices {position - evidence.first} levels later than the first metric"

@@ -1,0 +1,9 @@
+"""Tables with a known leak: training records among fresh ones.
+
+They stand in for a generator where metrics themselves are tried. They hold real records and are never released.
+"""
+
+from hybrid.leak.leaky import KnownLeak, known_leak
+from hybrid.leak.options import RiskOptions
+
+__all__ = ["KnownLeak", "RiskOptions", "known_leak"]

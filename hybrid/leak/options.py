@@ -1,0 +1,57 @@
+"""Options of a known leak: the section ``risk``."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, create_model, model_validator
+
+from hybrid.base.options import Options
+
+Scale = Literal["relative", "sd", "raw"]
+_LAMBDA: dict[str, Any] = {
+    "lambda": (
+        float,
+        Field(
+            default=0.0,
+            ge=0,
+            le=1,
+            description="Noise of whole numbers and dates: the mean of a Poisson number of steps up or down.",
+        ),
+    )
+}
+"""A key that is a word of Python and cannot be written as a field."""
+
+
+class RiskOptions(create_model("_Steps", __base__=Options, **_LAMBDA)):  # type: ignore[misc]
+    """Options of a table with a known leak.
+
+    It takes the place of the generator: it holds training records, so that nothing made from it is ever released.
+    """
+
+    model: Literal["leaky", "noisy"]
+    """leaky: training records as they are among records that no metric has seen (``split.release``); noisy: the same
+    with noise on the training records."""
+    leak: float = Field(ge=0, le=1)
+    """Share of the table's records (0..1) that are training records; 0: no leak."""
+    size: float = Field(default=1.0, gt=0, le=10)
+    """Records of the table, as a multiple of those there are to train on (or to set aside, if these are fewer)."""
+    sigma: float = Field(default=0.0, ge=0, le=1)
+    """Noise of measured numbers: the standard deviation of a normal draw."""
+    p: float = Field(default=0.0, ge=0, le=1)
+    """Noise of categories: the probability of another draw."""
+    scale: Scale = "relative"
+    """relative: numbers times 1 + noise, categories by their frequency among the leaked records; sd: noise in standard
+    deviations of the column, categories evenly from the other ones; raw: noise in the column's unit, categories
+    evenly from all."""
+
+    @model_validator(mode="after")
+    def _noise_has_a_place(self) -> Self:
+        if self.model == "leaky" and (self.sigma or self.steps or self.p):
+            raise ValueError("risk.model leaky has no noise: use noisy, or leave sigma, lambda and p out")
+        return self
+
+    @property
+    def steps(self) -> float:
+        """Mean number of steps of the noise: the key ``lambda``."""
+        return float(getattr(self, "lambda"))

@@ -1,0 +1,302 @@
+"""Sequential trees for persons with several rows.
+
+The person table (:mod:`hybrid.synthesize.generators.person_table`) is drawn by the trees of ``cart``. Rows follow one
+after another: every column from a tree grown on the person, the position, the row before, and the columns drawn before
+in the same row. The column that orders the rows is drawn as the gap to the row before, 0 or more, so that order holds
+exactly. All persons draw the row of one position at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.synthesize.generators.cart import Cart, CartModel, CartOptions, _order, _outcome, _Smoother, _tree
+from hybrid.synthesize.generators.person_table import PersonTable, order_values, person_table
+from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
+
+Known = dict[str, Array]
+"""Columns by name, one value per row that is drawn."""
+_PERSON, _BEFORE, _ROW, _POSITION, _TIME = "person ", "before ", "row ", "position", "time"
+"""Names of columns (with their number), of the row's place among those of the person, and of its value in the order."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Tree of one column of a row with its donors.
+
+    ``donors`` (n,): training values ordered by leaf; ``first``, ``n_donors`` (n_nodes,): those that a leaf draws from.
+    """
+
+    target: int
+    tree: Any
+    predictors: Mapping[str, Ranks | Scores]
+    donors: Array
+    first: Array
+    n_donors: Array
+
+    def draw(self, known: Known, rng: np.random.Generator) -> Array:
+        """One value per row, of a training row in the same leaf."""
+        leaves = self.tree.apply(_matrix(self.predictors, known))
+        place = self.first[leaves] + (rng.random(len(leaves)) * self.n_donors[leaves]).astype(np.int64)
+        drawn: Array = self.donors[place]
+        return drawn
+
+
+@dataclass(frozen=True)
+class CartSequenceModel:
+    """Trees of persons and of rows. Private: donors are training values.
+
+    Parameters
+    ----------
+    people : CartModel
+        Of the person table.
+    counts_at, first_at, n_static : int
+        As in :class:`~hybrid.synthesize.generators.person_table.PersonTable`.
+    features : tuple of Feature
+        Columns of a row.
+    order : int or None
+        The column that orders the rows.
+    steps : tuple
+        One per column of a row, in the order of drawing; the column that orders them first.
+    smoothers : mapping of int to smoother
+        Of the columns of a row.
+    """
+
+    people: CartModel
+    counts_at: int
+    first_at: int | None
+    n_static: int
+    features: tuple[Feature, ...]
+    order: int | None
+    steps: tuple[_Step, ...]
+    smoothers: Mapping[int, _Smoother]
+
+    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
+        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
+        rng = rng_for(seed, "cart sequences draw")
+        people = self.people.draw(n_persons, int(rng.integers(2**31)))
+        counts = np.rint(people[self.counts_at]).astype(np.int64)
+        persons = np.argsort(-counts, kind="stable")
+        starts = np.cumsum(counts) - counts
+        before = _no_row(self.features, self.order, n_persons)
+        columns = [np.empty(int(counts.sum()), dtype=column.dtype) for column in before]
+        for position in range(int(counts.max(initial=0))):
+            persons = persons[: int((counts[persons] > position).sum())]
+            own = {f"{_PERSON}{at}": people[at][persons] for at in range(len(people))}
+            row = self._row(own, [column[: len(persons)] for column in before], position, rng)
+            before = row
+            for column, values in zip(columns, row, strict=True):
+                column[starts[persons] + position] = values
+        for at, smoother in self.smoothers.items():
+            if at != self.order:
+                columns[at] = smoother.apply(columns[at], rng)
+        if self.order is not None:
+            columns[self.order] = _as_encoded(self.features[self.order], columns[self.order])
+        return DrawnSequences(people[: self.n_static], columns, counts)
+
+    def _row(self, own: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
+        """Columns of the rows at one position."""
+        n = len(own[f"{_PERSON}{self.counts_at}"])
+        known = own | {_POSITION: np.full(n, float(position))} | {f"{_BEFORE}{at}": c for at, c in enumerate(before)}
+        row: dict[int, Array] = {}
+        for step in self.steps:
+            if step.target == self.order:
+                row[step.target] = known[_TIME] = self._time(step, known, before[step.target], position, rng)
+            else:
+                row[step.target] = known[f"{_ROW}{step.target}"] = step.draw(known, rng)
+        return [row[at] for at in range(len(self.features))]
+
+    def _time(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+        """Value of the order in each row.
+
+        That of the row before plus a gap, or the person's first.
+        """
+        if position == 0 and self.first_at is not None:
+            return known[f"{_PERSON}{self.first_at}"]
+        gaps = step.draw(known, rng)
+        return last + self.smoothers[step.target].apply(gaps, rng)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Training rows with all predictors and targets.
+
+    Parameters
+    ----------
+    features : mapping of str to Feature
+        Description of every column of ``known``.
+    known : mapping of str to numpy.ndarray, each of shape (n_rows,)
+        Person, position, row before, value of the order, and columns of the row itself.
+    targets : sequence of numpy.ndarray, each of shape (n_rows,)
+        Columns of a row; the gap to the row before in the place of the column that orders the rows.
+    owner : numpy.ndarray, shape (n_rows,), int64
+        Number of each row's person.
+    later : numpy.ndarray of int64
+        Rows that follow another one of their person; all rows, where none does.
+    """
+
+    features: Mapping[str, Feature]
+    known: Mapping[str, Array]
+    targets: Sequence[Array]
+    owner: Array
+    later: Array
+
+
+def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: Progress) -> CartSequenceModel:
+    """Grow the trees of the person table and of the rows.
+
+    Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows.
+    """
+    table = person_table(data)
+    features, order = tuple(data.rows.features), data.order
+    static = {feature.name for feature in data.persons.features}
+    first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
+    people = Cart().learn(table.encoded, options.model_copy(update={"visit_order": first[0]}), seed, progress)
+    rows, rng = _training_rows(data, table), rng_for(seed, "cart sequences fit")
+    targets = dict.fromkeys([*([] if order is None else [order]), *_order(features, first[1])])
+    drawn, steps = [name for name in rows.known if not name.startswith((_TIME, _ROW))], list[_Step]()
+    for number, target in enumerate(targets):
+        used = rows.later if target == order else np.arange(len(rows.owner))
+        steps.append(_grow(rows, target, drawn, used, options, rng))
+        drawn.append(_TIME if target == order else f"{_ROW}{target}")
+        progress("fit rows of persons", number + 1, len(features))
+    smoothers = {
+        at: _smoother(rows, at, rows.later if at == order else np.arange(len(rows.owner)), options.smoothing)
+        for at, feature in enumerate(features)
+        if at == order or not feature.is_discrete
+    }
+    return CartSequenceModel(
+        people, table.counts_at, table.first_at, table.n_static, features, order, tuple(steps), smoothers
+    )
+
+
+def _training_rows(data: Sequences, table: PersonTable) -> _Rows:
+    features, order, counts = data.rows.features, data.order, data.counts
+    owner = np.repeat(np.arange(len(counts)), counts)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    later = np.flatnonzero(position > 0)
+    columns = [order_values(features[at], c) if at == order else c for at, c in enumerate(data.rows.columns)]
+    kinds = [_number(feature) if at == order else feature for at, feature in enumerate(features)]
+    described = {f"{_PERSON}{at}": feature for at, feature in enumerate(table.encoded.features)}
+    known: Known = {f"{_PERSON}{at}": column[owner] for at, column in enumerate(table.encoded.columns)}
+    known[_POSITION], described[_POSITION] = position.astype(np.float64), Feature(_POSITION, 0, True, False)
+    for at, (kind, column, empty) in enumerate(zip(kinds, columns, _no_row(features, order, len(owner)), strict=True)):
+        empty[later] = column[later - 1]
+        known[f"{_BEFORE}{at}"], described[f"{_BEFORE}{at}"] = empty, _with_none(kind)
+        name = _TIME if at == order else f"{_ROW}{at}"
+        known[name], described[name] = column, kind
+    targets = list(columns)
+    if order is not None:
+        targets[order] = np.zeros(len(owner))
+        targets[order][later] = columns[order][later] - columns[order][later - 1]
+    return _Rows(described, known, targets, owner, later if len(later) else np.arange(len(owner)))
+
+
+def _number(feature: Feature) -> Feature:
+    return Feature(feature.name, 0, ordered=True, missing=feature.missing)
+
+
+def _with_none(feature: Feature) -> Feature:
+    """The feature of a row that may not exist."""
+    return Feature(feature.name, feature.n_levels + feature.is_discrete, feature.ordered, missing=True)
+
+
+def _no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Array]:
+    """Columns of the row before the first one.
+
+    NaN, or a state of its own; each of shape (n,).
+    """
+    return [
+        np.full(n, feature.n_levels, dtype=np.int32) if feature.is_discrete and at != order else np.full(n, np.nan)
+        for at, feature in enumerate(features)
+    ]
+
+
+def _grow(
+    rows: _Rows, target: int, names: Sequence[str], used: Array, options: CartOptions, rng: np.random.Generator
+) -> _Step:
+    values, feature = rows.targets[target][used], rows.features.get(f"{_ROW}{target}", rows.features.get(_TIME))
+    assert feature is not None
+    outcome = _outcome(values, feature, rng)
+    numbers, known = level_map(outcome), {name: rows.known[name][used] for name in names}
+    predictors = {
+        name: fit_scores(column, rows.features[name], numbers, options.min_leaf)
+        if rows.features[name].is_discrete
+        else Ranks(np.unique(column[~np.isnan(column)]))
+        for name, column in known.items()
+    }
+    matrix = _matrix(predictors, known)
+    tree = _tree(outcome, options, int(rng.integers(2**31)))
+    tree.fit(matrix, outcome)
+    leaves = tree.apply(matrix)
+    by_leaf = np.argsort(leaves, kind="stable")
+    first, n_donors = _donors(tree.tree_, leaves[by_leaf], rows.owner[used][by_leaf], options.min_leaf)
+    return _Step(target, tree, predictors, values[by_leaf], first, n_donors)
+
+
+def _donors(tree: Any, leaves: Array, owner: Array, least: int) -> tuple[Array, Array]:
+    """First donor and number of donors of every node; shape (n_nodes,).
+
+    A leaf with rows of fewer than ``least`` persons draws from its nearest ancestor with enough. Nodes are numbered
+    depth first, so that the rows below a node are adjacent where rows are sorted by leaf.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    leaves, owner : numpy.ndarray, shape (n_rows,)
+        Leaf and person of each row, sorted by leaf.
+    """
+    n_nodes = tree.node_count
+    parent, end = np.full(n_nodes, -1), np.arange(1, n_nodes + 1)
+    for node in range(n_nodes - 1, -1, -1):
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left >= 0:
+            parent[[left, right]], end[node] = node, end[right]
+    starts = np.searchsorted(leaves, np.arange(n_nodes + 1))
+    home = np.arange(n_nodes)
+    pairs = np.unique(np.stack([leaves, owner]), axis=1)[0]
+    lacking = np.bincount(pairs, minlength=n_nodes) < least
+    for leaf in np.flatnonzero(lacking & (tree.children_left < 0)):
+        node = leaf
+        while parent[node] >= 0 and len(np.unique(owner[starts[node] : starts[end[node]]])) < least:
+            node = parent[node]
+        home[leaf] = node
+    return starts[home], starts[end[home]] - starts[home]
+
+
+def _matrix(predictors: Mapping[str, Ranks | Scores], known: Mapping[str, Array]) -> Array:
+    return np.column_stack([coder.encode(known[name]) for name, coder in predictors.items()])
+
+
+def _smoother(rows: _Rows, at: int, used: Array, reach: int) -> _Smoother:
+    """Smoother of a column.
+
+    Its rare values are those that at most ``reach`` persons have.
+    """
+    values, owner = rows.targets[at][used], rows.owner[used]
+    present = ~np.isnan(values)
+    distinct, codes = np.unique(values[present], return_inverse=True)
+    if not len(distinct):
+        return _Smoother(np.zeros(1), np.zeros(1, dtype=bool), reach)
+    pairs = np.unique(np.stack([codes, owner[present]]), axis=1)[0]
+    return _Smoother(distinct, np.bincount(pairs) <= reach, reach)
+
+
+def _as_encoded(feature: Feature, values: Array) -> Array:
+    """Values of the order in the column's encoding.
+
+    As they are, or codes.
+    """
+    if not feature.is_discrete:
+        return values
+    known = feature.n_levels - feature.missing
+    codes = np.where(np.isnan(values), known, np.clip(np.rint(np.nan_to_num(values)), 0, known - 1))
+    return codes.astype(np.int32)

@@ -1,0 +1,199 @@
+"""Fitting of a generator to persons with several rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.errors import GeneratorError
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.synthesize.codec import Codec
+from hybrid.synthesize.fitted import LossPoint, blamed_on
+from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, SequenceModel, Sequences
+from hybrid.synthesize.registry import require
+from hybrid.table import Table
+from hybrid.table.persons import person_groups
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Places of encoded columns among those of persons and of rows.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The codec's.
+    static : numpy.ndarray, shape (n_features,), bool
+        Columns of persons.
+    holes : tuple of int
+        Columns of persons that single rows may lack: a flag of each is among the last columns of the rows.
+    """
+
+    features: tuple[Feature, ...]
+    static: Mask
+    holes: tuple[int, ...]
+
+    def whole(self, drawn: DrawnSequences) -> list[Array]:
+        """Columns of the table, from drawn persons and rows.
+
+        In the codec's order.
+        """
+        persons, rows = iter(drawn.persons), iter(drawn.rows)
+        columns = [np.repeat(next(persons), drawn.counts) if static else next(rows) for static in self.static]
+        for at, flag in zip(self.holes, rows, strict=True):
+            feature = self.features[at]
+            columns[at] = np.where(flag == 1, feature.n_levels - 1 if feature.is_discrete else np.nan, columns[at])
+        return columns
+
+
+@dataclass(frozen=True)
+class FittedSequences:
+    """A generator trained on persons with all their rows. Private.
+
+    Parameters
+    ----------
+    name : str
+        The generator.
+    codec : Codec
+        Turns what the model draws into a table.
+    model : SequenceModel
+        Draws persons.
+    arrangement : Arrangement
+        Which columns are a person's.
+    losses : tuple of LossPoint
+        The loss curve; empty for generators without one.
+    """
+
+    name: str
+    codec: Codec
+    model: SequenceModel
+    arrangement: Arrangement
+    losses: tuple[LossPoint, ...] = field(default=(), compare=False)
+
+    def sample(self, n_persons: int, seed: int) -> Table:
+        """Draw exactly ``n_persons`` (1 or more) persons with all their rows.
+
+        Returns
+        -------
+        Table
+            With the schema, dtypes, categories and precision of the table learned from, and the person of each row
+            (0, 1, ...). The rows of a person are adjacent, and in order. The same seed gives the same rows.
+
+        Raises
+        ------
+        GeneratorError
+            The model drew something that is no value, or no row at all.
+        """
+        with blamed_on(self.name, "draw"):
+            drawn = self.model.draw(n_persons, seed)
+        n_rows = int(drawn.counts.sum())
+        if n_rows == 0:
+            raise GeneratorError(f"{self.name} drew persons without rows", hint="learn from more persons")
+        columns = self.arrangement.whole(drawn)
+        return replace(self.codec.decode(columns, n_rows), persons=np.repeat(np.arange(n_persons), drawn.counts))
+
+
+def fit_sequences(
+    table: Table, static: Sequence[str], options: SynthesizeOptions, seed: int, progress: Progress = silent
+) -> FittedSequences:
+    """Train the generator that ``options`` names on persons.
+
+    Parameters
+    ----------
+    table : Table, 1 row or more
+        No identifiers, with the person of each row. Rows of a person are in the order of the column that the schema
+        marks, or in the table's order.
+    static : sequence of str
+        Columns with one known value per person, the first of which is learned.
+    options : SynthesizeOptions
+        Its generator must be a :class:`~hybrid.synthesize.protocol.SequenceGenerator`.
+    seed : int
+        0 or more. The same seed, table, options and versions give the same model.
+    progress : Progress
+        Receives every column.
+
+    Raises
+    ------
+    DataError, MissingExtraError
+        As :func:`hybrid.synthesize.fit`.
+    GeneratorError
+        Training failed, the table has identifiers, or the generator learns single rows only.
+    """
+    generator = options.engine
+    require(generator)
+    if not isinstance(generator, SequenceGenerator) or table.persons is None:
+        raise GeneratorError(f"{generator.name} draws single rows, no persons", hint="use synthesize.generator: cart")
+    codec = Codec(table, generator.encoding(options.resolve()))
+    whole = codec.encode(table, rng_for(seed, "encode"))
+    is_static = np.array([name in static for name in codec.origins], dtype=bool)
+    order = table.schema.order
+    at = codec.origins.index(order) if order in codec.origins and order not in static else None
+    data, arrangement = arranged(whole, table.persons, is_static, at)
+    with blamed_on(generator.name, "learn"):
+        model = generator.learn_sequences(data, options.resolve(), seed, progress)
+    return FittedSequences(generator.name, codec, model, arrangement)
+
+
+def arranged(whole: Encoded, persons: Codes, static: Mask, order: int | None) -> tuple[Sequences, Arrangement]:
+    """Arrange encoded rows by person, in their order.
+
+    Parameters
+    ----------
+    whole : Encoded, n rows
+    persons : numpy.ndarray, shape (n,), int
+        Person of each row.
+    static : numpy.ndarray, shape (n_features,), bool
+        Columns whose first known value is the person's. Where rows of a person lack it, a flag becomes a column of the
+        rows.
+    order : int or None
+        Position in ``whole`` of the column that orders the rows.
+    """
+    groups = person_groups(persons)
+    rows = np.lexsort([groups] if order is None else [_missing_last(whole.columns[order]), groups])
+    counts = np.bincount(groups)
+    owner, of_person, of_row, holes = np.repeat(np.arange(len(counts)), counts), [], [], []
+    for at, (feature, column) in enumerate(zip(whole.features, whole.columns, strict=True)):
+        values = column[rows]
+        if not static[at]:
+            of_row.append((feature, values))
+            continue
+        missing = _missing(feature, values)
+        first = np.cumsum(counts) - counts
+        owners, places = np.unique(owner[~missing], return_index=True)
+        first[owners] = np.flatnonzero(~missing)[places]
+        of_person.append((feature, values[first]))
+        if (missing & ~missing[first][owner]).any():
+            holes.append((at, missing))
+    flags = [(Feature(f"{whole.features[at].name} is missing", 2, False, False), m.astype(np.int32)) for at, m in holes]
+    data = Sequences(
+        Encoded(*_apart(of_person)),
+        Encoded(*_apart([*of_row, *flags])),
+        counts,
+        None if order is None else int((~static[:order]).sum()),
+    )
+    return data, Arrangement(tuple(whole.features), static, tuple(at for at, _ in holes))
+
+
+def _apart(pairs: Sequence[tuple[Feature, Array]]) -> tuple[list[Feature], list[Array]]:
+    return [feature for feature, _ in pairs], [values for _, values in pairs]
+
+
+def _missing(feature: Feature, values: Array) -> Mask:
+    """Mask of missing values of an encoded column; shape (n,)."""
+    if not feature.is_discrete:
+        return np.isnan(values)
+    return np.asarray(values == (feature.n_levels - 1 if feature.missing else -1))
+
+
+def _missing_last(values: Array) -> Array:
+    """Numbers that sort a column, missing values last; shape (n,), float64."""
+    numbers = values.astype(np.float64)
+    return np.where(np.isnan(numbers), np.inf, numbers)

@@ -1,0 +1,59 @@
+"""Risk of households, by hand and against a loop over members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid.anonymize.households import household_risk
+
+
+def test_by_hand() -> None:
+    """Classes of 5, 5, 2 persons. A household of three: two in a class of five and one in that of two."""
+    classes = np.array([0] * 5 + [1] * 5 + [2] * 2)
+    households = np.array([0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9])
+    found = household_risk(classes, None, households)
+    assert found.risk[0] == pytest.approx(1 - 0.8 * 0.8 * 0.5)
+    assert found.risk[1:9] == pytest.approx([0.2] * 8) and found.risk[9] == pytest.approx(0.5)
+    assert list(found.worst_class) == [2, *[5] * 8, 2]
+
+
+def test_four_at_k_five_are_at_59_percent() -> None:
+    found = household_risk(np.repeat([0, 1, 2, 3], 5), None, np.tile([0, 1, 2, 3, 4], 4))
+    assert found.risk == pytest.approx([1 - 0.8**4] * 5)
+
+
+def test_rows_of_a_person_are_one_member_at_its_smallest_class() -> None:
+    """Person 0 has three rows, in classes of three and of two persons; the household is that person alone."""
+    classes = np.array([0, 0, 0, 1, 1, 0])
+    persons = np.array([0, 1, 2, 0, 1, 0])
+    found = household_risk(classes, persons, np.array([0, 1, 2, 0, 1, 0]))
+    assert found.risk == pytest.approx([1 / 2, 1 / 2, 1 / 3])
+
+
+def test_alone_in_a_class_is_certain() -> None:
+    assert list(household_risk(np.array([0]), None, np.array([7])).risk) == [1.0]
+    nameless = household_risk(np.array([0, 0]), np.array([-1, 4]), np.array([-1, 3]))
+    assert list(nameless.risk) == [1.0, 1.0], "who has no key is counted as nobody"
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_against_a_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_persons = int(rng.integers(1, 25))
+    home = rng.integers(0, max(n_persons // 2, 1), n_persons)
+    persons = rng.permutation(np.repeat(np.arange(n_persons), rng.integers(1, 4, n_persons)))
+    classes = rng.integers(0, 5, len(persons))
+    classes = np.unique(classes, return_inverse=True)[1]
+    members = {c: set(persons[classes == c].tolist()) for c in set(classes.tolist())}
+    found = household_risk(classes, persons, home[persons])
+    expected = {}
+    for household in set(home.tolist()):
+        spared = 1.0
+        for person in np.flatnonzero(home == household):
+            spared *= 1 - max(1 / len(members[c]) for c in classes[persons == person])
+        expected[household] = 1 - spared
+    assert found.risk == pytest.approx([expected[household] for household in sorted(expected)])

@@ -1,0 +1,40 @@
+"""Options, registry and prices of the evaluation as they are promised."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hybrid.evaluation import REGISTRY, EvaluateOptions
+from hybrid.evaluation.price import price, sizes_of
+from hybrid.table import Column, Kind, Role, Schema
+from tests.helpers.kept import as_text, assert_kept
+
+SCHEMA = Schema(
+    (
+        Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER),
+        Column("sex", Role.QUASI_IDENTIFIER, Kind.CATEGORICAL),
+        Column("illness", Role.SENSITIVE, Kind.CATEGORICAL),
+        Column("cost", Role.INSENSITIVE, Kind.DECIMAL, target=True),
+    )
+)
+
+
+def test_options_have_the_stated_defaults_and_limits() -> None:
+    assert_kept("evaluate_options.json", as_text(EvaluateOptions.model_json_schema()))
+
+
+def test_metrics_are_described_as_stated() -> None:
+    described = {name: metric.to_json() for name, metric in REGISTRY.items()}
+    assert {field.name for field in fields(next(iter(REGISTRY.values())))} - {"compute"} == set(described["k_reached"])
+    assert_kept("metrics.json", as_text(described))
+
+
+def test_prices_are_those_that_were_measured() -> None:
+    options = EvaluateOptions()
+    found = {}
+    for rows in ((300, 100, 300), (20_000, 9_000, 20_000), (200_000, 90_000, 200_000)):
+        sizes = sizes_of(SCHEMA, rows, options)
+        for name, metric in REGISTRY.items():
+            each = [price(metric, sizes, options, first) for first in (True, False)]
+            found[f"{name} {rows[0]}"] = [float(f"{one:.4g}") for one in each]
+    assert_kept("prices.json", as_text(found))

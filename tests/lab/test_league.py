@@ -1,0 +1,167 @@
+"""Verdicts on simulated metrics of known behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.lab.league import Entry, League, league
+from hybrid.lab.measurements import COLUMNS, NULL
+from hybrid.lab.risk import REGISTRY, Series
+from hybrid.lab.risk.model import Level
+from hybrid.lab.trials import Cell, LabTrials
+from hybrid.lab.verdicts import RULES, WORDS, Verdict, worst
+
+SEEDS, NULLS = (1, 2, 3, 4, 5), tuple(range(100, 140))
+LEAKS = (0.0, 0.02, 0.05, 0.1, 0.5, 1.0)
+HALF = 0.02
+Metric = Callable[[float, np.random.Generator], float]
+
+
+def ordered(name: str) -> Series:
+    return Series(name, "dial", "order", tuple(Level(value, {}) for value in (0.0, 50, 20, 5, 1)))
+
+
+SERIES = {
+    "leaky": Series("", "share of records leaked", "share", tuple(Level(f, {}) for f in LEAKS)),
+    "overfit": ordered("cart"),
+    "size": Series("leak of 20 %", "size", "none", (Level(0.5, {}), Level(1, {}))),
+}
+LEVELS_OF_OVERFIT = (0.0, 0.02, 0.1, 0.4, 1.0)
+METRICS: dict[str, Metric] = {
+    "sharp": lambda leak, rng: leak + rng.normal(0, HALF / 8),
+    "dull": lambda leak, rng: 0.15 * leak + rng.normal(0, HALF / 8),
+    "constant": lambda leak, rng: 0.0,
+    "alarmist": lambda leak, rng: leak + 0.5 + rng.normal(0, HALF / 8),
+    "inverted": lambda leak, rng: -leak + rng.normal(0, HALF / 8),
+    "bent": lambda leak, rng: leak * (1.5 - leak) + rng.normal(0, HALF / 8),
+    "swelling": lambda leak, rng: leak + rng.normal(0, HALF / 8),
+    "late": lambda leak, rng: max(leak - 0.05, 0) + rng.normal(0, HALF / 8),
+}
+
+
+def simulated(metrics: dict[str, Metric] = METRICS) -> tuple[LabTrials, pd.DataFrame]:
+    rng = np.random.default_rng(4)
+    rows: list[dict[str, object]] = []
+
+    def add(risk: str, name: str, position: int, dial: float, seed: int, contestant: str, excess: float) -> None:
+        numbers = {"value": excess, "excess": excess, "excess_low": excess - HALF, "excess_high": excess + HALF}
+        head = dict(zip(COLUMNS[:8], ("people", risk, name, position, dial, seed, contestant, contestant), strict=True))
+        rows.append({**dict.fromkeys(COLUMNS, np.nan), **head, "column": "", **numbers, "cpu_seconds": 0.1})
+
+    cells = []
+    for risk, series in SERIES.items():
+        for position, level in enumerate(series.levels):
+            cells.append(Cell("people", risk, series, position, "c"))
+            leak = {"leaky": level.value, "overfit": LEVELS_OF_OVERFIT[min(position, 4)], "size": 0.2}[risk]
+            for seed in SEEDS:
+                for name, metric in metrics.items():
+                    excess = metric(leak, rng)
+                    swells = 0.1 * level.value if risk == "size" and name == "swelling" else 0.0
+                    add(risk, series.name, position, level.value, seed, name, excess + swells)
+    for seed in NULLS:
+        for name, metric in metrics.items():
+            add(NULL, "", 0, 0.0, seed, name, metric(0.0, rng))
+    return LabTrials(tuple(cells), {"people": "c"}, (), NULLS, SEEDS), pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+@pytest.fixture(scope="module")
+def found() -> League:
+    return league(*simulated())
+
+
+def entry(found: League, name: str) -> Entry:
+    return next(each for each in found.entries if each.contestant == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "why"),
+    [
+        ("sharp", "trusted", ""),
+        ("dull", "coarse", "50.0%"),
+        ("constant", "blind", "0% of the trials"),
+        ("alarmist", "misleading", "cried wolf in 40 of 40"),
+        ("inverted", "misleading", "falls as the leak grows"),
+        ("bent", "usable", "does not always rise"),
+        ("swelling", "usable", "size of the table"),
+        ("late", "usable", "from 10.0%"),
+    ],
+)
+def test_verdicts_on_known_metrics(found: League, name: str, word: str, why: str) -> None:
+    verdict = entry(found, name).verdicts["leaky"]
+    assert verdict.word == word
+    assert why in "; ".join(verdict.reasons)
+
+
+def test_sensitivity_calibration_and_alarms_by_hand(found: League) -> None:
+    sharp, dull = (entry(found, name) for name in ("sharp", "dull"))
+    track = sharp.on("leaky")[0].track
+    # An excess of the leak itself with a half width of .02: .05 is always noticed, .02 half of the time.
+    assert track.at(track.sensitivity.position) == 0.05
+    assert track.calibration is not None and track.calibration < 0.02
+    assert (sharp.false_alarms.hits, sharp.false_alarms.trials) == (0, 40)
+    assert sharp.false_alarms.high == pytest.approx(0.0876, abs=1e-3)
+    slow = dull.on("leaky")[0].track
+    assert slow.at(slow.sensitivity.position) == 0.5
+    assert sharp.drift is not None and sharp.drift < 0.02
+    assert sharp.cpu_seconds == 0.1
+
+
+def test_the_best_come_first_and_the_worst_series_counts(found: League) -> None:
+    words = [each.overall.word for each in found.entries]
+    assert words == sorted(words, key=WORDS.index)
+    assert found.entries[0].contestant == "sharp"
+    late = entry(found, "late")
+    assert late.verdicts["overfit"].word in ("trusted", "usable", "coarse")
+    assert late.overall.word == worst(late.verdicts.values()).word
+    assert found.silent == ()
+
+
+def test_a_series_that_no_metric_notices_convicts_none() -> None:
+    unseen: dict[str, Metric] = {"sharp": METRICS["sharp"]}
+    trials, rows = simulated(unseen)
+    quiet = rows["risk"] == "overfit"
+    rows.loc[quiet, ["excess", "excess_low", "excess_high"]] = [0.0, -HALF, HALF]
+    found = league(trials, rows)
+    assert found.silent == (("people", "overfit", "cart"),)
+    assert set(found.entries[0].verdicts) == {"leaky"} and found.entries[0].overall.word == "trusted"
+
+
+def test_few_trials_cannot_tell() -> None:
+    trials, rows = simulated({"sharp": METRICS["sharp"]})
+    few = rows[(rows["risk"] != NULL) | (rows["seed"] < 110)]
+    assert league(trials, few).entries[0].verdicts["leaky"] == Verdict(
+        "cannot tell", ("10 trials without a leak, fewer than 20",)
+    )
+    one = replace(trials, seeds=(1,))
+    assert "repetitions" in league(one, rows[rows["seed"].isin([1, *NULLS])]).entries[0].overall.reasons[0]
+    gap = rows.copy()
+    gap.loc[(gap["risk"] == "leaky") & (gap["seed"] == 2) & (gap["position"] == 3), "excess"] = np.nan
+    assert "not every trial" in league(trials, gap).entries[0].verdicts["leaky"].reasons[0]
+
+
+def test_order_that_turns_over_has_a_negative_transfer() -> None:
+    trials, rows = simulated({f"m{i}": METRICS["sharp"] for i in range(5)})
+    for i in range(5):
+        for risk, rank in (("leaky", i), ("overfit", 4 - i)):
+            at = (rows["contestant"] == f"m{i}") & (rows["risk"] == risk)
+            told = rows["position"] > rank
+            rows.loc[at & told, "excess_low"], rows.loc[at & ~told, "excess_low"] = 0.01, -0.01
+    transfer = league(trials, rows).transfers[0]
+    assert transfer.correlation is not None and transfer.correlation < -0.9 and transfer.metrics == 5
+    assert {transfer.moved[0].contestant, transfer.moved[1].contestant} == {"m0", "m4"}
+
+
+def test_metrics_without_a_comparison_are_listed() -> None:
+    trials, rows = simulated({"sharp": METRICS["sharp"], "dull": METRICS["dull"]})
+    rows.loc[rows["contestant"] == "dull", "excess"] = np.nan
+    found = league(trials, rows)
+    assert found.uncompared == (("people", "dull"),) and len(found.entries) == 1
+
+
+def test_every_word_has_its_rule() -> None:
+    assert set(RULES) == set(WORDS) and set(REGISTRY) >= {"leaky", "overfit", "size"}

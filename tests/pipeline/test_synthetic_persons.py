@@ -1,0 +1,82 @@
+"""Persons with several rows through the whole walk, with the transition before and after the generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid.demo import write_demo
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.table.persons import constant_within
+
+STATIC = {"age", "sex", "postcode", "nationality", "occupation", "smoker", "bmi"}
+WALKS: dict[str, dict[str, Any]] = {
+    "pre": {},
+    "post": {"transition.order": "post"},
+    "local": {"anonymize.recoding": "local", "anonymize.loss": {"name": "loss"}},
+    "not anonymized": {
+        "anonymize": None,
+        "transition": None,
+        "sample": {"method": "none"},
+        "protect.replace": "sample",
+        "protect.columns": {"diagnosis": "sample", "postcode": "sample", "occupation": "sample"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demo(tmp_path_factory.mktemp("demo"), rows=900, several=True)
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_people_come_out(config: Path, walk: str) -> None:
+    pipeline = Pipeline(load_config(config, {"data.max_rows": 4, "evaluate.baseline": False, **WALKS[walk]}))
+    table, train = pipeline.generated.table, pipeline.train
+    assert set(pipeline.static or ()) == STATIC
+    assert table.persons is not None and train.persons is not None
+    persons = len(np.unique(train.persons))
+    assert len(np.unique(table.persons)) == 10 * round(persons / 10)
+    rows = np.unique(table.persons, return_counts=True)[1]
+    assert rows.max() <= 4 and rows.mean() == pytest.approx(len(train) / persons, rel=0.15)
+    assert set(constant_within(table, sorted(STATIC))) == STATIC
+    adjacent = table.persons[1:] == table.persons[:-1]
+    assert adjacent.sum() == len(table) - len(rows)
+    gaps = np.diff(table.frame["admission_date"].to_numpy())[adjacent]
+    assert (gaps >= np.timedelta64(0)).all() and (gaps > np.timedelta64(0)).any()
+    synthetic = pipeline.synthetic
+    assert synthetic.schema.names == pipeline.table.schema.names
+    assert synthetic.frame["patient_id"].nunique() == len(rows)
+    assert not set(synthetic.frame["patient_id"]) & set(pipeline.table.frame["patient_id"])
+    if pipeline.restored is not None:
+        assert set(constant_within(pipeline.restored.table, sorted(STATIC))) == STATIC
+
+
+def test_as_many_rows_as_asked_for_come_out_about(config: Path) -> None:
+    pipeline = Pipeline(load_config(config, {"synthesize.rows": 400}))
+    assert len(pipeline.generated.table) == pytest.approx(400, rel=0.1)
+
+
+def test_without_an_order_and_with_a_number_as_the_order(config: Path) -> None:
+    changes = WALKS["not anonymized"]
+    table = Pipeline(load_config(config, {"data.order": None, **changes})).generated.table
+    assert table.persons is not None and table.schema.order is None
+    found = Pipeline(load_config(config, {"data.order": "length_of_stay", **changes})).generated.table
+    assert found.persons is not None and found.schema.order == "length_of_stay"
+    stays = found.frame["length_of_stay"].groupby(found.persons)
+    assert all(rows.dropna().is_monotonic_increasing for _, rows in stays)
+
+
+def test_a_check_says_what_comes_out(config: Path) -> None:
+    def said(**changes: Any) -> str:
+        return " ".join(f"{one.message} {one.hint}" for one in diagnose(load_config(config, changes)))
+
+    assert "cart draws persons with all their rows, in the order of admission_date" in said()
+    single = said(**{"data.order": None, "synthesize.generator": "copula"})
+    assert "copula draws single rows: each synthetic row has a person number of its own" in single
+    assert "data.order: 'ward' is a categorical column" in said(**{"data.order": "ward"})

@@ -1,0 +1,197 @@
+"""Persons with several rows: what is theirs stays theirs, rows follow one another in order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.base.errors import GeneratorError
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize.generators.cart_sequences import _donors
+from hybrid.synthesize.generators.person_table import person_table
+from hybrid.synthesize.protocol import Encoded, Feature, SequenceGenerator, Sequences
+from hybrid.synthesize.registry import REGISTRY, sequence_generators
+from hybrid.synthesize.sequences import arranged, fit_sequences
+from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table.persons import constant_within, with_order
+
+FIRST = np.datetime64("2024-01-01", "us")
+STATIC = ("sex", "born")
+
+
+def visits(n_persons: int = 400, seed: int = 0) -> Table:
+    """Visits of persons with a sex, a year of birth (missing in some rows) and a disease that mostly stays."""
+    rng = np.random.default_rng(seed)
+    counts = 1 + rng.negative_binomial(1, 0.45, n_persons)
+    whose = np.repeat(np.arange(n_persons), counts)
+    n = len(whose)
+    born = pd.Series(rng.integers(1930, 2010, n_persons)[whose], dtype="Int64")
+    disease = np.where(rng.random(n) < 0.7, rng.choice(list("abcd"), n_persons)[whose], rng.choice(list("abcd"), n))
+    frame = pd.DataFrame(
+        {
+            "sex": pd.Series(rng.choice(["f", "m"], n_persons)[whose], dtype="category"),
+            "born": born.mask(rng.random(n) < 0.1),
+            "day": pd.Series(FIRST + rng.integers(0, 700, n).astype("timedelta64[D]")),
+            "disease": pd.Series(disease, dtype="category"),
+            "cost": pd.Series(np.round(rng.lognormal(3, 1, n) * (1 + 4 * (disease == "a")), 2)),
+        }
+    )
+    kinds = (Kind.CATEGORICAL, Kind.INTEGER, Kind.DATE, Kind.CATEGORICAL, Kind.DECIMAL)
+    schema = Schema(tuple(Column(str(c), Role.INSENSITIVE, k) for c, k in zip(frame, kinds, strict=True)))
+    shuffled = Table(frame, schema, whose).take(rng.permutation(n))
+    return with_order(shuffled, "day")
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Table, Table]:
+    real = visits(1500)
+    fitted = fit_sequences(real, STATIC, SynthesizeOptions(options={"min_leaf": 20}), 1)
+    return real, fitted.sample(1500, 2)
+
+
+def rows_of(table: Table) -> np.ndarray:
+    assert table.persons is not None
+    return np.unique(table.persons, return_counts=True)[1]
+
+
+def pairs_of(table: Table, name: str) -> pd.DataFrame:
+    """Values of successive rows of a person, in order."""
+    frame = table.frame.assign(whose=table.persons).sort_values(["whose", "day"], kind="stable")
+    before = frame.groupby("whose")[name].shift(1)
+    return pd.DataFrame({"before": before, "after": frame[name]})[frame["whose"].duplicated().to_numpy()]
+
+
+def test_persons_come_back_as_persons(pair: tuple[Table, Table]) -> None:
+    real, synthetic = pair
+    assert synthetic.schema == real.schema and synthetic.frame.dtypes.equals(real.frame.dtypes)
+    assert synthetic.persons is not None and len(rows_of(synthetic)) == 1500
+    shares = [np.bincount(np.minimum(rows_of(table), 9), minlength=10).cumsum() / 1500 for table in pair]
+    assert np.abs(shares[0] - shares[1]).max() < 0.05
+    assert constant_within(synthetic, STATIC) == list(STATIC)
+    missing = [table.frame["born"].isna().mean() for table in pair]
+    assert missing[1] == pytest.approx(missing[0], abs=0.03)
+
+
+def test_rows_of_a_person_are_adjacent_and_in_order(pair: tuple[Table, Table]) -> None:
+    persons, day = pair[1].persons, pair[1].frame["day"].to_numpy()
+    assert persons is not None and (np.diff(persons) >= 0).all()
+    assert (np.diff(day)[np.diff(persons) == 0] >= np.timedelta64(0)).all()
+    gaps = [pairs_of(table, "day").diff(axis=1)["after"].dt.days for table in pair]
+    assert [gaps[1].quantile(q) for q in (0.25, 0.5, 0.75)] == pytest.approx(
+        [gaps[0].quantile(q) for q in (0.25, 0.5, 0.75)], rel=0.25
+    )
+
+
+def test_what_mostly_stays_mostly_stays(pair: tuple[Table, Table]) -> None:
+    agreement = [(pairs["before"] == pairs["after"]).mean() for pairs in (pairs_of(t, "disease") for t in pair)]
+    assert agreement[0] > 0.5 and agreement[1] == pytest.approx(agreement[0], abs=0.05)
+    means = [table.frame.groupby("disease", observed=True)["cost"].median() for table in pair]
+    assert means[1]["a"] / means[1]["b"] == pytest.approx(means[0]["a"] / means[0]["b"], rel=0.25)
+
+
+def test_the_same_seed_gives_the_same_persons_and_another_seed_others() -> None:
+    table = visits(80)
+    fitted = fit_sequences(table, STATIC, SynthesizeOptions(), 1)
+    again = fit_sequences(table, STATIC, SynthesizeOptions(), 1)
+    assert fitted.sample(60, 5).frame.equals(again.sample(60, 5).frame)
+    assert not fitted.sample(60, 5).frame.equals(fitted.sample(60, 6).frame)
+
+
+@pytest.mark.parametrize(
+    "names", [["sex"], ["day"], ["sex", "born", "day", "disease", "cost"], ["disease"], ["sex", "born"]]
+)
+def test_any_columns_will_do(names: list[str]) -> None:
+    table = visits(60).only(names)
+    drawn = fit_sequences(table, [name for name in STATIC if name in names], SynthesizeOptions(), 1).sample(30, 1)
+    assert drawn.schema.names == table.schema.names and len(rows_of(drawn)) == 30
+
+
+def test_persons_with_one_row_each_and_missing_dates() -> None:
+    table = visits(80)
+    alone = replace(table, persons=np.arange(len(table)))
+    assert set(rows_of(fit_sequences(alone, [], SynthesizeOptions(), 1).sample(40, 1))) == {1}
+    undated = replace(table, frame=table.frame.assign(day=table.frame["day"].mask(np.arange(len(table)) % 4 == 0)))
+    drawn = fit_sequences(undated, STATIC, SynthesizeOptions(), 1).sample(60, 1)
+    for _, rows in drawn.frame.assign(whose=drawn.persons).groupby("whose"):
+        assert rows["day"].dropna().is_monotonic_increasing
+        assert not rows["day"].isna().to_numpy()[:-1][rows["day"].notna().to_numpy()[1:]].any()
+    assert drawn.frame["day"].isna().any()
+
+
+def test_labels_in_order_are_drawn_in_order() -> None:
+    table = visits(100)
+    quarters = table.frame["day"].dt.to_period("Q").astype(str)
+    labels = pd.Series(pd.Categorical(quarters, sorted(set(quarters)), ordered=True))
+    columns = tuple(replace(c, kind=Kind.CATEGORICAL) if c.name == "day" else c for c in table.schema)
+    drawn = fit_sequences(
+        Table(table.frame.assign(day=labels), Schema(columns), table.persons), STATIC, SynthesizeOptions(), 1
+    ).sample(80, 1)
+    assert drawn.frame["day"].dtype == labels.dtype
+    codes = drawn.frame["day"].cat.codes.groupby(drawn.persons)
+    assert all(rows.is_monotonic_increasing for _, rows in codes)
+
+
+def test_the_largest_numbers_of_rows_are_those_that_ten_persons_reach() -> None:
+    counts = np.r_[np.full(30, 2), np.full(9, 5), [80]]
+    encoded = Encoded([Feature("x", 0, True, False)], [np.arange(counts.sum(), dtype=float)])
+    table = person_table(Sequences(Encoded([], []), encoded, counts))
+    assert table.encoded.columns[table.counts_at].max() == 5
+
+
+def test_summaries_of_rows() -> None:
+    x = np.array([1.0, 3, np.nan, 4, 4, 10, 2])
+    state = np.array([0, 1, 1, 2, 2, 0, 1], dtype=np.int32)
+    day = np.array([0.0, 5, np.nan, 7, 7, 3, 9])
+    features = [Feature("x", 0, True, True), Feature("state", 3, False, False), Feature("day", 0, True, True)]
+    counts = np.array([3, 2, 0, 2])
+    table = person_table(Sequences(Encoded([], []), Encoded(features, [x, state, day]), counts, order=2))
+    found = {f.name: c for f, c in zip(table.encoded.features, table.encoded.columns, strict=True)}
+    assert table.first_at == 1 and found["first day"].tolist()[:2] == [0, 7] and np.isnan(found["first day"][2])
+    assert found["span of day"].tolist()[:2] == [5, 0] and found["span of day"][3] == 6
+    assert found["mode of state"].tolist() == [1, 2, 3, 0]
+    assert found["share of the mode of state"][[0, 1, 3]].tolist() == pytest.approx([2 / 3, 1, 0.5])
+
+
+def test_columns_of_persons_and_of_rows_are_put_together_again() -> None:
+    features = [Feature("a", 3, False, True), Feature("b", 0, True, False), Feature("c", 0, True, True)]
+    columns = [np.array([0, 1, 2, 1], dtype=np.int32), np.array([5.0, 6, 7, 8]), np.array([np.nan, 2, 1, 2.0])]
+    data, arrangement = arranged(Encoded(features, columns), np.array([4, 9, 4, 9]), np.array([True, False, True]), 1)
+    assert data.order == 0 and data.counts.tolist() == [2, 2]
+    assert [c.tolist() for c in data.persons.columns] == [[0, 1], [1, 2]]
+    assert [f.name for f in data.rows.features] == ["b", "a is missing", "c is missing"]
+    from hybrid.synthesize.protocol import DrawnSequences
+
+    drawn = DrawnSequences(data.persons.columns, data.rows.columns, data.counts)
+    whole = arrangement.whole(drawn)
+    assert whole[0].tolist() == [0, 2, 1, 1] and whole[1].tolist() == [5, 7, 6, 8]
+    assert np.isnan(whole[2][0]) and whole[2][1:].tolist() == [1, 2, 2]
+
+
+def test_every_leaf_draws_from_enough_persons() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(3)
+    owner = np.repeat(np.arange(60), rng.integers(1, 25, 60))
+    x = owner[:, None] + rng.normal(0, 0.1, (len(owner), 1))
+    tree = DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(x, x[:, 0])
+    leaves = tree.apply(x)
+    order = np.argsort(leaves, kind="stable")
+    first, n_donors = _donors(tree.tree_, leaves[order], owner[order], 8)
+    crowded = 0
+    for leaf in np.unique(leaves):
+        donors = order[first[leaf] : first[leaf] + n_donors[leaf]]
+        assert len(np.unique(owner[donors])) >= 8
+        assert set(np.flatnonzero(leaves == leaf)) <= set(donors)
+        crowded += len(np.unique(owner[leaves == leaf])) < 8
+    assert crowded > 0
+
+
+def test_a_generator_of_single_rows_is_refused() -> None:
+    assert sequence_generators() == ["cart"] and isinstance(REGISTRY["cart"], SequenceGenerator)
+    table = visits(20)
+    with pytest.raises(GeneratorError, match="draws single rows"):
+        fit_sequences(replace(table, persons=None), [], SynthesizeOptions(), 1)
+    assert DTYPES[Kind.DATE] == table.frame["day"].dtype
