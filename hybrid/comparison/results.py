@@ -112,7 +112,7 @@ def left_out_table(expansion: Expansion) -> pd.DataFrame:
 
 
 def metric_names(columns: Iterable[str]) -> list[str]:
-    """Columns of a comparison, or keys of a row, with values of metrics."""
+    """Columns, or keys of a row, with values of metrics."""
     names = [name for name in columns if name.partition(".")[0] in STAGES]
     beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
     return [name for name in names if name not in beside]

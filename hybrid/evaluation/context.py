@@ -349,7 +349,7 @@ class Context:
         return self._remember(queries, references.role, references.key, len(asked.rows), k, search)
 
     def _search_cut(self, queries: Part, asked: Part, cut: list[Part], k: int) -> list[Search]:
-        """The search of every part of a cut, of a whole table's queries.
+        """The search of every part of a cut table.
 
         They are found in one search, together with that of the whole table.
         """
@@ -364,7 +364,7 @@ class Context:
         return found[1:]
 
     def _remember(self, queries: Part, role: Role, key: Hashable, asked: int, k: int, search: Callable[[], T]) -> T:
-        """A search, remembered for all stages if the stage's table has no part in it.
+        """A search, remembered for all stages where that is possible.
 
         One of more neighbours will do.
         """
@@ -376,7 +376,7 @@ class Context:
         return self.once_for_all_stages(keys[0], search) if real else self.once(keys[0], search)
 
     def _is_cut_from_all(self, part: Part) -> bool:
-        """True if a search of the whole table tells that of a part, at no more than twice its cost."""
+        """True if one search serves a whole table and its part."""
         cut, n = self._cuts.get((part.role, part.key)), len(self.encoded(part.role))
         limit = most_asked(self.options.max_records, *map(len, self.encoding.tables)) or n
         return cut is not None and n <= limit and n <= 2 * sum(len(piece.rows) for piece in cut)

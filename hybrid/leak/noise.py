@@ -62,7 +62,7 @@ def with_noise(train: Table, order: Array, leaked: int, options: RiskOptions, se
 def _moved(
     column: Column, values: pd.Series, source: pd.Series, options: RiskOptions, uniform: Array, normal: Array
 ) -> pd.Series | None:
-    """Numbers or dates with noise; None where there is no noise for them."""
+    """Numbers or dates with noise; None where they have none."""
     numbers, everybody = _as_numbers(column, values), _as_numbers(column, source)
     known = everybody[~np.isnan(everybody)]
     if not len(known):

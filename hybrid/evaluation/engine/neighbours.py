@@ -44,7 +44,7 @@ def nearest(
 def nearest_of_pieces(
     space: Space, queries: Columns, references: Columns, pieces: Sequence[Array], k: int = 1, own: Array | None = None
 ) -> list[tuple[Array, Array]]:
-    """The k nearest references of every query, of all and of each piece.
+    """The k nearest references, of all and of each piece.
 
     One search finds them all: it costs less than one of each piece.
 

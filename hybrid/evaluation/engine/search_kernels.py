@@ -111,7 +111,7 @@ def leaf_bounds(query: Any, s: Any, node: int, squared: bool, out: Array) -> Non
 
 @compiled
 def enter(distances: Array, rows: Array, d: float, row: int) -> bool:
-    """Insert a reference into a query's nearest ones; False if it is not among them.
+    """Insert a reference into a query's nearest; False if it is farther.
 
     They are sorted by distance and row.
     """
@@ -130,7 +130,7 @@ def nearest(
     q: Any, r: Any, s: Any, squared: bool, own: Array, pieces: Array, scale: float, start: int, stop: int,
     best: Array, index: Array
 ) -> None:  # fmt: skip
-    """Find the k nearest references of queries start..stop-1, of all and of each piece.
+    """Find the nearest references of some queries, piece by piece.
 
     Written into ``best`` and ``index``, shape (1 + number of pieces, n, k), all references first; ``own[i]`` is left
     out. The references ``r`` are sorted; ``index`` gives their rows, the lowest of those at the same distance.

@@ -110,7 +110,7 @@ def side_by_side(work: Callable[[T, Progress], R], items: Sequence[T], progress:
 
 
 class _Stopped(BaseException):
-    """Signal to end work whose result is of no use any more; metrics do not catch it."""
+    """Signal to end work whose result is no longer needed."""
 
 
 def _one_thread_here() -> None:
