@@ -91,7 +91,10 @@ def draw_held(draw: Draw, rules: Rules, wanted: int) -> tuple[Table, Redrawn]:
 
 
 def _whole(table: Table, rows: Mask) -> Mask:
-    """Rows of all persons with any of these rows; the rows themselves without persons."""
+    """All rows of the persons who have any of these.
+
+    The rows themselves without persons.
+    """
     if table.persons is None:
         return rows
     groups = person_groups(table.persons)
@@ -99,13 +102,16 @@ def _whole(table: Table, rows: Mask) -> Mask:
 
 
 def _kept(rules: Rules, table: Table) -> tuple[Table, int]:
-    """The rows, or persons, that keep all rules, and the number of those that do not."""
+    """Rows, or persons, that keep all rules.
+
+    And the number of those that do not.
+    """
     left = table.take(~_whole(table, rules.broken(table)))
     return left, n_persons(table) - n_persons(left)
 
 
 def _joined(table: Table, other: Table, units: int) -> Table:
-    """A table with the first rows, or persons, of another one at its end."""
+    """Append the first rows, or persons, of another table."""
     persons, taken = None, np.arange(len(other)) < units
     if table.persons is not None and other.persons is not None:
         groups = person_groups(other.persons)
@@ -175,7 +181,10 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
 
 
 def _alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Two columns in one dtype: categories that only the second has come last."""
+    """Two columns in one dtype.
+
+    Categories that only the second has come last.
+    """
     if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
         return old, new
     known = set(old.cat.categories)

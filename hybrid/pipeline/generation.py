@@ -133,7 +133,7 @@ class Generation:
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     ) -> Drawn:
-        """Train the generator and draw rows, or persons with all their rows, that keep the rules.
+        """Train the generator and draw rows, or persons, that keep the rules.
 
         As many as there are training records or persons, or as the config says.
 
