@@ -12,6 +12,7 @@ from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
@@ -27,6 +28,7 @@ LEAST_ASKED = 10_000
 """Records that searches query of the largest tables: shares are then known to a hundredth (95 %)."""
 
 T = TypeVar("T")
+NO_RULES = Rules()
 Share = Callable[[str, Callable[[], Any]], Any]
 Search = tuple[Array, Array]
 """Distances and positions of nearest references, shapes (n, k)."""
@@ -82,6 +84,8 @@ class Context:
         Makes the stage's table again from other records; only attacks with training need it.
     progress : Progress
         Called for every training.
+    rules : Rules
+        The declared constraints, fitted to the training records.
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class Context:
         share: Share | None = None,
         fit_and_sample: FitAndSample | None = None,
         progress: Progress = silent,
+        rules: Rules = NO_RULES,
     ) -> None:
         self.train = train
         self.control = control
@@ -105,6 +110,7 @@ class Context:
         self._share = share
         self.fit_and_sample = fit_and_sample
         self.progress = progress
+        self.rules = rules
         self._own: dict[Hashable, Any] = {}
         self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
         """The parts that each part of :meth:`parts` was cut with."""
@@ -117,7 +123,15 @@ class Context:
         Only results that depend on the people alone are shared.
         """
         return Context(
-            self.train, self.control, table, self.options, self.seed, self.stage, self._share, progress=self.progress
+            self.train,
+            self.control,
+            table,
+            self.options,
+            self.seed,
+            self.stage,
+            self._share,
+            progress=self.progress,
+            rules=self.rules,
         )
 
     @property

@@ -22,10 +22,11 @@ Lacking = Literal[
     "identifiers",
     "signal",
     "lone_values",
+    "constraints",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, a column that names single records, a signal, values that one row of the table holds
-alone."""
+alone, declared constraints."""
 
 
 @dataclass(frozen=True)

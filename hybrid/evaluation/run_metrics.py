@@ -13,7 +13,8 @@ import numpy as np
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
-from hybrid.evaluation.context import Context, FitAndSample, Share
+from hybrid.constraints import Rules
+from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
@@ -33,6 +34,7 @@ def evaluate(
     progress: Progress = silent,
     share: Share | None = None,
     retrain: Mapping[Subject, FitAndSample] | None = None,
+    rules: Rules = NO_RULES,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -60,6 +62,8 @@ def evaluate(
     retrain : mapping of stage name to callable, optional
         How a stage's table is made from training records and a seed, for the attacks with training
         (``options.retrain``); stages that are not in it are not attacked so.
+    rules : Rules
+        The declared constraints, fitted to the training records.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)

@@ -6,7 +6,7 @@ The stages from training records over labels to specific values again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -20,8 +20,10 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
@@ -32,6 +34,7 @@ from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
 T = TypeVar("T")
+NO_RULES = Rules()
 
 
 def infeasible_after_protection(
@@ -91,6 +94,8 @@ class Anonymization:
         What the protection of values changed in ``train``.
     static : tuple of str or None
         Columns with one value per person; None where the generator draws single rows.
+    rules : Rules
+        Rules that restored rows must keep.
     """
 
     config: RunConfig
@@ -104,6 +109,7 @@ class Anonymization:
     progress: Progress
     protection: Protection | None = None
     static: tuple[str, ...] | None = None
+    rules: Rules = NO_RULES
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
@@ -168,8 +174,7 @@ class Anonymization:
 
         Persons have one value in their static columns, and ordered rows.
         """
-        restored = self.fitted_transition.restore(labels, rng)
-        return replace(restored, table=agreed(restored.table, self.static))
+        return restored_by(self.fitted_transition, labels, self.rules, rng, lambda table: agreed(table, self.static))
 
     def give_away(self, synthetic: Table) -> GiveAway:
         """Disclosure of originals by the transition.

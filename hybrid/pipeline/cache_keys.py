@@ -11,6 +11,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.source_code import code_behind
 from hybrid.evaluation.measure import Subject
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import held_rules
 from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,
@@ -55,6 +56,7 @@ def stage_keys(
         libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
+    rules = held_rules(config)
     whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
     if config.data.household_columns:
         whose.append({"household": config.data.household_columns})
@@ -64,7 +66,7 @@ def stage_keys(
     parts = people = tables[READ]
     keys: dict[str, str] = {}
     if config.protection is not None:
-        people = keys[PROTECT.name] = _key(PROTECT, config.protection, config.k, parts, seed)
+        people = keys[PROTECT.name] = _key(PROTECT, config.protection, config.k, parts, seed, *rules)
     learned = fingerprint(people, sample)
     if anonymize is not None:
         keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, people, population)
@@ -72,20 +74,21 @@ def stage_keys(
             keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, people, population)
         learned = keys[SAMPLE.name] = _key(SAMPLE, sample, keys[ANONYMIZE.name], seed)
     if transition is not None:
-        learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed)
+        learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed, *rules)
         keys[TRANSITION.name] = learned
     if config.risk is not None:
         tables[SYNTHESIZE] = _key(SYNTHESIZE, config.risk, parts, seed)
     else:
-        tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed)
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     if config.has_baseline:
-        keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed)
+        keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed, *rules)
     judged: dict[Subject, str] = {stage.judged: tables[stage] for stage in STAGES if stage.judged and stage in tables}
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
-    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, parts, seed) for subject, table in judged.items()}
+    how = (parts, seed, *rules)
+    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
     return keys

@@ -20,6 +20,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import check_targets
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.protection import counted_persons
@@ -72,7 +73,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     if whole is not None:
         table = whole.without_undecided()
         findings = [_size(whole), *findings]
-        findings += _stages(config, table)
+        findings += _stages(config, table, whole)
         findings += _roles(config, whole)
         findings += _notes(table)
         findings += _retrainings(config, table)
@@ -203,10 +204,11 @@ def _examples(table: Table, name: str) -> str:
     return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
 
-def _stages(config: RunConfig, table: Table) -> list[Finding]:
+def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     """Findings about the ability of each stage to run on this table."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
+    findings += constraint_findings(config, whole)
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
     whose = config.data.person_columns, config.data.household_columns
     parts = _attempt(findings, lambda: split(table, config.split, rng_for(0, "split"), *whose))

@@ -31,6 +31,7 @@ from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
+from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.leak import RiskOptions
 from hybrid.operations.deliver import DeliverOptions
@@ -129,6 +130,8 @@ class RunConfig(Options):
     """The table."""
     roles: RolesOptions | None = None
     """Who decided the roles of the columns; null: nobody yet, and nothing can be released."""
+    constraints: tuple[AnyConstraint, ...] = ()
+    """Constraints between columns that every row of the synthetic table keeps; each is a mapping with one key."""
     split: SplitOptions = SplitOptions()
     """Training and control records."""
     protect: ProtectChoice = ProtectOptions()

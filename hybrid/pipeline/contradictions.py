@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints.checks import contradictions
+from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Role
 
@@ -106,6 +108,12 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
             f"use synthesize.generator: {' or '.join(sequence_generators())}, or leave order out: each row then has a "
             "person number of its own",
         )
+    for at, constraint in enumerate(config.constraints):
+        if isinstance(constraint, Counter) and constraint.counter.within == PERSON and not names:
+            yield Problem(
+                f"constraints.{at}.counter counts within persons, and data.person names no column",
+                "set data.person, or name the column to count within",
+            )
     if data.max_rows is not None and not names:
         yield Problem(
             "data.max_rows limits the rows of a person, and data.person names no column",
@@ -137,6 +145,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
     yield from _known_leak(config)
     yield from _persons(config)
+    yield from contradictions(config.constraints)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

@@ -5,8 +5,9 @@ From the records that a generator may learn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,21 +16,31 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
+from hybrid.hierarchy import LabelTable
 from hybrid.leak import known_leak
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
-from hybrid.synthesize.fitted import LossPoint, fit
+from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
 from hybrid.synthesize.reuse import fit_or_reuse
-from hybrid.synthesize.sequences import fit_sequences
+from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.split import Parts
 from hybrid.transition.protocol import Restored
 
-Drawn = tuple[Table, tuple[LossPoint, ...]]
-"""Synthetic records, and the loss curve of the generator that drew them."""
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic records, the loss curve of their generator, and rows drawn again."""
+
+    table: Table
+    losses: tuple[LossPoint, ...] = ()
+    redrawn: Redrawn | None = None
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Generation:
         Called while the generator learns.
     static : tuple of str or None
         Columns with one value per person, where the generator draws persons; None where it draws single rows.
+    rules : Rules
+        Rules that every row must keep.
     """
 
     config: RunConfig
@@ -68,6 +81,7 @@ class Generation:
     store: Store
     progress: Progress
     static: tuple[str, ...] | None = None
+    rules: Rules = Rules()  # noqa: RUF009 - frozen
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are.
@@ -85,57 +99,107 @@ class Generation:
         """
         if anonymization.transition.order == "pre":
             return self._from_values(anonymization.restored)
-        drawn = labels = anonymization.sampled.anonymized.labels
-        losses: tuple[LossPoint, ...] = ()
-        if not self.config.synthesize.is_off:
-            table, losses = self.synthesize(labels.to_table(), "synthesize")
-            drawn = labels.from_table(table)
-        restored = anonymization.restore(drawn, rng_for(self.seed, "transition", "post"))
-        return self._shuffled(restored.table, restored, losses)
+        labels = anonymization.sampled.anonymized.labels
+        counts: Counter[str] = Counter()
+
+        def restore(drawn: LabelTable, attempt: int) -> Table:
+            found = anonymization.restore(drawn, rng_for(self.seed, "transition", "post", *([attempt] * bool(attempt))))
+            counts.update(found.fallbacks)
+            return found.table
+
+        if self.config.synthesize.is_off:
+            drawn = self._as_they_are(restore(labels, 0))
+        else:
+            drawn = self.synthesize(
+                labels.to_table(),
+                "synthesize",
+                learned_rules=self.rules.without(labels.quasi_identifiers),
+                finish=lambda table, attempt: restore(labels.from_table(table), attempt),
+            )
+        return self._shuffled(replace(drawn, fallbacks=dict(counts)))
 
     def baseline(self) -> Table:
         """Table of the same generator without anonymization.
 
         It is trained on the protected records, or on the originals where protection is off.
         """
-        return self.synthesize(self.train, "baseline", self.domains)[0]
+        return self.synthesize(self.train, "baseline", self.domains).table
 
-    def synthesize(self, learned: Table, stage: str, domains: Mapping[str, Array] | None = None) -> Drawn:
-        """Train the generator and draw rows, or persons with all their rows.
+    def synthesize(
+        self,
+        learned: Table,
+        stage: str,
+        domains: Mapping[str, Array] | None = None,
+        learned_rules: Rules | None = None,
+        finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
+    ) -> Drawn:
+        """Train the generator and draw rows, or persons, that keep the rules.
 
         As many as there are training records or persons, or as the config says.
+
+        Parameters
+        ----------
+        learned : Table
+            The records to learn.
+        stage : str
+            Names the random streams.
+        domains : mapping of str to numpy.ndarray, optional
+            Values of columns that were listed beforehand.
+        learned_rules : Rules, optional
+            Rules that the learned records are judged by; by default all.
+        finish : callable
+            ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
         learning, drawing = _two_seeds(self.seed, stage)
+        form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
+        fitted: FittedGenerator | FittedSequences
         if self.static is not None:
-            people = fit_sequences(learned, constant_within(learned, self.static), options, learning, self.progress)
-            persons = same_rows(self.config, n_persons(self.train))
+            encoded = form.encoded
+            there = [name for name in self.static if name in encoded.schema]
+            fitted = fit_sequences(encoded, constant_within(encoded, there), options, learning, self.progress)
+            wanted = same_rows(self.config, n_persons(self.train))
             if options.rows != "same":
-                persons = max(round(options.rows * n_persons(learned) / len(learned)), 1)
-            return people.sample(persons, drawing), people.losses
-        n_rows = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
-        fitted = fit_or_reuse(learned, options, learning, self.store, self.progress, domains)
-        return fitted.sample(n_rows, drawing), fitted.losses
+                wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
+        else:
+            listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
+            fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, listed)
+            wanted = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
+        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish)
+        left_out = len(learned) - len(form.learned)
+        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if self.rules else None)
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:
-            return self._shuffled(restored.table, restored)
-        table, losses = self.synthesize(restored.table, "synthesize", self.domains)
-        return self._shuffled(table, restored, losses)
+            drawn = self._as_they_are(restored.table)
+        else:
+            drawn = self.synthesize(restored.table, "synthesize", self.domains)
+        return self._shuffled(replace(drawn, fallbacks=restored.fallbacks))
 
-    def _shuffled(self, table: Table, restored: Restored, losses: tuple[LossPoint, ...] = ()) -> Generated:
+    def _as_they_are(self, table: Table) -> Drawn:
+        """Restored records without those that break a rule.
+
+        For configurations without a generator.
+        """
+        if not self.rules:
+            return Drawn(table)
+        form = Form.of(self.rules, table)
+        redrawn = first_draw(self.rules, self.rules.settle(table))
+        return Drawn(form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned)))
+
+    def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's.
 
         Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
         linked.
         """
-        rng = rng_for(self.seed, "order")
+        rng, table = rng_for(self.seed, "order"), drawn.table
         if table.persons is None or self.config.synthesize.is_off:
-            return Generated(replace(table, persons=None).take(rng.permutation(len(table))), restored.fallbacks, losses)
-        rank = rng.permutation(n_persons(table))
-        groups = rank[person_groups(table.persons)]
-        order = np.argsort(groups, kind="stable")
-        return Generated(replace(table, persons=groups).take(order), restored.fallbacks, losses)
+            mixed = replace(table, persons=None).take(rng.permutation(len(table)))
+        else:
+            groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
+            mixed = replace(table, persons=groups).take(np.argsort(groups, kind="stable"))
+        return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
 
 
 def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
@@ -144,11 +208,37 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     As many as the table has (as many persons, where persons are drawn); values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
-    learned = protected(config, table, {}, seed, decided=True)
+    rules = fitted_rules(config, table)
+    learned = protected(config, table, {}, seed, rules, decided=True)
     people, static = table if learned is None else learned.table, static_columns(config, table)
+    form = Form.of(rules, people, static)
+    fitted: FittedGenerator | FittedSequences
     if static is not None:
-        return fit_sequences(people, static, config.synthesize, learning).sample(n_persons(table), drawing)
-    return fit(people, config.synthesize, learning).sample(len(table), drawing)
+        there = [name for name in static if name in form.encoded.schema]
+        fitted = fit_sequences(form.encoded, there, config.synthesize, learning)
+        return _held(fitted, form, rules, n_persons(table), drawing)[0]
+    fitted = fit(form.encoded, config.synthesize, learning)
+    return _held(fitted, form, rules, len(table), drawing)[0]
+
+
+def _held(
+    fitted: FittedGenerator | FittedSequences,
+    form: Form,
+    rules: Rules,
+    wanted: int,
+    drawing: int,
+    finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
+) -> tuple[Table, Redrawn]:
+    """Rows, or persons, of a trained generator that keep the rules.
+
+    The first draw's seed is ``drawing``.
+    """
+
+    def draw(wanted: int, attempt: int) -> Table:
+        seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
+        return finish(form.decode(fitted.sample(wanted, seed)), attempt)
+
+    return draw_held(draw, rules, wanted)
 
 
 def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> Generated:

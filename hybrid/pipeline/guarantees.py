@@ -45,11 +45,12 @@ def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) 
     if config.anonymize is None or config.transition is None:
         return None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
+    allowed = any(constraint.learns == "values" for constraint in config.constraints)
     return explain_run(
         config.anonymize,
         config.sample,
         schema,
-        reads_originals=reads,
+        reads_originals=reads or allowed,
         from_records=derived,
         protected=config.protection is not None,
         several_rows=config.data.several_rows,
@@ -65,6 +66,7 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         return None
     protected = config.protection is not None
     looked_at = protected or config.anonymize is not None or config.sample.method == "stratified"
+    looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
     return explain_generator(

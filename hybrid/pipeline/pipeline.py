@@ -17,6 +17,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.base.source_code import code_behind
+from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
@@ -79,6 +80,7 @@ class Pipeline(Tables):
         if not self.config.synthesize.is_off:
             require(self.config.synthesize.engine)
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
+        refuse_misfits(self.config.constraints, self.table.schema)
 
     def compute(self, stage: str) -> None:
         """Compute a stage by its name, or load it.
@@ -198,7 +200,7 @@ class Pipeline(Tables):
             "synthetic": lambda table, seed: self.with_training(table, seed).generated.table,
             "baseline": lambda table, seed: learned_again(self.config, table, seed),
         }
-        return evaluate(self.train, self.control, tables, options, rng, self.progress, self._share, again)
+        return evaluate(self.train, self.control, tables, options, rng, self.progress, self._share, again, self.rules)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
         if subject in self._measured:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Codes
 from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
@@ -25,7 +26,13 @@ LEAST_ROUNDED = 100
 
 
 def protected(
-    config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy], seed: int, *, decided: bool = False
+    config: RunConfig,
+    train: Table,
+    hierarchies: Mapping[str, Hierarchy],
+    seed: int,
+    rules: Rules,
+    *,
+    decided: bool = False,
 ) -> Protected | None:
     """Protect the training records; None where protection is off.
 
@@ -39,6 +46,8 @@ def protected(
         Of the quasi-identifiers, as they are read with the whole table; none without anonymization.
     seed : int
         The source of all randomness.
+    rules : Rules
+        Rules that protected records must keep again.
     decided : bool
         Whether the records are a sample of a table whose columns were decided, as in attacks with training.
 
@@ -52,7 +61,12 @@ def protected(
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
     found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
-    return replace(found, table=agreed(found.table, static_columns(config, train)))
+    static = static_columns(config, train)
+    found = replace(found, table=agreed(found.table, static))
+    if not rules:
+        return found
+    repaired = rules.repair(found.table, train, rng_for(seed, "protect", "constraints"))
+    return replace(found, table=agreed(repaired, static))
 
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:

@@ -18,6 +18,7 @@ WIRING = (
     "hybrid.pipeline.anonymization",
     "hybrid.pipeline.config",
     "hybrid.pipeline.generation",
+    "hybrid.pipeline.holding",
     "hybrid.pipeline.inputs",
     "hybrid.pipeline.pipeline",
     "hybrid.pipeline.protection",
@@ -74,20 +75,22 @@ READ = Stage(
     judged="original",
     kept=False,
 )
-PROTECT = Stage("protect", "protected", ("hybrid.protect", "hybrid.hierarchy.load"), ("read",))
+PROTECT = Stage("protect", "protected", ("hybrid.protect", "hybrid.hierarchy.load", "hybrid.constraints"), ("read",))
 ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.anonymize_table",), ("protect", "read"), "anonymize")
 TRADEOFF = Stage("tradeoff", "trade_off", ("hybrid.anonymize.search.tradeoff",), ("protect", "read"))
 SAMPLE = Stage("sample", "sampled", ("hybrid.sample",), ("anonymize",), "sample")
-TRANSITION = Stage("transition", "restored", ("hybrid.transition",), ("sample",), "transition", "anonymized")
+TRANSITION = Stage(
+    "transition", "restored", ("hybrid.transition", "hybrid.constraints"), ("sample",), "transition", "anonymized"
+)
 SYNTHESIZE = Stage(
     "synthesize",
     "generated",
-    ("hybrid.sample", "hybrid.transition", "hybrid.leak"),
+    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",
 )
-BASELINE = Stage("baseline", "baseline", (), ("protect", "read"), judged="baseline")
+BASELINE = Stage("baseline", "baseline", ("hybrid.constraints",), ("protect", "read"), judged="baseline")
 EVALUATE = Stage(
     "evaluate", "evaluation", ("hybrid.evaluation",), ("read", "transition", "synthesize", "baseline"), kept=False
 )

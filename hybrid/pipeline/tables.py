@@ -12,12 +12,14 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
+from hybrid.constraints import Redrawn, Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
+from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
@@ -129,7 +131,8 @@ class Tables:
             return None
         hierarchies, decided = self.inputs.hierarchies, self._decided
         found: Protected | None = self._stage(
-            PROTECT.name, lambda: protected(self.config, self.train, hierarchies, self.seed, decided=decided)
+            PROTECT.name,
+            lambda: protected(self.config, self.train, hierarchies, self.seed, self.rules, decided=decided),
         )
         return found
 
@@ -148,6 +151,11 @@ class Tables:
         The protected records, or the training records as they are where protection is off.
         """
         return self.train if self.protected is None else self.protected.table
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints, fitted to the training records."""
+        return fitted_rules(self.config, self.train)
 
     @property
     def control(self) -> Table | None:
@@ -181,6 +189,7 @@ class Tables:
             progress=self.progress,
             protection=None if self.protected is None else self.protected.result,
             static=self.static,
+            rules=self.rules,
         )
 
     @property
@@ -215,6 +224,16 @@ class Tables:
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    @property
+    def redrawn(self) -> Redrawn | None:
+        """Rows that were drawn again to keep the constraints; None without constraints."""
+        return self.generated.redrawn
+
+    @property
+    def is_unsynthesized(self) -> bool:
+        """True if no generator runs."""
+        return self.config.synthesize.is_off
 
     @cached_property
     def synthetic(self) -> Table:
@@ -267,8 +286,10 @@ class Tables:
 
     @cached_property
     def _generation(self) -> Generation:
-        inputs = self.inputs
-        return Generation(self.config, self.learned, inputs.domains, self.seed, self.store, self.progress, self.static)
+        inputs, static, rules = self.inputs, self.static, self.rules
+        return Generation(
+            self.config, self.learned, inputs.domains, self.seed, self.store, self.progress, static, rules
+        )
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:
         """One stage's result, from the store if it is there."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication.table_facts import few, public_household
@@ -61,6 +62,7 @@ def guarantee_sentence(
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
+    start += _constrained(config)
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
@@ -143,6 +145,16 @@ def _restored(config: Mapping[str, Any]) -> Iterator[str]:
             "and where the file describes masks, intervals, periods or other values, the values and the bounds that "
             "the records in use have."
         )
+
+
+def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
+    declared = config.get("constraints") or ()
+    if not declared:
+        return
+    known = learns_values(declared)
+    learned = "; which values may occur together was learned from the original records" if known else ""
+    what = "left out" if (config.get("synthesize") or {}).get("generator") == "none" else "drawn again"
+    yield f"Rows that broke a declared constraint between columns were {what}{learned}."
 
 
 def _sampled(config: Mapping[str, Any], records: str) -> str:

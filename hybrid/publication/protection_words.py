@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.constraints.registry import learns_values
 from hybrid.publication.guarantee import draws_persons, has_person_number
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
@@ -120,15 +121,26 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
 def _written(config: Mapping[str, Any]) -> Iterator[str]:
     """The last two steps, in their order."""
     transition = config.get("transition") or {}
-    steps = [_rows_written((config.get("synthesize") or {}).get("generator") == "none")]
+    off = (config.get("synthesize") or {}).get("generator") == "none"
+    declared = config.get("constraints") or ()
+    steps = [_rows_written(off)]
     if transition:
-        steps.insert(1 if transition.get("order") == "post" else 0, _values_drawn(transition))
+        drawn = _values_drawn(transition, learned=learns_values(declared))
+        steps.insert(1 if transition.get("order") == "post" else 0, drawn)
     yield from steps
+    if declared:
+        rules = "a rule" if len(declared) == 1 else f"one of {len(declared)} rules"
+        yield f"Rows that broke {rules} between columns were {'left out' if off else 'drawn again'}."
 
 
-def _values_drawn(transition: Mapping[str, Any]) -> str:
+def _values_drawn(transition: Mapping[str, Any], *, learned: bool) -> str:
     if reads_originals(transition):
         return "Exact values were then drawn for the coarse ones. The draw follows the real values."
+    if learned:
+        return (
+            "Exact values were then drawn for the coarse ones. "
+            "The draw looks at the real values only to see which of them occur together."
+        )
     return "Exact values were then drawn for the coarse ones. The draw does not look at the real values."
 
 

@@ -20,7 +20,7 @@ from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.table_facts import public_household, rounded
 
 WITHHELD = "withheld"
-METHOD = ("version", "name", "split", "protect", *get_args(StageName), "evaluate", "output")
+METHOD = ("version", "name", "constraints", "split", "protect", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
 COUNTS = ("suppressed", "records", "persons", "suppressed_persons")

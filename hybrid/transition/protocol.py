@@ -10,6 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.options import Options
+from hybrid.constraints import Redrawn
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Table
 
@@ -19,11 +20,13 @@ class Restored:
     """A table with specific values again.
 
     ``fallbacks`` counts, per step of the fallback chain ("class", "label", "ancestor", "uniform"), the cells
-    whose value came from that step.
+    whose value came from that step; cells that were drawn again to keep a constraint count once per draw.
+    ``redrawn`` counts the rows drawn again; None without constraints.
     """
 
     table: Table
     fallbacks: Mapping[str, int] = field(default_factory=dict)
+    redrawn: Redrawn | None = None
 
 
 class FittedTransition(Protocol):

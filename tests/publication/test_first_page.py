@@ -262,3 +262,13 @@ def test_no_code_and_no_long_number_in_the_first_page_of_every_policy() -> None:
             assert not re.search(r"[{}\[\]]|None|True|False|nan|\w_\w|e[-+]\d", text), text
             for number in re.findall(r"\d[\d,.]*\d|\d", text):
                 assert len(number.replace(",", "").replace(".", "").strip("0")) <= 4, text
+
+
+def test_rows_that_broke_rules_between_columns_are_said() -> None:
+    transition = {"method": "uniform", "order": "pre"}
+    text = said({"constraints": [{"le": ["a", "b"]}, {"range": {"a": [0, 1]}}], "transition": transition})
+    assert "Rows that broke one of 2 rules between columns were drawn again." in text
+    assert "does not look at the real values" in text
+    text = said({"constraints": [{"combinations": ["a", "b"]}], "transition": transition})
+    assert "Rows that broke a rule between columns were drawn again." in text
+    assert "only to see which of them occur together" in text

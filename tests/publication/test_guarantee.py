@@ -146,3 +146,22 @@ def test_other_models_and_no_generator_are_told(anonymization: Callable[..., Ano
     assert "recursive l-diversity of ward with l = 3 and c = 2.5, t_closeness of pay (t = 0.2)" in text
     assert "no generator was trained" in text
     assert "checked again" not in text
+
+
+@pytest.mark.parametrize(
+    ("generator", "constraint", "said", "unsaid"),
+    [
+        ("cart", {"le": ["a", "b"]}, "drawn again.", "learned from the original records"),
+        ("cart", {"combinations": ["a", "b"]}, "may occur together was learned from the original records.", "left out"),
+        ("none", {"le": ["a", "b"]}, "between columns were left out.", "drawn again"),
+        ("cart", {"unheard of": []}, "was learned from the original records.", "left out"),
+    ],
+)
+def test_what_became_of_rows_that_break_a_constraint_is_said(
+    generator: str, constraint: dict[str, Any], said: str, unsaid: str
+) -> None:
+    config = {"synthesize": {"generator": generator}, "constraints": [constraint], "protect": "off"}
+    text = guarantee_sentence(None, config, Evaluation(()))
+    assert "Rows that broke a declared constraint between columns were" in text
+    assert said in text and unsaid not in text
+    assert "constraint" not in guarantee_sentence(None, {**config, "constraints": []}, Evaluation(()))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hybrid.constraints import Constraint
+from hybrid.constraints.discover import discover
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.pipeline.starter.roles import guess_roles, person_key
 from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
-from hybrid.table import Kind, Role
+from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
+from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.text import as_text
@@ -77,4 +81,18 @@ def guess_config(path: Path) -> GuessedConfig:
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
-    return GuessedConfig(path, options, table, tuple(columns), tuple(notes), person)
+    constraints = _constraints(table, columns, person)
+    if constraints:
+        notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
+    return GuessedConfig(path, options, table, tuple(columns), tuple(notes), person, constraints)
+
+
+def _constraints(table: Table, columns: Sequence[GuessedColumn], person: str | None) -> tuple[Constraint, ...]:
+    """Constraints between the columns that are learned as they are read."""
+    learned = [
+        guessed.column.name
+        for guessed in columns
+        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
+        and guessed.column.kind is table.schema[guessed.column.name].kind
+    ]
+    return tuple(discover(with_persons(table, [] if person is None else [person]).only(learned)))

@@ -16,6 +16,7 @@ import yaml
 
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints import Constraint
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.save import save_hierarchy, save_spec
 from hybrid.hierarchy.spec import HierarchySpec
@@ -59,6 +60,8 @@ class GuessedConfig:
         What to think about first; no cell values.
     person : str or None
         The identifier of persons with several rows; None where no identifier repeats.
+    constraints : tuple of Constraint
+        Constraints that no row breaks, for review.
     """
 
     data: Path
@@ -67,6 +70,7 @@ class GuessedConfig:
     columns: tuple[GuessedColumn, ...]
     notes: tuple[str, ...]
     person: str | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def order(self) -> str | None:
@@ -158,6 +162,7 @@ class GuessedConfig:
         yield from self._data_lines(folder)
         yield ""
         yield from self._roles_lines()
+        yield from self._constraint_lines()
         yield ""
         yield "split:"
         yield "  control: 0.3              # records no generator sees; every attack is measured against them"
@@ -182,6 +187,13 @@ class GuessedConfig:
         yield "#   contact: {name: NAME, email: name@example.org}"
         yield "#   columns:"
         yield f"#     {_scalar(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
+
+    def _constraint_lines(self) -> Iterator[str]:
+        if self.constraints:
+            yield ""
+            yield "# review: no row of the file breaks these. Remove the # of those that every released row must keep:"
+            yield "# constraints:"
+            yield from (f"#   - {constraint.text}" for constraint in self.constraints)
 
     def _roles_lines(self) -> Iterator[str]:
         yield "# A release needs a person who has decided every role above (none may be undecided) and signs here;"

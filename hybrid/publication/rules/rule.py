@@ -26,6 +26,7 @@ Condition = Literal[
     "anonymization",
     "l_diversity",
     "lone_values",
+    "constraints",
     "persons",
     "several_rows",
     "households",

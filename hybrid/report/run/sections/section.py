@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from hybrid.anonymize import AnonymizedTable
+from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.measure import Evaluation
 from hybrid.protect import Protected
 from hybrid.publication.policy import Policy
@@ -62,6 +63,18 @@ class FinishedRun(Protocol):
     @property
     def policy(self) -> Policy:
         """The rules of the gate."""
+
+    @property
+    def rules(self) -> Rules:
+        """The declared constraints, fitted to the training records."""
+
+    @property
+    def redrawn(self) -> Redrawn | None:
+        """Rows that were drawn again to keep the constraints; None without constraints."""
+
+    @property
+    def is_unsynthesized(self) -> bool:
+        """True if no generator runs."""
 
     @property
     def is_private(self) -> bool:

@@ -1,0 +1,19 @@
+"""Constraints between columns: declared, checked, held while rows are drawn."""
+
+from hybrid.constraints.constraint import Constraint, Rule
+from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
+from hybrid.constraints.registry import KINDS, AnyConstraint
+from hybrid.constraints.rules import Form, Rules
+
+__all__ = [
+    "KINDS",
+    "AnyConstraint",
+    "Constraint",
+    "Form",
+    "Redrawn",
+    "Rule",
+    "Rules",
+    "draw_held",
+    "first_draw",
+    "restore_held",
+]

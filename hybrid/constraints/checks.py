@@ -1,0 +1,112 @@
+"""Checks of declared constraints before anything runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints.constraint import Constraint
+from hybrid.constraints.kinds.le import Le
+from hybrid.constraints.kinds.range import Range, comparable
+from hybrid.constraints.kinds.sum import Sum
+from hybrid.table import Role, Schema
+
+
+def refuse_misfits(constraints: Sequence[Constraint], schema: Schema) -> None:
+    """Refuse constraints that the columns of a table cannot have.
+
+    Parameters
+    ----------
+    constraints : sequence of Constraint
+        Those of a configuration.
+    schema : Schema
+        All columns of the table, undecided ones included where they are known.
+
+    Raises
+    ------
+    ConfigError
+        Unknown or undecided columns, identifiers, or kinds that do not fit; all problems at once.
+    """
+    problems = [
+        Problem(f"constraints.{at}.{one.key}: {problem.message}", problem.hint)
+        for at, one in enumerate(constraints)
+        for problem in _misfits(one, schema)
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _misfits(constraint: Constraint, schema: Schema) -> Iterator[Problem]:
+    unknown = [name for name in constraint.columns if name not in schema]
+    if unknown:
+        yield Problem(f"no such column: {', '.join(unknown)}", f"one of: {', '.join(schema.names)}")
+        return
+    roles = {name: schema[name].role for name in constraint.columns}
+    undecided = [name for name, role in roles.items() if role is Role.UNDECIDED]
+    if undecided:
+        yield Problem(f"undecided columns enter no run: {', '.join(undecided)}", "give them a role first")
+    named = [name for name, role in roles.items() if role is Role.IDENTIFIER]
+    if named and not constraint.about_identifiers:
+        yield Problem(
+            f"identifiers are never learned, and surrogates take their place: {', '.join(named)}",
+            "leave the constraint out, or give the column another role",
+        )
+    elif not undecided:
+        yield from constraint.problems(schema)
+
+
+def contradictions(constraints: Sequence[Constraint]) -> Iterator[Problem]:
+    """Problems of constraints that contradict or repeat each other."""
+    for text, count in Counter(f"{one.key}: {one.sentence}" for one in constraints).items():
+        if count > 1:
+            yield Problem(f"constraints: stated {count} times: {text}", "state it once")
+    pairs = dict.fromkeys(one.le for one in constraints if isinstance(one, Le))
+    for low, high in pairs:
+        if _leads(pairs, high, low):
+            yield Problem(
+                f"constraints: {low} is at most {high} and, by other constraints, at least {high}, so that both would "
+                "have to be equal",
+                "remove one of them, or delete one of the columns from the file",
+            )
+    parts = {
+        (part, total): None
+        for one in constraints
+        if isinstance(one, Sum)
+        for total, names in one.sum.items()
+        for part in names
+    }
+    for total in sorted({total for part, total in parts if _leads(parts, total, part)}):
+        yield Problem(f"constraints: {total} is, by several sums, a part of itself", "remove one of the sums")
+    yield from _ranges([one for one in constraints if isinstance(one, Range)], list(pairs))
+
+
+def _leads(pairs: dict[tuple[str, str], None], start: str, end: str) -> bool:
+    """True if a chain of pairs leads from one column to another."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        at = waiting.pop()
+        following = {high for low, high in pairs if low == at} - reached
+        reached |= following
+        waiting += following
+    return end in reached
+
+
+def _ranges(ranges: Sequence[Range], pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
+    """Ranges without a common value.
+
+    Of one column, or of two columns whose order they rule out.
+    """
+    limits = [(name, low, high) for one in ranges for name, (low, high) in one.range.items()]
+    both = [(first, second) for first in limits for second in limits if first is not second]
+    for (first, low, _), (second, _, high) in both:
+        if low is None or high is None or (first != second and (first, second) not in pairs):
+            continue
+        try:
+            impossible = comparable(low) > comparable(high)
+        except TypeError:
+            impossible = True
+        if impossible:
+            where = f"two ranges of {first}" if first == second else f"the ranges of {first} and {second}"
+            order = "" if first == second else f", with {first} at most {second}"
+            yield Problem(f"constraints: no row can be in {where}{order}", "correct the limits")

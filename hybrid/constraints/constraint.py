@@ -1,0 +1,223 @@
+"""Base classes of constraints and of their fitted rules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from hybrid.base.arrays import Codes, Mask
+from hybrid.base.errors import Problem
+from hybrid.base.options import Options
+from hybrid.table import Column, Kind, Schema, Table
+
+NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
+"""Kinds of numbers."""
+LEAST_ROWS = 100
+"""Rows with the values that a constraint needs, so that it is suggested."""
+BY_CHANCE = 0.05
+"""Share of rows that would break it if the columns were independent, so that it is suggested."""
+
+
+class Constraint(Options, ABC):
+    """Declared constraint between columns.
+
+    Its only key is the name of its kind.
+    """
+
+    about_identifiers: ClassVar[bool] = False
+    """Whether it may name identifier columns, which hold surrogates in a release."""
+    of_table: ClassVar[bool] = False
+    """Whether it is about all rows together, so that a row alone cannot break it."""
+    learns: ClassVar[Literal["nothing", "form", "values"]] = "nothing"
+    """What the training records decide: the form in which a generator learns, or which values are allowed."""
+
+    @property
+    def key(self) -> str:
+        """Name of its kind, as in the configuration."""
+        return next(iter(type(self).model_fields))
+
+    @property
+    def text(self) -> str:
+        """The constraint as YAML writes it, on one line."""
+        style: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 10**6}
+        text: str = yaml.safe_dump(self.model_dump(mode="json"), **style)
+        return text.strip()
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it is about."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """Sentence of the rule, without its full stop.
+
+        It has no cell value.
+        """
+
+    def problems(self, schema: Schema) -> Iterator[Problem]:  # noqa: ARG002 - most kinds fit any column
+        """Problems with the kinds of its columns.
+
+        All columns exist in ``schema``.
+        """
+        yield from ()
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
+        """Constraints of the kind that rows of a table suggest.
+
+        Most kinds suggest none.
+
+        Parameters
+        ----------
+        table : Table
+            Rows without identifiers.
+        rng : numpy.random.Generator
+            Shuffles columns, to see what would hold by chance.
+        """
+        yield from ()
+
+    def holds(self, table: Table) -> bool:
+        """True if no row of a table breaks the constraint."""
+        return not bool(self.broken(table).any())
+
+    def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing
+        """The rule for data like these training records.
+
+        Parameters
+        ----------
+        table : Table
+            The original training records, without identifiers.
+        least : int
+            Persons who must hold a combination or lie beyond a bound that may come out.
+        """
+        return Rule(self)
+
+    @abstractmethod
+    def broken(self, table: Table) -> Mask:
+        """Rows that break it, shape (n_rows,), bool.
+
+        A row in which a value is missing that it needs does not break it.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A constraint with what it learned from the training records.
+
+    A rule is held by drawing again unless a kind overrides :meth:`encode` and :meth:`decode` (held by what the
+    generator learns) or :meth:`settle` (held by computing a column from others).
+
+    Parameters
+    ----------
+    constraint : Constraint
+        What was declared.
+    """
+
+    constraint: Constraint
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """Columns that :meth:`encode` writes in another form."""
+        return ()
+
+    @property
+    def settles(self) -> tuple[str, ...]:
+        """Columns that :meth:`settle` computes from others."""
+        return ()
+
+    def applies(self, table: Table) -> bool:
+        """True if the table has what is needed to judge the rule."""
+        return set(self.constraint.columns) <= set(table.schema.names)
+
+    def broken(self, table: Table) -> Mask:
+        """Rows that break the rule, shape (n_rows,), bool."""
+        return self.constraint.broken(table)
+
+    def encodes(self, table: Table) -> bool:  # noqa: ARG002 - most rules cannot
+        """True if these records have a form that holds the rule."""
+        return False
+
+    def encode(self, table: Table, original: Table) -> Table:
+        """Form of records in which none can break the rule.
+
+        Parameters
+        ----------
+        table : Table
+            The records, as the rules before have encoded them.
+        original : Table
+            The same records as they are.
+        """
+        raise NotImplementedError
+
+    def decode(self, table: Table, like: Table) -> Table:
+        """Undo :meth:`encode` for drawn records; kinds and categories as in ``like``."""
+        raise NotImplementedError
+
+    def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002
+        """Repair records whose protection broke the rule.
+
+        Kinds that cannot leave them as they are; a generator then does not learn from them.
+
+        Parameters
+        ----------
+        table : Table
+            The protected records.
+        before : Table
+            The same records without protection.
+        rng : numpy.random.Generator
+            Draws.
+        """
+        return table
+
+    def settle(self, table: Table) -> Table:
+        """The table with columns that follow from others computed.
+
+        Most rules have none.
+        """
+        return table
+
+
+def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
+    """Rows that kept a rule before and break it now.
+
+    Shape (n_rows,), bool.
+    """
+    return np.asarray(rule.broken(table) & ~rule.broken(before))
+
+
+def people(table: Table) -> Codes | None:
+    """Person of each record for counting holders.
+
+    Records without a key are of one person together. None: each record is another person.
+    """
+    return None if table.persons is None else np.maximum(table.persons, -1)
+
+
+def with_column(table: Table, column: Column, values: pd.Series) -> Table:
+    """The table with another column of the same name, in its place."""
+    columns = tuple(column if one.name == column.name else one for one in table.schema)
+    return Table(table.frame.assign(**{column.name: values}), Schema(columns), table.persons)
+
+
+def no_row(table: Table) -> Mask:
+    """A mask of no row, shape (n_rows,), bool."""
+    return np.zeros(len(table), dtype=bool)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def different_kinds(columns: Iterable[Column]) -> str:
+    """Columns with their kinds, for messages."""
+    return ", ".join(f"{column.name!r} is {column.kind}" for column in columns)

@@ -1,0 +1,305 @@
+"""Typed expressions over the columns of a row, without ``eval``.
+
+Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
+
+    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() missing()
+    column names (in backticks where they are no words), numbers, texts, true and false
+
+An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing.
+The difference of two dates or times is a number of days; a text beside a date or time is read as one.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import pandas as pd
+
+from hybrid.table import Kind, Schema, Table
+
+Sort = Literal["number", "text", "truth", "time"]
+LONGEST = 1000
+"""Characters of an expression at most."""
+MOST_NODES = 200
+"""Parts of an expression at most."""
+_SORTS: Mapping[Kind, Sort] = {
+    Kind.INTEGER: "number",
+    Kind.DECIMAL: "number",
+    Kind.CATEGORICAL: "text",
+    Kind.BOOLEAN: "truth",
+    Kind.DATE: "time",
+    Kind.DATETIME: "time",
+}
+_DTYPES: Mapping[Sort, str] = {"number": "Float64", "text": "string", "truth": "boolean", "time": "datetime64[us]"}
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_SECONDS_OF_DAY = 86_400
+_QUOTED = re.compile(r"`([^`]+)`")
+_TRUTH = {"true": True, "false": False}
+
+
+class NotAnExpression(ValueError):
+    """Expression outside of the grammar, or unfit for the columns."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed expression.
+
+    Parameters
+    ----------
+    text : str
+        As it was written.
+    tree : ast.expr
+        Its tree; names are placeholders of :attr:`names`.
+    names : mapping of str to str
+        Column name of each placeholder.
+    """
+
+    text: str
+    tree: ast.expr
+    names: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it uses, in order of appearance."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_column(node)]
+        found.sort(key=lambda node: (node.lineno, node.col_offset))
+        return tuple(dict.fromkeys(self.names[node.id] for node in found))
+
+    def sort(self, schema: Schema) -> Sort:
+        """Sort of its value.
+
+        Raises
+        ------
+        NotAnExpression
+            Its parts do not fit together, or the columns' kinds.
+        """
+        empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[_SORTS[schema[name].kind]]) for name in self.columns})
+        return _Evaluation(self, schema, empty).of(self.tree)[0]
+
+    def truth(self, table: Table) -> pd.Series:
+        """Truth of each row, shape (n_rows,), nullable boolean.
+
+        Unknown where a value is missing.
+        """
+        frame = pd.DataFrame(
+            {name: _cast(table.frame[name], _SORTS[table.schema[name].kind]) for name in self.columns},
+            index=pd.RangeIndex(len(table)),
+        )
+        found = _Evaluation(self, table.schema, frame).of(self.tree)[1]
+        return pd.Series(found, index=frame.index, dtype="boolean") if not isinstance(found, pd.Series) else found
+
+
+def parse(text: str) -> Expression:
+    """Parse an expression.
+
+    Raises
+    ------
+    NotAnExpression
+        It is no expression of the grammar; the message names what is not allowed.
+    """
+    if len(text) > LONGEST:
+        raise NotAnExpression(f"an expression has at most {LONGEST} characters")
+    names: dict[str, str] = {}
+
+    def placeholder(found: re.Match[str]) -> str:
+        name = f"column_{len(names)}_"
+        names[name] = found.group(1)
+        return name
+
+    try:
+        tree = ast.parse(_QUOTED.sub(placeholder, text).strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise NotAnExpression("this is not an expression, such as cost >= 0") from None
+    nodes = list(ast.walk(tree))
+    if len(nodes) > MOST_NODES:
+        raise NotAnExpression(f"an expression has at most {MOST_NODES} parts")
+    for node in nodes:
+        _refuse(node)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    plain = {node.id: node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
+    expression = Expression(text, tree, plain | names)
+    if not expression.columns:
+        raise NotAnExpression("an expression needs a column")
+    return expression
+
+
+def _refuse(node: ast.AST) -> None:
+    """Refuse whatever is not in the grammar."""
+    allowed = (
+        *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Compare, ast.Name),
+        *(ast.Load, ast.Constant, ast.Call, ast.In, ast.NotIn, ast.List, ast.Tuple, *_COMPARISONS, *_ARITHMETIC),
+    )
+    if not isinstance(node, allowed):
+        raise NotAnExpression(f"{type(node).__name__.lower()} is not allowed in an expression")
+    if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str):
+        raise NotAnExpression("a constant is a number, a text, true or false")
+    if isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
+            raise NotAnExpression(f"an expression may call {', '.join(_FUNCTIONS)}")
+        least, most = _FUNCTIONS[node.func.id]
+        if not least <= len(node.args) <= most:
+            raise NotAnExpression(f"{node.func.id} takes another number of arguments")
+
+
+_FUNCTIONS: Mapping[str, tuple[int, int]] = {"abs": (1, 1), "min": (2, 10), "max": (2, 10), "missing": (1, 1)}
+"""Functions with the least and the largest number of their arguments."""
+
+
+def _is_column(node: ast.Name) -> bool:
+    return node.id not in _FUNCTIONS and node.id not in _TRUTH
+
+
+Value = tuple[Sort, Any]
+"""Sort, and a Series or a constant."""
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """Evaluation of one expression on the columns of a table."""
+
+    expression: Expression
+    schema: Schema
+    frame: pd.DataFrame
+
+    def of(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Name():
+                return self._name(node)
+            case ast.Constant():
+                return _constant(node.value)
+            case ast.BoolOp():
+                return "truth", self._logic(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BinOp():
+                return self._arithmetic(node)
+            case ast.Compare():
+                return "truth", self._comparison(node)
+            case ast.Call(func=ast.Name(id=name)):
+                return self._call(name, node.args)
+        raise NotAnExpression("a list is allowed after in, and nowhere else")
+
+    def _name(self, node: ast.Name) -> Value:
+        if node.id in _TRUTH:
+            return "truth", _TRUTH[node.id]
+        name = self.expression.names[node.id]
+        return _SORTS[self.schema[name].kind], self.frame[name]
+
+    def _logic(self, node: ast.BoolOp) -> Any:
+        both = operator.and_ if isinstance(node.op, ast.And) else operator.or_
+        found = self._truth(node.values[0])
+        for value in node.values[1:]:
+            found = both(found, self._truth(value))
+        return found
+
+    def _truth(self, node: ast.expr) -> Any:
+        return self._sorted(node, "truth", "and, or and not are about comparisons and columns of true and false")
+
+    def _number(self, node: ast.expr) -> Any:
+        return self._sorted(node, "number", "arithmetic is about numbers")
+
+    def _sorted(self, node: ast.expr, wanted: Sort, otherwise: str) -> Any:
+        sort, value = self.of(node)
+        if sort != wanted:
+            raise NotAnExpression(f"{otherwise}, not about a {sort}")
+        return value
+
+    def _unary(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            found = self._truth(node.operand)
+            return "truth", (not found) if isinstance(found, bool) else ~found
+        value = self._number(node.operand)
+        return "number", -value if isinstance(node.op, ast.USub) else value
+
+    def _arithmetic(self, node: ast.BinOp) -> Value:
+        left, right = self.of(node.left), self.of(node.right)
+        if left[0] == right[0] == "time" and isinstance(node.op, ast.Sub):
+            days = (left[1] - right[1]).dt.total_seconds() / _SECONDS_OF_DAY
+            return "number", days.astype("Float64")
+        return "number", _ARITHMETIC[type(node.op)](self._number(node.left), self._number(node.right))
+
+    def _comparison(self, node: ast.Compare) -> Any:
+        found: Any = True
+        left = node.left
+        for sign, right in zip(node.ops, node.comparators, strict=True):
+            found = found & self._pair(left, sign, right)
+            left = right
+        return found
+
+    def _pair(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
+        if isinstance(sign, ast.In | ast.NotIn):
+            if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
+                raise NotAnExpression("in is followed by a list, such as ward in ['ICU', 'ER']")
+            found: Any = False
+            for element in right.elts:
+                found = found | self._compared(self.of(left), operator.eq, self.of(element))
+            return ~found if isinstance(sign, ast.NotIn) else found
+        return self._compared(self.of(left), _COMPARISONS[type(sign)], self.of(right))
+
+    def _compared(self, left: Value, compare: Callable[[Any, Any], Any], right: Value) -> Any:
+        left, right = _as_time(left, right), _as_time(right, left)
+        if left[0] != right[0]:
+            raise NotAnExpression(f"a {left[0]} cannot be compared with a {right[0]}")
+        if left[0] == "truth" and compare not in (operator.eq, operator.ne):
+            raise NotAnExpression("true and false have no order")
+        sides = [value for _, value in (left, right)]
+        found = compare(*sides)
+        series = [side for side in sides if isinstance(side, pd.Series)]
+        if not series:
+            return bool(found)
+        unknown = pd.concat([side.isna() for side in series], axis=1).any(axis=1)
+        return found.astype("boolean").mask(unknown)
+
+    def _call(self, name: str, arguments: list[ast.expr]) -> Value:
+        if name == "missing":
+            if not isinstance(arguments[0], ast.Name) or not _is_column(arguments[0]):
+                raise NotAnExpression("missing is about a column, such as missing(discharged)")
+            return "truth", self.of(arguments[0])[1].isna().astype("boolean")
+        values = [self._number(argument) for argument in arguments]
+        if name == "abs":
+            return "number", abs(values[0])
+        columns = [pd.Series(value, index=self.frame.index, dtype="Float64") for value in values]
+        together = pd.concat(columns, axis=1)
+        found = together.min(axis=1, skipna=False) if name == "min" else together.max(axis=1, skipna=False)
+        return "number", found.astype("Float64")
+
+
+def _constant(value: Any) -> Value:
+    if isinstance(value, bool):
+        return "truth", value
+    return ("text", value) if isinstance(value, str) else ("number", value)
+
+
+def _as_time(value: Value, beside: Value) -> Value:
+    """A text beside a date or time as a point in time."""
+    if value[0] != "text" or beside[0] != "time" or not isinstance(value[1], str):
+        return value
+    try:
+        return "time", pd.Timestamp(datetime.fromisoformat(value[1]))
+    except ValueError:
+        raise NotAnExpression("a text beside a date is a date, such as '2024-12-31'") from None
+
+
+def _cast(values: pd.Series, sort: Sort) -> pd.Series:
+    """A column in the dtype of its sort."""
+    return values.astype(_DTYPES[sort])

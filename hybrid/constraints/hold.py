@@ -1,0 +1,201 @@
+"""Rows that break a rule are drawn again until they keep all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Mask, Rows
+from hybrid.base.errors import GeneratorError
+from hybrid.constraints.rules import Rules
+from hybrid.table import Table
+from hybrid.table.persons import n_persons, person_groups
+
+Draw = Callable[[int, int], Table]
+"""``draw(n, attempt)`` gives n new rows, or persons with their rows.
+
+Attempt 0 is the first, and each has random numbers of its own.
+"""
+MOST_ROUNDS = 100
+"""Rounds of drawing again at most."""
+MOST_DRAWN = 100
+"""Rows drawn again at most, for each row that is wanted."""
+LEAST_DRAWN = 100
+"""Rows of one round at least, for small tables."""
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Counts of rows drawn again to keep the rules.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the first draw.
+    broken : int
+        Rows of the first draw that broke a rule.
+    by_rule : mapping of str to int
+        The same for each rule, by its sentence.
+    left : int
+        Rows that still break a rule after the last round.
+    left_out : int
+        Records that a generator did not learn from, or that were left out of a table without a generator, since they
+        broke a rule.
+    """
+
+    rows: int
+    broken: int
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+    left: int = 0
+    left_out: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Share of the first draw that broke a rule, 0..1."""
+        return self.broken / max(self.rows, 1)
+
+
+def draw_held(draw: Draw, rules: Rules, wanted: int) -> tuple[Table, Redrawn]:
+    """Draw rows that keep all rules.
+
+    Rows that break one are replaced by further draws, so that the result follows the distribution of the draws given
+    that the rules hold. Where rows have persons, persons are drawn, and one is replaced for any of its rows.
+
+    Raises
+    ------
+    GeneratorError
+        Too few of the drawn rows keep the rules.
+    """
+    first = rules.settle(draw(wanted, 0))
+    found = first_draw(rules, first)
+    table, lacking = _kept(rules, first)
+    drawn, good = wanted, wanted - lacking
+    for attempt in range(1, MOST_ROUNDS + 1):
+        budget = MOST_DRAWN * wanted + LEAST_DRAWN + wanted - drawn
+        if not lacking or budget <= 0:
+            break
+        expected = math.ceil(1.2 * lacking * drawn / max(good, 1))
+        asked = min(max(expected, LEAST_DRAWN), max(wanted, LEAST_DRAWN), budget)
+        more = _kept(rules, rules.settle(draw(asked, attempt)))[0]
+        taken = min(n_persons(more), lacking)
+        drawn, good = drawn + asked, good + n_persons(more)
+        table, repeated = _kept(rules, _joined(table, more, taken))
+        lacking += repeated - taken
+    if lacking:
+        raise _too_few(rules, first, good / max(drawn, 1))
+    return table, found
+
+
+def _whole(table: Table, rows: Mask) -> Mask:
+    """All rows of the persons who have any of these.
+
+    The rows themselves without persons.
+    """
+    if table.persons is None:
+        return rows
+    groups = person_groups(table.persons)
+    return np.asarray(np.bincount(groups, rows)[groups] > 0)
+
+
+def _kept(rules: Rules, table: Table) -> tuple[Table, int]:
+    """Rows, or persons, that keep all rules.
+
+    And the number of those that do not.
+    """
+    left = table.take(~_whole(table, rules.broken(table)))
+    return left, n_persons(table) - n_persons(left)
+
+
+def _joined(table: Table, other: Table, units: int) -> Table:
+    """Append the first rows, or persons, of another table."""
+    persons, taken = None, np.arange(len(other)) < units
+    if table.persons is not None and other.persons is not None:
+        groups = person_groups(other.persons)
+        taken = groups < units
+        persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
+    added = other.take(taken)
+    columns = {}
+    for name, old in table.frame.items():
+        parts = _alike(old, added.frame[name])
+        columns[name] = pd.concat(parts, ignore_index=True)
+    return Table(pd.DataFrame(columns), table.schema, persons)
+
+
+def first_draw(rules: Rules, table: Table) -> Redrawn:
+    """Counts of the rows of a first draw that break the rules."""
+    masks = list(rules.masks(table))
+    any_rule = np.logical_or.reduce([mask for _, mask in masks]) if masks else np.zeros(len(table), dtype=bool)
+    by_rule = {rule.constraint.sentence: int(mask.sum()) for rule, mask in masks}
+    return Redrawn(len(table), int(any_rule.sum()), by_rule)
+
+
+def restore_held(
+    restore: Callable[[Rows], Table], rules: Rules, n_rows: int, restored: Collection[str]
+) -> tuple[Table, Redrawn]:
+    """Restore labels again, row by row, until the values keep the rules.
+
+    Rows whose labels give no values that keep them stay as they were drawn last.
+
+    Parameters
+    ----------
+    restore : callable
+        ``restore(rows)`` draws new values for these rows.
+    rules : Rules
+        What must hold.
+    n_rows : int
+        Number of rows.
+    restored : collection of str
+        Columns that have labels: rules about none of them do not change by drawing again.
+    """
+    table = rules.settle(restore(np.arange(n_rows)), keep=restored)
+    found = first_draw(rules, table)
+    changing = rules.about(restored).of_rows
+    bad = np.flatnonzero(_whole(table, changing.broken(table)))
+    for _ in range(MOST_ROUNDS):
+        if not len(bad):
+            break
+        again = rules.settle(restore(bad), keep=restored)
+        good = ~_whole(again, changing.broken(again))
+        table = with_rows(table, bad[good], again.take(good))
+        bad = bad[~good]
+    return table, replace(found, left=int(rules.broken(table).sum()))
+
+
+def with_rows(table: Table, rows: Rows, other: Table) -> Table:
+    """The table with other values in some rows.
+
+    New categories are added at the end.
+    """
+    if not len(rows):
+        return table
+    columns = {}
+    for name, before in table.frame.items():
+        values, new = _alike(before, other.frame[name])
+        columns[name] = values.copy()
+        columns[name].iloc[rows] = new.array
+    return Table(pd.DataFrame(columns), table.schema, table.persons)
+
+
+def _alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Two columns in one dtype.
+
+    Categories that only the second has come last.
+    """
+    if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
+        return old, new
+    known = set(old.cat.categories)
+    whole = old.cat.add_categories([value for value in new.cat.categories if value not in known])
+    return whole, new.astype(whole.dtype)
+
+
+def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:
+    breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
+    return GeneratorError(
+        f"{100 * rate:.2g} % of the rows that the generator draws keep the constraints, which is too few: "
+        f"{'; '.join(breaking)}",
+        hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
+    )

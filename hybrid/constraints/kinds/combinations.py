@@ -1,0 +1,243 @@
+"""Combinations: values of several columns that occur together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations as pairwise
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.keys import group_rows, pack_small
+from hybrid.constraints.constraint import Constraint, Rule, listed, no_row, people
+from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table.checks import giveaways
+from hybrid.table.holders import holders
+from hybrid.table.schema import ColumnFormat
+
+LEAST_EXPECTED = 20
+"""Records expected in a combination that none has, so that the columns are suggested: by chance, once in 5e8."""
+MOST_LEVELS = 1000
+"""Values of a column at most, so that it is suggested."""
+MOST_PAIRS = 10
+"""Pairs that are suggested for want of frequent combinations, at most."""
+
+
+class Combinations(Constraint):
+    """Fixed combinations: only those that enough training persons hold come out.
+
+    A missing value is one of the values that can be combined.
+    """
+
+    learns = "values"
+
+    combinations: Annotated[tuple[str, ...], Field(min_length=2)]
+    """Two columns or more, such as a city and its postcode."""
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
+        """Columns that determine each other, or exclude each other.
+
+        The latter are categories with frequent values that never occur together.
+        """
+        names = [column.name for column in table.schema if _is_countable(column, table.frame[column.name])]
+        shuffled = table.take(rng.permutation(len(table)))
+        determined: list[tuple[str, str]] = []
+        for teller, told in giveaways(table, names, names):
+            mixed = Table(table.frame.assign(**{told: shuffled.frame[told]}), table.schema)
+            if (told, teller) not in determined and not giveaways(mixed, [told], [teller]):
+                determined.append((teller, told))
+        yield from (cls(combinations=pair) for pair in determined)
+        groups = [name for name in names if not table.schema[name].kind.is_continuous]
+        empty = {pair: _empty(table, *pair) for pair in pairwise(groups, 2) if not {pair, pair[::-1]} & set(determined)}
+        ordered = sorted((pair for pair, records in empty.items() if records), key=lambda pair: -empty[pair])
+        yield from (cls(combinations=pair) for pair in ordered[:MOST_PAIRS])
+
+    def holds(self, table: Table) -> bool:
+        """True if one column determines the other, or frequent values never meet."""
+        first, second = self.combinations
+        told = giveaways(table, [second], [first]) or giveaways(table, [first], [second])
+        return bool(told) or bool(_empty(table, first, second))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """As :attr:`Constraint.columns`."""
+        return self.combinations
+
+    @property
+    def sentence(self) -> str:
+        """As :attr:`Constraint.sentence`."""
+        return f"{listed(self.columns)} have a combination of values that the source has often enough"
+
+    def broken(self, table: Table) -> Mask:
+        """No row: allowed combinations are known to the fitted rule alone."""
+        return no_row(table)
+
+    def fit(self, table: Table, least: int) -> Rule:
+        """As :meth:`Constraint.fit`."""
+        values = tuple(_Values.of(table.frame[name]) for name in self.columns)
+        codes = _codes(values, self.columns, table)
+        distinct, group = np.unique(codes, axis=0, return_inverse=True)
+        held = holders(group.reshape(-1), len(distinct), people(table))
+        return _Joint(self, values, distinct[held >= least])
+
+
+def _is_countable(column: Column, values: pd.Series) -> bool:
+    """True for categories, and for whole numbers with few values."""
+    few = bool(values.nunique() <= MOST_LEVELS)
+    return few and (not column.kind.is_continuous or column.kind is Kind.INTEGER)
+
+
+def _empty(table: Table, first: str, second: str) -> float:
+    """Records expected, for independent columns, in combinations that none has.
+
+    Of combinations with at least :data:`LEAST_EXPECTED`; one record of each person counts.
+    """
+    rows = table if table.persons is None else table.take(np.unique(table.persons, return_index=True)[1])
+    (one, n_one), (other, n_other) = (
+        (codes, len(levels) + 1)
+        for codes, levels in (pd.factorize(rows.frame[name], use_na_sentinel=True) for name in (first, second))
+    )
+    observed = np.bincount((one + 1) * n_other + other + 1, minlength=n_one * n_other).reshape(n_one, n_other)
+    expected = observed.sum(axis=1, keepdims=True) * observed.sum(axis=0) / max(observed.sum(), 1)
+    return float(expected[(observed == 0) & (expected >= LEAST_EXPECTED)].sum())
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Distinct values of a column, in order: those of categories as texts."""
+
+    distinct: pd.Index
+
+    @classmethod
+    def of(cls, values: pd.Series) -> _Values:
+        return cls(pd.Index(_plain(values.dropna().drop_duplicates())).sort_values())
+
+    def codes(self, values: pd.Series) -> Codes:
+        """Number of each value.
+
+        The number of distinct ones for missing, -1 for values that are not among them.
+        """
+        numbers, found = pd.factorize(values, use_na_sentinel=True)
+        known = self.distinct.get_indexer(pd.Index(_plain(pd.Series(found)))) if len(found) else np.empty(0, np.int64)
+        codes: Codes = np.append(known, len(self.distinct))[numbers]
+        return codes.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint(Rule):
+    """Combinations held by learning them as one category.
+
+    ``allowed`` (n_combinations, n_columns): codes of the combinations that may come out.
+    """
+
+    values: tuple[_Values, ...]
+    allowed: Array
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        return self.constraint.columns
+
+    def broken(self, table: Table) -> Mask:
+        """As :meth:`Constraint.broken`."""
+        return self._at(table) < 0
+
+    def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - rare ones, too
+        """Give records with a rare combination an allowed one.
+
+        Of those that agree with the record in most columns, drawn as often as records hold it.
+        """
+        at = self._at(table)
+        rows = np.flatnonzero(at < 0)
+        if not len(rows) or not len(self.allowed):
+            return table
+        frequency = np.bincount(at[at >= 0], minlength=len(self.allowed)) + 1.0
+        names, uniform = self.constraint.columns, rng.random(len(rows))
+        drawn = np.empty(len(rows), dtype=np.int64)
+        rare, of_row = np.unique(_codes(self.values, names, table.take(rows)), axis=0, return_inverse=True)
+        for number, combination in enumerate(rare):
+            agreeing = (self.allowed == combination).sum(axis=1)
+            ends = np.cumsum(np.where(agreeing == agreeing.max(), frequency, 0.0))
+            mine = of_row.reshape(-1) == number
+            drawn[mine] = np.searchsorted(ends, uniform[mine] * ends[-1], side="right")
+        frame = table.frame.copy()
+        for position, (name, known) in enumerate(zip(names, self.values, strict=True)):
+            codes = known.codes(frame[name])
+            codes[rows] = self.allowed[drawn, position]
+            frame[name] = _column(known, codes, frame[name])
+        return Table(frame, table.schema, table.persons)
+
+    def encodes(self, table: Table) -> bool:  # noqa: ARG002 - any records can be
+        """True: every combination becomes one category."""
+        return len(self.allowed) > 0
+
+    def encode(self, table: Table, original: Table) -> Table:
+        first, *others = (name for name in table.schema.names if name in self.replaces)
+        at = self._at(original)
+        states, codes = np.unique(at, return_inverse=True)
+        joint = pd.Series(pd.Categorical.from_codes(codes.reshape(-1), categories=[str(state) for state in states]))
+        schema = Schema(
+            tuple(
+                self._joint(column, table.schema) if column.name == first else column
+                for column in table.schema
+                if column.name not in others
+            )
+        )
+        return Table(table.frame.drop(columns=others).assign(**{first: joint}), schema, table.persons)
+
+    def decode(self, table: Table, like: Table) -> Table:
+        first = next(name for name in like.schema.names if name in self.replaces)
+        at = table.frame[first].astype(str).astype(np.int64).to_numpy() if len(table) else np.empty(0, np.int64)
+        columns = {
+            name: _column(known, self.allowed[at, position], like.frame[name])
+            for position, (name, known) in enumerate(zip(self.constraint.columns, self.values, strict=True))
+        }
+        left = {name: table.frame[name] for name in table.schema.names if name != first}
+        names = [name for name in like.schema.names if name in columns or name in left]
+        schema = Schema(tuple(like.schema[name] if name in columns else table.schema[name] for name in names))
+        return Table(pd.DataFrame({name: (columns | left)[name] for name in names}), schema, table.persons)
+
+    def _joint(self, column: Column, schema: Schema) -> Column:
+        target = any(schema[name].target for name in self.replaces)
+        return replace(column, kind=Kind.CATEGORICAL, format=ColumnFormat(), target=target)
+
+    def _at(self, table: Table) -> Codes:
+        """Position of each row's combination among the allowed ones.
+
+        -1 for all others.
+        """
+        codes = _codes(self.values, self.constraint.columns, table)
+        both = np.concatenate([self.allowed, codes])
+        sizes = [len(known.distinct) + 2 for known in self.values]
+        parts = ((both[:, at] + 1, size) for at, size in enumerate(sizes))
+        groups = group_rows(*pack_small(parts, len(both)))[0]
+        position = np.full(int(groups.max(initial=-1)) + 1, -1)
+        position[groups[: len(self.allowed)]] = np.arange(len(self.allowed))
+        found: Codes = position[groups[len(self.allowed) :]]
+        return found
+
+
+def _codes(values: Sequence[_Values], names: Sequence[str], table: Table) -> Codes:
+    """Numbers of the values of several columns, shape (n_rows, n_columns)."""
+    return np.column_stack([known.codes(table.frame[name]) for known, name in zip(values, names, strict=True)])
+
+
+def _column(known: _Values, codes: Codes, like: pd.Series) -> pd.Series:
+    """The values with these codes, in the dtype of a learned column."""
+    distinct = pd.Series([*known.distinct, None], dtype=object)
+    values = distinct.take(codes).reset_index(drop=True)
+    return values.astype(like.dtype)
+
+
+def _plain(values: pd.Series) -> pd.Series:
+    """Values that compare across tables.
+
+    Categories as objects, nullable numbers as plain ones.
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.astype(object)
+    return pd.Series(values.to_numpy(dtype=object)) if str(values.dtype) == "boolean" else pd.Series(values.to_numpy())

@@ -1,0 +1,56 @@
+"""Violations of the declared constraints between columns."""
+
+from __future__ import annotations
+
+import math
+
+from hybrid.base.arrays import Mask
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import share_interval
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+
+ROUNDED_TO = 10
+"""Real rows that break a rule are counted in steps of this, rounded up, so that no single person shows."""
+
+
+def constraint_violations(context: Context) -> Outcome:
+    """Share (0..1) of the rows that break a declared constraint.
+
+    Reference: of the training records. The details have the same share for each rule. Counts of real rows are rounded
+    up to tens. A combination of values counts as broken unless enough training persons hold it. A row without the
+    values that a rule needs does not break it.
+    """
+    rules = context.rules
+    if not rules:
+        return NotComputable("no constraint between columns is declared", lacks="constraints")
+    unjudged = [constraint.sentence for constraint in rules.unjudged(context.table)]
+    if unjudged:
+        return NotComputable(f"its rows are not linked to persons, and constraints need that: {'; '.join(unjudged)}")
+    real = context.stage == "original"
+    shares = {rule.constraint.sentence: _share(mask, real) for rule, mask in rules.masks(context.table)}
+    value, n = _share(rules.broken(context.table), real), len(context.table)
+    low, high = share_interval(value, n, context.options.confidence)
+    return Measure(value, low, high, _share(rules.broken(context.train), real=True), n, {"rules": shares})
+
+
+def _share(broken: Mask, real: bool) -> float:
+    """Share of a table's rows; of real ones rounded up."""
+    count = int(broken.sum())
+    shown = min(ROUNDED_TO * math.ceil(count / ROUNDED_TO), len(broken)) if real else count
+    return shown / max(len(broken), 1)
+
+
+METRICS = (
+    Metric(
+        name="constraint_violations",
+        family="fidelity",
+        direction="lower",
+        sentence="The share of rows that break a declared constraint between columns.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=None,
+        compute=constraint_violations,
+    ),
+)

@@ -1,0 +1,75 @@
+"""Findings about the declared constraints and the source."""
+
+from __future__ import annotations
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.findings import Finding
+from hybrid.constraints import Rules
+from hybrid.constraints.checks import refuse_misfits
+from hybrid.constraints.discover import discover
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.holding import least_persons
+from hybrid.publication.table_facts import few
+from hybrid.table import Table
+
+
+def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
+    """Check every constraint against the columns and the rows of the source.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Its constraints.
+    table : Table
+        The whole source, with undecided columns.
+
+    Returns
+    -------
+    list of Finding
+        Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break.
+        Small counts are masked.
+    """
+    try:
+        refuse_misfits(config.constraints, table.schema)
+    except ConfigError as error:
+        return [Finding.error(problem) for problem in error.problems]
+    if not config.constraints:
+        return _undeclared(config, table)
+    least = least_persons(config)
+    rules = Rules.fit(config.constraints, table, least)
+    broken = {rule: int(mask.sum()) for rule, mask in rules.masks(table)}
+    if len(table) and rules.broken(table).all():
+        sentences = "; ".join(rule.constraint.sentence for rule in broken)
+        hint = "correct or remove the constraint that the source does not have"
+        return [Finding("error", f"constraints: no row of the source keeps all of them: {sentences}", hint)]
+    held = sum(count == 0 for count in broken.values())
+    notes = [
+        Finding(
+            "note",
+            f"constraints: {few(count)} rows of the source break: {rule.constraint.sentence}",
+            f"no such row comes out: values that fewer than {least} hold together are replaced"
+            if rule.constraint.key == "combinations"
+            else "no such row is learned from, and none comes out; correct the source, or loosen the constraint",
+        )
+        for rule, count in broken.items()
+        if count
+    ]
+    unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
+    notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]
+    holding = [Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []
+    return [*holding, *notes, *_undeclared(config, table)]
+
+
+def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
+    """Constraints that hold in all rows and are not declared."""
+    declared = {(one.key, frozenset(one.columns)) for one in config.constraints}
+    found = [one for one in discover(table) if (one.key, frozenset(one.columns)) not in declared]
+    if not found:
+        return []
+    return [
+        Finding(
+            "note",
+            f"not declared, and no row of the source breaks them: {'; '.join(one.text for one in found)}",
+            "add those to constraints that every released row must keep",
+        )
+    ]

@@ -1,0 +1,72 @@
+"""Constraints of a configuration in the stages of a pipeline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hybrid.base.arrays import Rows
+from hybrid.constraints import Rules, restore_held
+from hybrid.hierarchy import LabelTable
+from hybrid.pipeline.config import RunConfig
+from hybrid.protect import ProtectOptions
+from hybrid.table import Table
+from hybrid.transition.protocol import FittedTransition, Restored
+
+
+def least_persons(config: RunConfig) -> int:
+    """Persons who must hold a combination that may come out.
+
+    As many as must hold a single value.
+    """
+    return (config.protection or ProtectOptions()).least_holders(config.k)
+
+
+def held_rules(config: RunConfig) -> tuple[Any, ...]:
+    """Everything that decides the rules beside the training records; nothing without constraints."""
+    return (config.constraints, least_persons(config)) if config.constraints else ()
+
+
+def fitted_rules(config: RunConfig, train: Table) -> Rules:
+    """The rules of a configuration, fitted to its original training records."""
+    return Rules.fit(config.constraints, train, least_persons(config))
+
+
+def restored_by(
+    fitted: FittedTransition,
+    labels: LabelTable,
+    rules: Rules,
+    rng: np.random.Generator,
+    finish: Callable[[Table], Table] = lambda table: table,
+) -> Restored:
+    """Restore labels, again where a row breaks a rule.
+
+    Parameters
+    ----------
+    fitted : FittedTransition
+        Draws the values.
+    labels : LabelTable, n rows
+        What is restored.
+    rules : Rules
+        What must hold; without any, the labels are restored once.
+    rng : numpy.random.Generator
+        Draws.
+    finish : callable
+        Makes all rows of persons true per person, once they are restored.
+    """
+    if not rules:
+        restored = fitted.restore(labels, rng)
+        return replace(restored, table=finish(restored.table))
+    counts: Counter[str] = Counter()
+
+    def restore(rows: Rows) -> Table:
+        found = fitted.restore(labels.take(rows), rng)
+        counts.update(found.fallbacks)
+        return finish(found.table)
+
+    table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers)
+    return Restored(table, dict(counts), redrawn)

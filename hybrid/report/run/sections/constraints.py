@@ -1,0 +1,68 @@
+"""Declared constraints between columns, and how they were held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybrid.publication.table_facts import few
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import FinishedRun, Section
+
+ANCHOR = "constraints"
+TEMPLATE = """\
+<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Rows of the source that break it</th><th class="n">Drawn again</th><th class="n">Released rows that break it</th></tr></thead><tbody>
+{% for row in constraints.rows %}
+<tr><th scope="row">{{ row.sentence }}</th><td class="n">{{ row.source }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ "cannot be judged" if row.released is none else row.released|count }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="note small">Drawn again: share of the rows of the generator's first draw that broke it and were replaced by further draws{% if constraints.again is not none %}; {{ constraints.again|percent }} for any of them{% endif %}. Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. Counts of real records are masked.</p>
+"""
+
+
+def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa: ARG001  (small counts are masked)
+    redrawn = run.redrawn
+    if not run.rules or redrawn is None:
+        return None
+    source = {rule: int(mask.sum()) for rule, mask in run.rules.masks(run.table)}
+    released = {rule: int(mask.sum()) for rule, mask in run.rules.masks(run.synthetic)}
+    drawn = None if run.is_unsynthesized else redrawn
+    rows = [
+        {
+            "sentence": rule.constraint.sentence,
+            "source": _masked(source.get(rule)),
+            "again": None if drawn is None else drawn.by_rule.get(rule.constraint.sentence, 0) / max(drawn.rows, 1),
+            "released": released.get(rule),
+        }
+        for rule in run.rules.rules
+    ]
+    return {
+        "rows": rows,
+        "again": None if drawn is None else drawn.rate,
+        "off": run.is_unsynthesized,
+        "left_out": _masked(redrawn.left_out),
+    }
+
+
+def _masked(count: int | None) -> str:
+    """Number of real records in words.
+
+    None only where there is not one.
+    """
+    if count is None:
+        return "cannot be judged"
+    return few(count) if count else "none"
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    found = inputs.collected.get(ANCHOR)
+    return None if found is None else {"constraints": found}
+
+
+SECTION = Section(
+    anchor=ANCHOR,
+    title="Constraints between columns",
+    lead="What the configuration declares about every row.",
+    template=TEMPLATE,
+    values=_values,
+    collect=_collect,
+)
