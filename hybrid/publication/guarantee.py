@@ -13,7 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
-from hybrid.publication.table_facts import few, public_household
+from hybrid.publication.table_facts import few, public_household, public_risk
 from hybrid.sample import SampleOptions
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table.options import EACH_ROW
@@ -83,6 +83,13 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    if result.population_risk is not None:
+        risk = public_risk(result.population_risk)
+        yield (
+            "Estimated from the sampling weights, a person of that table is recognized in the population by the "
+            f"quasi-identifiers with a probability of at most {risk['risk_mean']:g} on average, and of at most "
+            f"{risk['risk_max']:g} in any class (Benedetti and Franconi)."
+        )
     if result.household is not None:
         yield household_sentence(result.household)
     yield (
