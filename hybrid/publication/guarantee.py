@@ -30,6 +30,7 @@ PERSONS_DRAWN_WITHOUT_NUMBER = (
     "Persons had several records, and the published table holds synthetic persons: the rows of each were drawn "
     "together and follow one another without a person number, and belong to no real person."
 )
+NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
 
 
@@ -68,6 +69,8 @@ def guarantee_sentence(
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
     if several:
         start.append(_linked(config))
+    if (config.get("data") or {}).get("household"):
+        start.append(NO_HOUSEHOLDS)
     unit = "persons" if several else "records"
     records = f"training {unit}" if anonymization is None else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
