@@ -24,7 +24,7 @@ from hybrid.evaluation.attacks import (
     singling_out,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs
+from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, weighted
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility import c2st, discriminator, prediction, queries
 
@@ -53,6 +53,7 @@ MODULES: tuple[ModuleType, ...] = (
     histories,
     joint,
     constraints,
+    weighted,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}
