@@ -51,8 +51,8 @@ MODULES: tuple[ModuleType, ...] = (
     columns,
     pairs,
     histories,
-    joint,
     constraints,
+    joint,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}
