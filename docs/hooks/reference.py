@@ -24,6 +24,7 @@ import hybrid
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import MODULES
+from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
@@ -47,6 +48,7 @@ def pages() -> dict[str, str]:
     return {
         "reference/configuration.md": configuration(),
         "reference/plan.md": plan(),
+        "reference/lab.md": lab(),
         "reference/commands.md": commands(),
         "reference/metrics.md": metrics(),
         "reference/policies.md": policies(),
@@ -73,6 +75,15 @@ def plan() -> str:
         "[Comparing strategies](../guides/compare.md) explains them with an example.\n\n"
     )
     return start + "\n".join(_sections("", ComparePlan))
+
+
+def lab() -> str:
+    """The keys of a plan of the laboratory."""
+    start = (
+        "# Laboratory plan\n\nEvery key of a plan for `hybrid lab`. "
+        "[Which privacy metric can you trust?](../guides/lab.md) explains them with an example.\n\n"
+    )
+    return start + "\n".join(_sections("", LabPlan))
 
 
 def commands() -> str:

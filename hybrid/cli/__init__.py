@@ -25,6 +25,7 @@ MODULES = (
     "policies",
     "nights",
     "compare",
+    "lab",
     "look",
     "generators",
 )

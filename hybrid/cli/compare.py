@@ -53,7 +53,7 @@ def compare(
         plan = plan.model_copy(update={"store": store})
     folder = out or Path("runs") / plan.name
     if dry_run:
-        _print_forecast(forecast(plan, config.parent, folder), jobs)
+        print_forecast(forecast(plan, config.parent, folder), jobs)
         return
     with console.progress() as progress:
         table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
@@ -65,7 +65,8 @@ def compare(
         console.out.print(f"recommended  {folder / RECOMMENDED}")
 
 
-def _print_forecast(expected: Forecast, jobs: int) -> None:
+def print_forecast(expected: Forecast, jobs: int) -> None:
+    """Print the runs and stages of a plan, and the expected time."""
     seeds = expected.trials // max(expected.configurations, 1)
     console.line("ok", f"{expected.configurations:,} configurations x {seeds} seeds = {expected.trials:,} runs")
     if expected.invalid:

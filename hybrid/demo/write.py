@@ -33,7 +33,7 @@ _PERSON = ("  person:", "  order:", "  max_rows:")
 
 def write_demo(
     folder: Path,
-    rows: int = 5000,
+    rows: int = 20_000,
     seed: int = 20240501,
     format: Literal["csv", "parquet"] = "csv",
     *,

@@ -211,6 +211,10 @@ class Context:
             self._own[key] = compute()
         return cast(T, self._own[key])
 
+    def has(self, key: Hashable) -> bool:
+        """True if a result is remembered for this stage."""
+        return key in self._own
+
     def once_for_all_stages(self, key: Hashable, compute: Callable[[], T]) -> T:
         """``compute()``, remembered for all stages.
 

@@ -94,11 +94,13 @@ def evaluate(
 
 
 def _is_due(metric: Metric, context: Context) -> bool:
-    """True unless a metric lacks what it needs by default."""
+    """True unless a metric lacks what it needs by default.
+
+    Policies ask for attacks on persons; these say themselves that nothing is known of persons.
+    """
     if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
         return False
-    # Rules ask why a metric of privacy is absent; the others are left out.
-    if context.options.metrics is not None or metric.family == "privacy":
+    if metric.family == "privacy" or context.options.metrics is not None:
         return True
     known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
     return all(known.get(need, True) for need in metric.needs)

@@ -10,13 +10,13 @@ import pandas as pd
 
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL
-from hybrid.lab.measures import Share
+from hybrid.lab.measures import Drift, Share
 from hybrid.lab.risk import Series
 from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import WORDS, Evidence, Verdict, is_alarmist, judge, worst
+from hybrid.lab.verdicts import WORDS, Evidence, Verdict, Word, is_alarmist, judge, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -48,7 +48,7 @@ class Entry:
         Median over all trials.
     judged : tuple of Judged
         Its tracks.
-    drift : float or None
+    drift : Drift or None
         Largest change of its number with the size of the table; None where size was not varied.
     retention : mapping of str to float
         Excess with a noise, as a share of that without, by noise.
@@ -58,6 +58,8 @@ class Entry:
         The worst over risk models.
     relative : tuple of (str, float) or None
         The metric that errs most like it, and how much alike.
+    null_band : tuple of float
+        Middle 95 % of its excess in trials without a leak.
     """
 
     data: str
@@ -66,11 +68,12 @@ class Entry:
     voids: Share
     cpu_seconds: float
     judged: tuple[Judged, ...]
-    drift: float | None
+    drift: Drift | None
     retention: Mapping[str, float]
     verdicts: Mapping[str, Verdict]
     overall: Verdict
     relative: tuple[str, float] | None
+    null_band: tuple[float, float]
 
     def on(self, risk: str) -> list[Judged]:
         """Its tracks of one risk model."""
@@ -104,6 +107,14 @@ class League:
     transfers: tuple[Transfer, ...]
     uncompared: tuple[Pair, ...]
 
+    def by_word(self) -> dict[Word, list[str]]:
+        """Metrics by their worst verdict over the tables, the best first."""
+        found: dict[str, Word] = {}
+        for entry in self.entries:
+            words = (found.get(entry.contestant, entry.overall.word), entry.overall.word)
+            found[entry.contestant] = max(words, key=WORDS.index)
+        return {word: names for word in WORDS if (names := [name for name in found if found[name] == word])}
+
     @property
     def tables(self) -> list[str]:
         """Names of the tables."""
@@ -131,7 +142,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
     costs = found.groupby(["data", "contestant"])["cpu_seconds"].median()
     entries = []
     for pair, mine in tracks.items():
-        drift = max((track.drift for track in mine if track.risk == "size" and track.drift is not None), default=None)
+        drift = _drift(mine)
         judged = []
         for track in mine:
             at = first.get(track.key)
@@ -149,6 +160,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 verdicts,
                 worst(verdicts.values()),
                 near.get(pair),
+                _band(groups.get((pair[0], NULL, "", pair[1]))),
             )
         )
     entries.sort(key=lambda each: (each.data, WORDS.index(each.overall.word), -each.mean_power, each.cpu_seconds))
@@ -166,6 +178,13 @@ def _nulls(rows: pd.DataFrame | None) -> tuple[Share, Share]:
     """False alarms and voids of the trials without a leak."""
     low, high = (np.empty(0) if rows is None else rows[f"excess_{end}"].to_numpy(float) for end in ("low", "high"))
     return measures.share(measures.noticed(low)), measures.share(np.nan_to_num(high, nan=1.0) < 0)
+
+
+def _band(rows: pd.DataFrame | None) -> tuple[float, float]:
+    if rows is None:
+        return 0.0, 0.0
+    low, high = np.quantile(rows["excess"].to_numpy(float), [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pair, Share]) -> dict[Key, int | None]:
@@ -206,6 +225,12 @@ def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
             )
             found.setdefault(track.risk, []).append(replace(verdict, reasons=named))
     return {risk: worst(verdicts) for risk, verdicts in found.items()}
+
+
+def _drift(tracks: Sequence[Track]) -> Drift | None:
+    """Largest and largest certain change with the size of the table."""
+    found = [track.drift for track in tracks if track.risk == "size" and track.drift is not None]
+    return Drift(max(each.value for each in found), max(each.certain for each in found)) if found else None
 
 
 def _retention(tracks: Sequence[Track]) -> dict[str, float]:

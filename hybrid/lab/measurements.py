@@ -21,7 +21,7 @@ COLUMNS = (
     *("value", *BESIDE, *EXCESS, "cpu_seconds"),
 )
 """Columns of :func:`measurements`, and of ``lab.csv``."""
-NULL = "null"
+NULL = "no_leak"
 """Risk model of the rows that are null trials."""
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata
+from scipy.stats import t as student
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import wilson
@@ -37,6 +38,14 @@ class Trend(NamedTuple):
     z: float
     p: float
     p_falling: float
+
+
+class Drift(NamedTuple):
+    """Largest change of a mean where nothing should change."""
+
+    value: float
+    certain: float
+    """Part of it that is more than chance: 0 where its interval holds 0."""
 
 
 class Sensitivity(NamedTuple):
@@ -126,13 +135,15 @@ def _first(power: Array) -> Array:
 def rank_correlations(excess: Array) -> Array:
     """Kendall's tau_b of excess and level, per seed; shape (n_seeds,).
 
-    NaN where fewer than three levels have a number, or all have the same.
+    NaN where fewer than three levels have a number, 0 where all are the same.
     """
     found = np.full(excess.shape[1], np.nan)
     for seed, curve in enumerate(excess.T):
         known = ~np.isnan(curve)
-        if known.sum() >= 3 and np.ptp(curve[known]) > 0:
-            found[seed] = kendalltau(np.flatnonzero(known), curve[known], variant="b").statistic
+        if known.sum() >= 3:
+            varies = np.ptp(curve[known]) > 0
+            order = np.flatnonzero(known)
+            found[seed] = kendalltau(order, curve[known], variant="b").statistic if varies else 0.0
     return found
 
 
@@ -209,6 +220,27 @@ def calibration(leaks: Array, means: Array) -> float | None:
     if leaks[0] != 0 or leaks[-1] != 1 or rise <= 0:
         return None
     return float(np.max(np.abs((means - means[0]) / rise - leaks)))
+
+
+def drift(excess: Array) -> Drift:
+    """Largest difference between the last level and any other, paired within seeds.
+
+    What is certain of it is the end towards 0 of Student's interval, at 95 % for all levels together (Bonferroni); 0
+    with a single seed.
+
+    Parameters
+    ----------
+    excess : numpy.ndarray, shape (n_levels, n_seeds)
+        Without missing numbers.
+    """
+    differences = excess[:-1] - excess[-1]
+    size = np.abs(differences.mean(axis=1))
+    n_levels, n_seeds = differences.shape
+    if n_seeds < 2:
+        return Drift(float(size.max()), 0.0)
+    error = differences.std(axis=1, ddof=1) / math.sqrt(n_seeds)
+    certain = size - student.ppf(1 - 0.025 / n_levels, n_seeds - 1) * error
+    return Drift(float(size.max()), max(float(certain.max()), 0.0))
 
 
 def coverage(excess: Array, low: Array, high: Array) -> float:

@@ -11,7 +11,6 @@ from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 from hybrid.evaluation import REGISTRY as METRICS
-from hybrid.evaluation.metric import Pillar
 from hybrid.lab.risk import REGISTRY, RiskModel
 
 FIRST_NULL_SEED = 1_000_000
@@ -52,8 +51,8 @@ class Shares(Options):
 class ByPillar(Options):
     """Choice of metrics by their pillar."""
 
-    pillar: Pillar
-    """attack or indicator."""
+    pillar: Literal["indicator", "attack"]
+    """indicator: statistics without an adversary; attack: those with one."""
 
 
 class Budget(Options):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hybrid.base.atomic import atomic_file
+from hybrid.base.atomic import atomic_file, write_text
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked_if_free
 from hybrid.base.ownership import claim, seal
@@ -16,13 +19,38 @@ from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.run_trials import collect, kept_store
 from hybrid.comparison.trial import Workplace
+from hybrid.lab.files import league_json, league_table
+from hybrid.lab.league import League, league
 from hybrid.lab.measurements import measurements
+from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
 from hybrid.store import MEMORY
 
 KIND = "laboratory"
 TABLE = "lab.csv"
+LEAGUE_TABLE = "league.csv"
+LEAGUE = "league.json"
+REPORT = "lab.html"
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Results of a plan."""
+
+    league: League
+    """The judged metrics."""
+    measurements: pd.DataFrame
+    """Every number; see :func:`hybrid.lab.measurements.measurements`."""
+    ended: int
+    """Trials that ended well."""
+    failures: Mapping[str, int]
+    """Reasons of those that failed, with their number."""
+
+    @property
+    def failed(self) -> int:
+        """Number of trials that failed."""
+        return sum(self.failures.values())
 
 
 def foresee(plan: LabPlan, folder: Path, out: Path) -> Forecast:
@@ -51,7 +79,7 @@ def run_lab(
     *,
     scheduler: str | None = None,
     retry_failed: bool = False,
-) -> pd.DataFrame:
+) -> Laboratory:
     """Try every metric on tables with a known leak.
 
     Parameters
@@ -62,7 +90,8 @@ def run_lab(
         Where base configurations are relative to.
     out : Path
         Private. Gets ``rows.jsonl`` with every trial as soon as it has ended, and then aggregates: ``lab.csv`` with
-        every number. Interrupted, the same call continues there.
+        every number, ``league.csv`` and ``league.json`` with what became of each metric, and the page ``lab.html``.
+        Interrupted, the same call continues there.
     jobs : int
         Trials at a time, each in its own process.
     progress : Progress
@@ -74,8 +103,8 @@ def run_lab(
 
     Returns
     -------
-    pandas.DataFrame
-        Every number; see :func:`hybrid.lab.measurements.measurements`.
+    Laboratory
+        The league, and every number.
 
     Raises
     ------
@@ -96,9 +125,16 @@ def run_lab(
         return _written(plan, trials, rows, out)
 
 
-def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> pd.DataFrame:
+def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> Laboratory:
     found = measurements(trials, rows)
+    failures = Counter(str(row["reason"]) for row in rows if row["status"] != "ok")
+    result = Laboratory(league(trials, found), found, len(rows) - failures.total(), dict(failures))
     with atomic_file(out / TABLE) as temporary:
         found.to_csv(temporary, index=False)
+    with atomic_file(out / LEAGUE_TABLE) as temporary:
+        league_table(result.league).to_csv(temporary, index=False)
+    text = json.dumps(league_json(plan, result.league), ensure_ascii=False, allow_nan=False, indent=1)
+    write_text(out / LEAGUE, text + "\n")
+    write_text(out / REPORT, render_lab(plan, trials, result.league, result.failures))
     seal(out, plan.name, KIND)
-    return found
+    return result

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.lab import measures
-from hybrid.lab.measures import Sensitivity, Trend
+from hybrid.lab.measures import Drift, Sensitivity, Trend
 from hybrid.lab.risk import Series
 
 Key = tuple[str, str, str]
@@ -55,7 +55,7 @@ class Track:
     sensitivity : Sensitivity
         First position, among the levels with a leak, from which it is noticed.
     tau, least_tau : float
-        Kendall's tau_b of excess and level, mean and least over seeds; 0 where a curve is constant.
+        Kendall's tau_b of excess and level, mean and least over seeds; NaN with fewer than three levels.
     trend : Trend
         Test of rising levels with seeds as replicates.
     against : float
@@ -94,11 +94,11 @@ class Track:
         return bool(np.isnan(self.curve.excess).any())
 
     @property
-    def drift(self) -> float | None:
+    def drift(self) -> Drift | None:
         """Largest change of the mean where the leak is always the same."""
         if self.series.scale != "none" or self.gaps:
             return None
-        return float(np.ptp(self.curve.means))
+        return measures.drift(self.curve.excess)
 
     @property
     def mean_power(self) -> float:
@@ -125,7 +125,7 @@ def track_of(data: str, risk: str, series: Series, contestant: str, rows: pd.Dat
     curve = _curve(rows, series, seeds)
     whole = ~np.isnan(curve.excess).any(axis=1)
     told = measures.noticed(curve.low[1:])
-    taus = np.nan_to_num(measures.rank_correlations(curve.excess), nan=0.0)
+    taus = measures.rank_correlations(curve.excess)
     means, leaks = curve.means, np.array([level.value for level in series.levels])
     rng = rng_for(0, "league", data, risk, series.name, contestant)
     excess, low, high = (part[whole] for part in (curve.excess, curve.low, curve.high))

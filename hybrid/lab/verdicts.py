@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hybrid.lab.measures import POWER, Share
+from hybrid.lab.measures import POWER, Drift, Share
 from hybrid.lab.tracks import Track
 
-Word = Literal["trusted", "usable", "coarse", "cannot tell", "blind", "misleading"]
+Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
 WORDS: tuple[Word, ...] = get_args(Word)
 """From the best to the worst."""
 ALARMS = 0.05
@@ -21,18 +21,20 @@ DRIFT = 0.02
 SIGNIFICANT = 0.001
 LEAST_NULLS, LEAST_SEEDS, LEAST_LEVELS = 20, 3, 4
 RULES: dict[Word, str] = {
-    "trusted": f"False alarms no more frequent than {ALARMS:.0%} as far as its trials show, a number that rises with "
-    f"the leak in every repetition (Kendall's tau at least {TRUSTED_TAU:g}), and a leak of {TRUSTED_LEAK:.0%} or less "
-    f"is noticed; where only the order of the levels is known, at most {TRUSTED_LATER} level later than by the first "
-    f"metric. Where the size of the table was varied, its number changes by no more than {DRIFT:g}.",
+    "trusted": f"False alarms no more frequent than {100 * ALARMS:g} % as far as its trials show, a number that rises "
+    f"with the leak in every repetition (Kendall's tau at least {TRUSTED_TAU:g}), and a leak of "
+    f"{100 * TRUSTED_LEAK:g} % or less is noticed; where only the order of the levels is known, at most "
+    f"{TRUSTED_LATER} level later than by the first metric. Where the size of the table was varied, its number does "
+    f"not change by more than {DRIFT:g} beyond chance.",
     "usable": f"It rises with the leak (Jonckheere-Terpstra, p below {SIGNIFICANT:g} with all metrics counted "
-    f"together), and notices a leak of {USABLE_LEAK:.0%} or less, or at most {USABLE_LATER} levels later than the "
-    "first metric.",
-    "coarse": f"It notices the largest leak in at least {POWER:.0%} of the trials, but not as early or not as surely.",
-    "cannot tell": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
+    f"together), and notices a leak of {100 * USABLE_LEAK:g} % or less, or at most {USABLE_LATER} levels later than "
+    "the first metric.",
+    "coarse": f"It notices the largest leak in at least {100 * POWER:g} % of the trials, but not as early or not as "
+    "surely.",
+    "unknown": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
     "levels; or it gave no number to compare; or no metric noticed anything.",
-    "blind": f"It misses the largest leak in more than {1 - POWER:.0%} of the trials.",
-    "misleading": f"Certainly more than {ALARMS:.0%} false alarms, or its number falls as the leak grows.",
+    "blind": f"It misses the largest leak in more than {100 - 100 * POWER:g} % of the trials.",
+    "misleading": f"Certainly more than {100 * ALARMS:g} % false alarms, or its number falls as the leak grows.",
 }
 
 
@@ -55,7 +57,7 @@ class Evidence:
         False alarms of the trials without a leak.
     p_rising, p_falling : float
         Of the trend, adjusted for the number of metrics.
-    drift : float or None
+    drift : Drift or None
         Change of its number with the size of the table; None where size was not varied.
     first : int
         Position from which the best metric notices the series.
@@ -65,7 +67,7 @@ class Evidence:
     alarms: Share
     p_rising: float
     p_falling: float
-    drift: float | None
+    drift: Drift | None
     first: int
 
 
@@ -88,9 +90,9 @@ def judge(evidence: Evidence) -> Verdict:
     if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
         return Verdict("misleading", ("its number falls as the leak grows",))
     if missing := _missing(evidence):
-        return Verdict("cannot tell", tuple(missing))
+        return Verdict("unknown", tuple(missing))
     if track.sensitivity.position is None:
-        noticed = f"{track.power[-1]:.0%}" if track.power else "none"
+        noticed = f"{100 * track.power[-1]:.0f} %" if track.power else "none"
         return Verdict("blind", (f"noticed the largest leak in {noticed} of the trials",))
     against_trust = list(_against_trust(evidence))
     if not against_trust:
@@ -103,7 +105,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of several verdicts; undecided where there is none."""
     found = list(verdicts)
     if not found:
-        return Verdict("cannot tell", ("nothing was noticed by any metric",))
+        return Verdict("unknown", ("nothing was noticed by any metric",))
     return max(found, key=lambda verdict: WORDS.index(verdict.word))
 
 
@@ -124,8 +126,8 @@ def _against_trust(evidence: Evidence) -> Iterable[str]:
     if track.least_tau < TRUSTED_TAU:
         yield f"does not always rise with the leak (least tau {track.least_tau:.2f})"
     yield from _late(evidence, TRUSTED_LEAK, TRUSTED_LATER)
-    if evidence.drift is not None and evidence.drift > DRIFT:
-        yield f"changes by {evidence.drift:.2f} with the size of the table"
+    if evidence.drift is not None and evidence.drift.certain > DRIFT:
+        yield f"changes by about {evidence.drift.value:.2f} with the size of the table"
 
 
 def _against_use(evidence: Evidence) -> Iterable[str]:
@@ -141,6 +143,6 @@ def _late(evidence: Evidence, leak: float, later: int) -> Iterable[str]:
     if track.series.scale == "share":
         value = track.at(position)
         if value is not None and value > leak:
-            yield f"notices a leak from {value:.1%} on"
+            yield f"notices a leak from {100 * value:g} % on"
     elif position > evidence.first + later:
         yield f"notices {position - evidence.first} levels later than the first metric"

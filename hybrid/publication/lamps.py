@@ -31,7 +31,7 @@ class Lamp:
     question : str
         The question.
     status : {"pass", "review", "block", "not judged"}
-        The worst result of all checks about it; not judged: cannot tell.
+        The worst result of all checks about it; not judged: unknown.
     sentence : str
         The answer.
     """

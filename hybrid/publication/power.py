@@ -128,9 +128,7 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         leak = found.get(kind)
         if leak is None or leak.size != size or power is None:
             words = LeakTrials(kind, size, 0).words
-            yield Check(
-                f"{POWER}: {kind}", "not judged", f"cannot tell whether {words} would pass: {NOT_MEASURED}", _HINT
-            )
+            yield Check(f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", _HINT)
         else:
             yield _check(leak, power.control)
 
@@ -142,9 +140,9 @@ def _check(leak: LeakTrials, control: int) -> Check:
         often = f"{leak.noticed} of {leak.made} trials as a first draw, so in at least {100 * low:.0f} % of cases"
         return Check(name, "pass", f"would have noticed {leak.words} ({often})")
     if not leak.made:
-        message = f"cannot tell whether {leak.words} would pass: {leak.reason}"
+        message = f"unknown whether {leak.words} would pass: {leak.reason}"
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else _HINT
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"
-    message = f"cannot tell: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
+    message = f"unknown: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
     return Check(name, "not judged", message, _HINT)

@@ -173,7 +173,7 @@ class Codec:
                 columns += [encoded, missing.astype(np.int32)]
             elif _features(part):
                 columns.append(part.encode(values))
-        return Encoded(self.features, columns)
+        return Encoded(self.features, columns, table.persons)
 
     def decode(self, columns: Sequence[Array], n_rows: int) -> Table:
         """Turn drawn columns into a table like the learned one.

@@ -63,10 +63,14 @@ class Encoded:
         float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values
         are steps above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never
         infinite.
+    persons : numpy.ndarray, shape (n_rows,), int64, or None
+        Person of each row, as in :class:`hybrid.table.Table`; None where each row is another person, and in the
+        processes of generators of their own.
     """
 
     features: Sequence[Feature]
     columns: Sequence[Array]
+    persons: Array | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0])

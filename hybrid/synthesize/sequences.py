@@ -174,8 +174,8 @@ def arranged(whole: Encoded, persons: Codes, static: Mask, order: int | None) ->
             holes.append((at, missing))
     flags = [(Feature(f"{whole.features[at].name} is missing", 2, False, False), m.astype(np.int32)) for at, m in holes]
     data = Sequences(
-        Encoded(*_apart(of_person)),
-        Encoded(*_apart([*of_row, *flags])),
+        Encoded(*_apart(of_person), persons[rows][np.cumsum(counts) - counts]),
+        Encoded(*_apart([*of_row, *flags]), persons[rows]),
         counts,
         None if order is None else int((~static[:order]).sum()),
     )

@@ -14,6 +14,7 @@ import yaml
 
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
+from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.publication.policy import Policy
 from tests.docs.documentation_pages import DOCS, ROOT, anchors, blocks, everything, prose, written
@@ -74,6 +75,8 @@ def test_configurations_shown_are_accepted(page: str) -> None:
         content = yaml.safe_load(block)
         if "base" in content:
             ComparePlan.model_validate(content)
+        elif "null_seeds" in content:
+            LabPlan.model_validate(content)
         elif "rules" in content or "anonymity" in content:
             Policy.model_validate(content)
         elif "columns" in content.get("data", {}):

@@ -17,6 +17,7 @@ from docs.hooks.reference import pages
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import REGISTRY as METRICS
+from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 from tests.docs.documentation_pages import ROOT
@@ -31,7 +32,12 @@ def _properties(model: Any) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("model", "page"), [(RunConfig, "reference/configuration.md"), (ComparePlan, "reference/plan.md")]
+    ("model", "page"),
+    [
+        (RunConfig, "reference/configuration.md"),
+        (ComparePlan, "reference/plan.md"),
+        (LabPlan, "reference/lab.md"),
+    ],
 )
 def test_every_key_of_the_schema_is_on_its_page(model: Any, page: str) -> None:
     listed = {key.rsplit(".", 1)[-1] for key in re.findall(r"^\| `([^`]+)` \|", PAGES[page], re.MULTILINE)}

@@ -92,3 +92,13 @@ def test_codes_do_not_depend_on_names_or_order_of_columns_or_rows(rng: np.random
     shuffled = people.take(rng.permutation(200))
     again = encode([shuffled, shuffled]).tables[0]
     np.testing.assert_array_equal(again.ranks[again.order], before.tables[0].ranks[before.tables[0].order])
+
+
+def test_people_are_coded_alike_beside_every_table() -> None:
+    train = table(c=(Kind.CATEGORICAL, ["u", "v", "w", "x", "x"]))
+    control = table(c=(Kind.CATEGORICAL, ["w", "y", "z"]))
+    others = [["v"] * 3 + ["z"] * 2, ["u", "y", "y"], ["new", "new", "z"]]
+    coded = [encode([train, control, table(c=(Kind.CATEGORICAL, list(other)))]).tables for other in others]
+    for tables in coded:
+        assert tables[0].ranks[:, 0].tolist() == [2, 3, 1, 0, 0]
+        assert tables[1].ranks[:, 0].tolist() == [1, 4, 5]

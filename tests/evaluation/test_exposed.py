@@ -131,3 +131,12 @@ def test_the_rare_on_the_quasi_identifiers_are_a_subgroup() -> None:
     known = set(map(tuple, train.frame[names].astype(str).to_numpy()))
     absent = [tuple(row) not in known for row in control.frame[names].astype(str).to_numpy()]
     np.testing.assert_array_equal(rare["shared with no other record"].control, absent)
+
+
+def test_the_most_exposed_are_attacked_alike_alone_and_among_all() -> None:
+    rng = np.random.default_rng(12)
+    tables = [make_people(n, rng) for n in (300, 200, 250)]
+    alone = outcomes(*tables, metrics=("inference_exposed",))
+    beside = outcomes(*tables, metrics=("inference", "inference_exposed"))
+    assert isinstance(alone["inference_exposed"], Measure)
+    assert alone["inference_exposed"] == beside["inference_exposed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from hybrid.publication.guarantee import (
     guarantee_sentence,
 )
 from hybrid.publication.table_facts import few
+from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.table import Table
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -160,6 +162,24 @@ def test_what_is_said_without_anonymization(job: Path) -> None:
     pipeline = Pipeline(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    learned = []
+
+    def kept(table: Table, *others: Any, **options: Any) -> Any:
+        learned.append(table)
+        return fit_or_reuse(table, *others, **options)
+
+    monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
+    pipeline = Pipeline(load_config(job, {"transition.order": order, "synthesize.generator": "baynet"}))
+    assert pipeline.generated.table.persons is None, "synthetic rows are nobody's"
+    (table,) = learned
+    original = pipeline.anonymized.originals
+    assert table.persons is not None and original.persons is not None
+    rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
+    assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
 
 
 def test_a_report_counts_the_source_in_tens(job: Path) -> None:

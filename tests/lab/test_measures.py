@@ -14,6 +14,7 @@ from hybrid.lab.measures import (
     against,
     calibration,
     coverage,
+    drift,
     holm,
     isotonic,
     jonckheere,
@@ -65,7 +66,8 @@ def test_kendall_by_hand() -> None:
     # Levels 0..3; one seed rises, one falls, one has a single exchange (5 concordant, 1 discordant: 4/6), one is flat.
     curves = np.array([[1.0, 4, 2, 7], [2, 3, 1, 7], [3, 2, 3, 7], [4, 1, 4, 7]])
     found = rank_correlations(curves)
-    assert found[:3] == pytest.approx([1, -1, 4 / 6]) and math.isnan(found[3])
+    assert found == pytest.approx([1, -1, 4 / 6, 0])
+    assert math.isnan(rank_correlations(curves[:2])[0])
 
 
 def test_kendall_b_counts_ties() -> None:
@@ -133,6 +135,17 @@ def test_calibration_by_hand() -> None:
     assert calibration(leaks, np.array([0, 0.1, 0.4])) == pytest.approx(0.25)
     assert calibration(leaks, np.array([1.0, 1, 1])) is None
     assert calibration(np.array([0, 0.5]), np.array([0.0, 1])) is None
+
+
+def test_drift_by_hand() -> None:
+    # Differences .1, .2, .3: mean .2, standard error .1 / sqrt(3), t(.975, 2) = 4.303: .2 - .2484 < 0.
+    last = np.array([0.0, 0.0, 0.0])
+    assert drift(np.array([[0.1, 0.2, 0.3], last])) == pytest.approx((0.2, 0.0))
+    # .19, .2, .21: .2 - 4.303 * .01 / sqrt(3).
+    assert drift(np.array([[-0.19, -0.2, -0.21], last])) == pytest.approx(
+        (0.2, 0.2 - 4.3027 * 0.01 / math.sqrt(3)), abs=1e-4
+    )
+    assert drift(np.array([[0.4], [0.0]])) == (0.4, 0.0)
 
 
 def test_coverage_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hybrid.jobs.run import run
 from hybrid.leak import RiskOptions, known_leak
 from hybrid.leak.noise import with_noise
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication import publish as publishing
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import with_persons
@@ -177,6 +179,17 @@ def test_publication_refuses_its_manifest(settings_of_run: dict[str, Any]) -> No
     with pytest.raises(ConfigError, match="section risk"):
         refuse_known_leak(manifest["config"])
     refuse_known_leak({**manifest["config"], "risk": None})
+
+
+def test_publish_asks_before_anything_else_is_read(
+    settings_of_run: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_of_it = SimpleNamespace(manifest={"config": settings_of_run}, folder=tmp_path)
+    monkeypatch.setattr(publishing, "read_run", lambda _: run_of_it)
+    monkeypatch.setattr(publishing, "check_seal", lambda *_: None)
+    with pytest.raises(ConfigError, match="section risk"):
+        publishing.publish(tmp_path, tmp_path / "releases", tmp_path / "private")
+    assert not (tmp_path / "releases").exists()
 
 
 @pytest.mark.parametrize(

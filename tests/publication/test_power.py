@@ -58,7 +58,7 @@ def test_a_pass_states_what_would_have_been_noticed(policy: Policy) -> None:
 
 def test_a_leak_that_passed_unnoticed_names_the_control_records(policy: Policy) -> None:
     check = check_of(demanding(policy), trials(3, 1))
-    assert check.message.startswith("cannot tell: with 300 control records, 1 % copied rows were noticed in 1 of 3")
+    assert check.message.startswith("unknown: with 300 control records, 1 % copied rows were noticed in 1 of 3")
     assert "control" in check.hint
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
+from hybrid.synthesize.generators.cart import CartModel
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of, tables
 
@@ -154,3 +159,47 @@ def test_larger_leaves_copy_fewer_records():
         for leaf in (2, 40)
     ]
     assert share[1] < share[0]
+
+
+def learned(table: Table, **options: object) -> CartModel:
+    model = fit(table, SynthesizeOptions(options=options), 1).model
+    assert isinstance(model, CartModel)
+    return model
+
+
+def persons_per_leaf(model: CartModel, persons: np.ndarray) -> int:
+    """Fewest persons of a leaf; donors of the last column are the numbers of their records."""
+    step = model.steps[-1]
+    leaves = [persons[step.donors[a:b].astype(int)] for a, b in itertools.pairwise(step.starts) if b > a]
+    assert len(leaves) > 1, "the tree is grown"
+    return min(len(set(leaf[leaf >= 0].tolist())) for leaf in leaves)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6), most=st.integers(2, 30), leaf=st.integers(1, 12))
+def test_a_leaf_holds_so_many_persons(seed, most, leaf):
+    """Independent count, with heavy users, whose rows are alike, and rows without a key."""
+    rng = np.random.default_rng(seed)
+    persons = np.repeat(np.arange(60), rng.integers(1, most, 60))
+    x = np.sin(persons) * 50 + rng.normal(0, 0.1, len(persons))
+    table = table_of({"x": (Kind.DECIMAL, np.round(x, 2)), "row": (Kind.INTEGER, np.arange(len(persons)))})
+    persons[rng.random(len(persons)) < 0.05] *= -1
+    persons = np.where(persons < 0, -1 - np.arange(len(persons)), persons)
+    assert persons_per_leaf(learned(replace(table, persons=persons), min_leaf=leaf), persons) >= leaf
+    if most > 20 and leaf > 6:
+        assert persons_per_leaf(learned(table, min_leaf=leaf), persons) < leaf, "by rows it does not hold"
+
+
+def test_too_few_persons_for_two_leaves_are_drawn_column_by_column():
+    table = replace(people(300), persons=np.arange(300) // 30)
+    assert all(step.tree is None for step in learned(table, min_leaf=6).steps)
+    assert len(synthesize(replace(table, persons=-1 - np.arange(300)), 20)) == 20
+
+
+def test_an_amount_of_one_person_is_not_copied_however_often_it_occurs():
+    x = np.concatenate([np.repeat(1000.25, 40), np.arange(400) / 4])
+    table = table_of({"x": (Kind.DECIMAL, x)})
+    persons = np.concatenate([np.zeros(40, dtype=np.int64), 1 + np.arange(400)])
+    assert (synthesize(table, 2000).frame["x"] == 1000.25).any()
+    smoothed = synthesize(replace(table, persons=persons), 2000).frame["x"]
+    assert (smoothed == 1000.25).mean() < 0.02

@@ -12,7 +12,8 @@ from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.generators.cart_sequences import _donors
 from hybrid.synthesize.generators.person_table import person_table
-from hybrid.synthesize.protocol import Encoded, Feature, SequenceGenerator, Sequences
+from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, Sequences
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.synthesize.sequences import arranged, fit_sequences
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
@@ -92,6 +93,31 @@ def test_what_mostly_stays_mostly_stays(pair: tuple[Table, Table]) -> None:
     assert means[1]["a"] / means[1]["b"] == pytest.approx(means[0]["a"] / means[0]["b"], rel=0.25)
 
 
+def test_values_that_repeat_from_row_to_row_repeat_exactly() -> None:
+    """A number of which nobody has the same, and one of 300 codes: each mostly that of the visit before."""
+    rng = np.random.default_rng(2)
+    whose = np.repeat(np.arange(500), 3)
+    weights, codes = (np.round(rng.normal(80, 15, 500), 3)[whose], rng.integers(0, 300, 500)[whose])
+    new = rng.random(1500) < 0.2
+    frame = pd.DataFrame(
+        {
+            "weight": np.where(new, np.round(rng.normal(80, 15, 1500), 3), weights),
+            "code": pd.Series(
+                [f"C{code}" for code in np.where(new, rng.integers(0, 300, 1500), codes)], dtype="category"
+            ),
+        }
+    )
+    kinds = (Kind.DECIMAL, Kind.CATEGORICAL)
+    schema = Schema(tuple(Column(str(c), Role.INSENSITIVE, k) for c, k in zip(frame, kinds, strict=True)))
+    drawn = fit_sequences(Table(frame, schema, whose), [], SynthesizeOptions(), 1).sample(500, 1)
+    assert drawn.persons is not None
+    inside = drawn.persons[1:] == drawn.persons[:-1]
+    for name in ("weight", "code"):
+        values = drawn.frame[name].to_numpy(object)
+        assert (values[1:] == values[:-1])[inside].mean() == pytest.approx(0.65, abs=0.06)
+    assert drawn.frame["weight"].isin(frame["weight"]).mean() < 0.1, "a number of one person is not copied"
+
+
 def test_the_same_seed_gives_the_same_persons_and_another_seed_others() -> None:
     table = visits(80)
     fitted = fit_sequences(table, STATIC, SynthesizeOptions(), 1)
@@ -141,18 +167,45 @@ def test_the_largest_numbers_of_rows_are_those_that_ten_persons_reach() -> None:
     assert table.encoded.columns[table.counts_at].max() == 5
 
 
-def test_summaries_of_rows() -> None:
-    x = np.array([1.0, 3, np.nan, 4, 4, 10, 2])
-    state = np.array([0, 1, 1, 2, 2, 0, 1], dtype=np.int32)
+def test_the_person_table_holds_the_number_and_the_extent_of_rows() -> None:
     day = np.array([0.0, 5, np.nan, 7, 7, 3, 9])
-    features = [Feature("x", 0, True, True), Feature("state", 3, False, False), Feature("day", 0, True, True)]
-    counts = np.array([3, 2, 0, 2])
-    table = person_table(Sequences(Encoded([], []), Encoded(features, [x, state, day]), counts, order=2))
+    rows = Encoded([Feature("day", 0, True, True)], [day])
+    table = person_table(Sequences(Encoded([], []), rows, np.array([3, 2, 0, 2]), order=0))
     found = {f.name: c for f, c in zip(table.encoded.features, table.encoded.columns, strict=True)}
-    assert table.first_at == 1 and found["first day"].tolist()[:2] == [0, 7] and np.isnan(found["first day"][2])
+    assert table.first_at == 1 and found["number of rows"].max() == 0
+    assert found["first day"].tolist()[:2] == [0, 7] and np.isnan(found["first day"][2])
     assert found["span of day"].tolist()[:2] == [5, 0] and found["span of day"][3] == 6
-    assert found["mode of state"].tolist() == [1, 2, 3, 0]
-    assert found["share of the mode of state"][[0, 1, 3]].tolist() == pytest.approx([2 / 3, 1, 0.5])
+
+
+def test_summaries_while_drawing_are_those_while_learning() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.sort(rng.integers(1, 6, 40))[::-1].copy()
+    features = {0: Feature("x", 0, True, True), 1: Feature("state", 4, False, False)}
+    n = int(counts.sum())
+    columns = [np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)), rng.integers(0, 4, n).astype(np.int32)]
+    learned = past_summaries(features, columns, counts)
+    history, starts = RowHistory.empty(features, len(counts)), np.cumsum(counts) - counts
+    for position in range(int(counts.max())):
+        rows = starts[counts > position] + position
+        history = history.of_first(len(rows))
+        for at, summary in history.summaries().items():
+            assert summary == pytest.approx(learned[at][rows], nan_ok=True)
+        history = history.after([column[rows] for column in columns])
+
+
+def test_columns_that_last_are_summarized() -> None:
+    table = visits(600)
+    data, _ = arranged(
+        Encoded(
+            [Feature("disease", 4, False, False), Feature("noise", 0, True, False)],
+            [table.frame["disease"].cat.codes.to_numpy(np.int32), np.random.default_rng(1).random(len(table))],
+        ),
+        table.persons,  # type: ignore[arg-type]
+        np.zeros(2, dtype=bool),
+        None,
+    )
+    assert 0 in lasting_columns(data.rows.features, data.rows.columns, data.counts)
+    assert lasting_columns(data.rows.features, data.rows.columns, np.ones(len(table), dtype=np.int64)) == {}
 
 
 def test_columns_of_persons_and_of_rows_are_put_together_again() -> None:
@@ -162,8 +215,6 @@ def test_columns_of_persons_and_of_rows_are_put_together_again() -> None:
     assert data.order == 0 and data.counts.tolist() == [2, 2]
     assert [c.tolist() for c in data.persons.columns] == [[0, 1], [1, 2]]
     assert [f.name for f in data.rows.features] == ["b", "a is missing", "c is missing"]
-    from hybrid.synthesize.protocol import DrawnSequences
-
     drawn = DrawnSequences(data.persons.columns, data.rows.columns, data.counts)
     whole = arrangement.whole(drawn)
     assert whole[0].tolist() == [0, 2, 1, 1] and whole[1].tolist() == [5, 7, 6, 8]

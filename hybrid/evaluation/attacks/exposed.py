@@ -144,14 +144,19 @@ def _together(kinds: list[int]) -> tuple[int, int]:
     return 2 * kinds.count(0), 2 * kinds.count(1)
 
 
-def _recovered(context: Context) -> dict[str, tuple[Array, Array]]:
+def _recovered(context: Context, only: inference.Only | None = None) -> dict[str, tuple[Array, Array]]:
     """Probability of a right guess of each secret, per queried record.
 
-    For training and control records.
+    For training and control records; NaN for those that are not among ``only``.
     """
     found = {}
-    for secret, (train, control, at) in inference.guesses(context).items():
-        found[secret] = (inference.expected(train)[:, at], inference.expected(control)[:, at])
+    for secret, (*both, at) in inference.guesses(context, only=only).items():
+        sides = [inference.expected(side)[:, at] for side in both]
+        if only is not None:
+            for side, (values, mask) in enumerate(zip(sides, only, strict=True)):
+                sides[side] = np.full(len(mask), np.nan)
+                sides[side][mask] = values
+        found[secret] = (sides[0], sides[1])
     return found
 
 
@@ -171,14 +176,16 @@ def inference_exposed(context: Context) -> Outcome:
     least = context.options.min_cell
     people = context.whole("train"), context.whole("control")
     shares = _shares(len(context.asked_people[0]), len(context.asked_people[1]), least)
-    recovered = _recovered(context)
-    if not shares or not recovered:
-        return _too_few(least) if recovered else NotComputable("no secret varies")
+    if not inference.attackable(context):
+        return NotComputable("no secret varies")
+    if not shares:
+        return _too_few(least)
+    exposed = [[most_vulnerable(context, share, part) for share in shares] for part in people]
+    recovered = _recovered(context, (np.logical_or.reduce(exposed[0]), np.logical_or.reduce(exposed[1])))
     attacks = {}
-    for share in shares:
-        chosen = most_vulnerable(context, share, people[0]), most_vulnerable(context, share, people[1])
+    for share, *chosen in zip(shares, *exposed, strict=True):
         for secret, both in recovered.items():
-            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, chosen)
+            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, (chosen[0], chosen[1]))
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 

@@ -36,29 +36,49 @@ Guessed = dict[str, tuple[Guesses, Guesses, int]]
 """For every secret: guesses about train and control, and its place in them."""
 
 
-def guesses(context: Context, known: tuple[str, ...] | None = None) -> Guessed:
+Only = tuple[Array, Array]
+"""Masks of the queried training and control records."""
+
+
+def guesses(context: Context, known: tuple[str, ...] | None = None, only: Only | None = None) -> Guessed:
     """Guesses of every secret from the known columns.
 
-    Known are all other columns, if not given. It takes one pass over pairs of records.
+    Known are all other columns, if not given. It takes one pass over pairs of records. Guesses about some people alone
+    are taken from those about all where these are remembered.
     """
     people = [context.encoded(role).take(context.asked(context.whole(role)).rows) for role in ("train", "control")]
-    return context.once(("inference", known), lambda: _guesses(context, people[0], people[1], known))
+    if only is not None and not context.has(("inference", known)):
+        train, control = (side.take(np.flatnonzero(mask)) for side, mask in zip(people, only, strict=True))
+        return _guesses(context, train, control, known)
+    found = context.once(("inference", known), lambda: _guesses(context, people[0], people[1], known))
+    if only is None:
+        return found
+    return {name: (_of(mine, only[0]), _of(its, only[1]), at) for name, (mine, its, at) in found.items()}
+
+
+def _of(guesses: Guesses, chosen: Array) -> Guesses:
+    """The guesses about some of the people."""
+    return Guesses(*(part[chosen] for part in guesses))
+
+
+def attackable(context: Context) -> list[str]:
+    """Secrets that vary, each once."""
+    return [name for name in dict.fromkeys([*context.secrets]) if name in context.encoding.names]
 
 
 def _guesses(context: Context, train: Encoded, control: Encoded, known: tuple[str, ...] | None) -> Guessed:
     encoding = context.encoding
     space = gower(encoding, None if known is None else encoding.positions(known))
-    names = [name for name in dict.fromkeys([*context.secrets]) if name in encoding.names]
+    names = attackable(context)
     columns = np.array([encoding.names.index(name) for name in names], dtype=np.int64)
     place = {int(column): i for i, column in enumerate(space.columns)}
     skip = np.array([place.get(int(column), -1) for column in columns], dtype=np.int64)
     table = context.encoded("table")
-    references, guess = space.place(table), secrets_of(context, table, columns)
-
-    mine, its = (
-        infer(space.place(records), references, skip, secrets_of(context, records, columns), guess)
-        for records in (train, control)
-    )
+    people = train.join(control)
+    truth, guess = secrets_of(context, people, columns), secrets_of(context, table, columns)
+    found = infer(space.place(people), space.place(table), skip, truth, guess)
+    is_train = np.arange(len(people)) < len(train)
+    mine, its = _of(found, is_train), _of(found, ~is_train)
     return {name: (mine, its, i) for i, name in enumerate(names)}
 
 

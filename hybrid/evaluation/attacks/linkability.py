@@ -36,11 +36,11 @@ def linkability(context: Context) -> Outcome:
     references = (spaces[0].place(table), spaces[1].place(table))
     k = min(context.options.linkability_neighbours, len(table))
 
-    def success(role: Role) -> Array:
-        records = context.encoded(role).take(context.asked(context.whole(role)).rows)
-        return linked(spaces, (spaces[0].place(records), spaces[1].place(records)), references, k)
-
-    train, control = success("train"), success("control")
+    roles: tuple[Role, ...] = ("train", "control")
+    mine, its = (context.encoded(role).take(context.asked(context.whole(role)).rows) for role in roles)
+    people = mine.join(its)
+    found = linked(spaces, (spaces[0].place(people), spaces[1].place(people)), references, k)
+    train, control = np.split(found, [len(mine)])
     attack = attacked_people(context, train, control)
     if isinstance(attack, NotComputable):
         return attack

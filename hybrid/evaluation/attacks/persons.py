@@ -100,8 +100,10 @@ def copied_histories(context: Context) -> Outcome:
     if np.bincount(context.keys["table"]).max(initial=0) > MOST_ALIKE:
         return NotComputable("rows are so much alike that a pair of them says nothing")
     sides = [_histories(context, role) for role in ("train", "control")]
-    if not min(map(len, sides)):
-        return NotComputable("no person has two different rows", "too_few")
+    if not len(sides[0]):
+        return NotComputable("no person in the data has two different rows", lacks="several_rows")
+    if not len(sides[1]):
+        return NotComputable("no person never seen has two different rows", "too_few")
     return _attack(context, sides[0], sides[1])
 
 

@@ -40,6 +40,10 @@ class Encoded:
         """These rows."""
         return Encoded(self.ranks[rows], self.numbers[rows])
 
+    def join(self, other: Encoded) -> Encoded:
+        """These rows, then the other's."""
+        return Encoded(np.concatenate([self.ranks, other.ranks]), np.concatenate([self.numbers, other.numbers]))
+
     @cached_property
     def order(self) -> Array:
         """Row positions sorted by content, shape (n,).
@@ -151,7 +155,9 @@ def _ranks(series: list[pd.Series], kind: Kind) -> tuple[Array, int]:
     lookups = [vocabulary.get_indexer(pd.Index([str(v) for v in values], dtype=object)) for _, values in coded]
     parts = [np.append(lookup, -1)[codes] for (codes, _), lookup in zip(coded, lookups, strict=True)]
     counts = np.array([np.bincount(part[part >= 0], minlength=len(vocabulary)) for part in parts])
-    by_frequency = np.lexsort([np.arange(len(vocabulary)), *-counts[::-1]])
+    # Of what the first two tables hold, no other table decides: people are coded alike beside every table.
+    others = np.where(counts[:2].any(axis=0), 0, counts[2:])
+    by_frequency = np.lexsort([np.arange(len(vocabulary)), *-others[::-1], *-counts[:2][::-1]])
     by_frequency = by_frequency[counts.sum(axis=0)[by_frequency] > 0]
     new = np.full(len(vocabulary) + 1, -1, dtype=np.int32)
     new[by_frequency] = np.arange(len(by_frequency), dtype=np.int32)

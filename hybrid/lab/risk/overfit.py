@@ -21,14 +21,14 @@ class Dial(Options):
     """Further options of the generator, the same at every level."""
 
 
-CART = Dial(dial="min_leaf", levels=(50, 20, 10, 5, 2, 1), fixed={"smoothing": 0})
+CART: dict[str, Any] = {"dial": "min_leaf", "levels": [50, 20, 10, 5, 2, 1], "fixed": {"smoothing": 0}}
 """Trees with ever smaller leaves, without smoothing: at 1 they repeat the training records."""
 
 
 class OverfitOptions(Options):
     """Section ``risk.overfit`` of a plan."""
 
-    generators: dict[str, Dial] = Field(default={"cart": CART}, min_length=1)
+    generators: dict[str, Dial] = Field(default={"cart": CART}, min_length=1, validate_default=True)
     """Generators by name, and the dial of each."""
 
 

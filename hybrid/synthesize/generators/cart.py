@@ -25,6 +25,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
+from hybrid.table.persons import person_groups
 
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
@@ -39,12 +40,14 @@ class CartOptions(Options):
     """Options of ``cart``."""
 
     min_leaf: int = Field(default=50, ge=1)
-    """Training records that every leaf holds at least; larger: smoother, fewer copies, less detail."""
+    """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
+    less detail."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int = Field(default=5, ge=0)
-    """A number, date or amount that at most this many training records have is not copied: it is replaced by a
-    point between its neighbours, up to this many distinct values away. 0: copies are kept, as in synthpop."""
+    """A number, date or amount that at most this many training records have, or persons with `data.person`, is not
+    copied: it is replaced by a point between its neighbours, up to this many distinct values away. 0: copies are kept,
+    as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
     given them; then the rest in the table's order."""
@@ -73,7 +76,7 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class _Smoother:
+class Smoother:
     """Replaces rare values by points between their neighbours.
 
     ``distinct`` (m,) sorted, ``rare`` (m,) bool.
@@ -84,6 +87,7 @@ class _Smoother:
     reach: int
 
     def apply(self, values: Array, rng: np.random.Generator) -> Array:
+        """Values of shape (n,) with the rare ones replaced; NaN stays NaN."""
         at = np.searchsorted(self.distinct, values)
         last = len(self.distinct) - 1
         spread = np.isfinite(values) & self.rare[np.minimum(at, last)]
@@ -99,7 +103,7 @@ class CartModel:
     """Trees and their donors. Private: donors are training values."""
 
     steps: tuple[_Step, ...]
-    smoothers: Mapping[int, _Smoother]
+    smoothers: Mapping[int, Smoother]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         """As :class:`hybrid.synthesize.protocol.Model`."""
@@ -150,14 +154,15 @@ class Cart:
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
         """Grow one tree per column; see :class:`CartOptions`."""
-        order = _order(data.features, options.visit_order)
+        order = drawing_order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
+        weights = person_weights(data.persons)
         steps = []
         for position, target in enumerate(order):
-            steps.append(_grow(data, target, order[:position], options, rng))
+            steps.append(_grow(data, target, order[:position], options, rng, weights))
             progress("fit cart", position + 1, len(order))
         smoothers = {
-            at: _smoother(data.columns[at], options.smoothing)
+            at: smoother_of(data.columns[at], options.smoothing, data.persons)
             for at, feature in enumerate(data.features)
             if options.smoothing and not feature.is_discrete
         }
@@ -175,7 +180,14 @@ class Cart:
         return model
 
 
-def _order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
+def drawing_order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
+    """Positions of the columns in the order in which they are drawn.
+
+    Raises
+    ------
+    GeneratorError
+        ``first`` names columns that are not among the features.
+    """
     names = [feature.name for feature in features]
     unknown = [name for name in first if name not in names]
     if unknown:
@@ -187,21 +199,40 @@ def _order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
     return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))
 
 
-def _grow(data: Encoded, target: int, before: list[int], options: CartOptions, rng: np.random.Generator) -> _Step:
+def person_weights(persons: Array | None) -> Array | None:
+    """Weight of each record, 1 / (records of its person); shape (n,).
+
+    Records without a key weigh nothing: they may be of any person. None where each record is another person.
+    """
+    if persons is None:
+        return None
+    groups = person_groups(persons)
+    weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
+    return weights
+
+
+def _grow(
+    data: Encoded,
+    target: int,
+    before: list[int],
+    options: CartOptions,
+    rng: np.random.Generator,
+    weights: Array | None,
+) -> _Step:
     values = data.columns[target]
-    if not before:
+    if not before or (weights is not None and weights.sum() < 2 * options.min_leaf):
         return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
-    outcome = _outcome(values, data.features[target], rng)
-    predictors = _fit_predictors(data, before, outcome, options.min_leaf)
+    outcome = outcome_of(values, data.features[target], rng)
+    predictors = _fit_predictors(data, before, outcome, options.min_leaf, weights)
     matrix = _matrix(predictors, {at: data.columns[at] for at in before})
-    tree = _tree(outcome, options, int(rng.integers(2**31)))
-    tree.fit(matrix, outcome)
+    tree = new_tree(outcome, options, int(rng.integers(2**31)), weights)
+    tree.fit(matrix, outcome, sample_weight=weights)
     leaves = tree.apply(matrix)
     starts = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.tree_.node_count))])
     return _Step(target, tree, predictors, values[np.argsort(leaves, kind="stable")], starts)
 
 
-def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
+def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
     """Target of the tree: classes (n,) or numbers (n, d).
 
     It reduces the variance of numbers.
@@ -226,19 +257,29 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
     return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
 
 
-def _tree(outcome: Array, options: CartOptions, seed: int) -> Any:
+def new_tree(outcome: Array, options: CartOptions, seed: int, weights: Array | None) -> Any:
+    """Tree that is not grown yet.
+
+    A leaf whose records weigh ``min_leaf`` in persons holds as many persons at least, since none weighs more than 1.
+    """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    limits = {"min_samples_leaf": options.min_leaf, "max_depth": options.max_depth, "random_state": seed}
+    limits = {"max_depth": options.max_depth, "random_state": seed}
+    if weights is None:
+        limits["min_samples_leaf"] = options.min_leaf
+    else:
+        limits["min_weight_fraction_leaf"] = options.min_leaf / weights.sum()
     if outcome.ndim == 1:
         return DecisionTreeClassifier(criterion="entropy", **limits)
     return DecisionTreeRegressor(**limits)
 
 
-def _fit_predictors(data: Encoded, before: list[int], outcome: Array, min_count: int) -> dict[int, Ranks | Scores]:
+def _fit_predictors(
+    data: Encoded, before: list[int], outcome: Array, min_count: int, weights: Array | None
+) -> dict[int, Ranks | Scores]:
     numbers = level_map(outcome)
     return {
-        at: fit_scores(data.columns[at], data.features[at], numbers, min_count)
+        at: fit_scores(data.columns[at], data.features[at], numbers, min_count, weights)
         if data.features[at].is_discrete
         else Ranks(np.unique(data.columns[at][~np.isnan(data.columns[at])]))
         for at in before
@@ -249,6 +290,15 @@ def _matrix(predictors: Mapping[int, Ranks | Scores], columns: Mapping[int, Arra
     return np.column_stack([coder.encode(columns[at]) for at, coder in predictors.items()])
 
 
-def _smoother(values: Array, reach: int) -> _Smoother:
-    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    return _Smoother(distinct, counts <= reach, reach)
+def smoother_of(values: Array, reach: int, persons: Array | None) -> Smoother:
+    """Smoother of the values that few records have, or few persons.
+
+    Records without a key are of one person together.
+    """
+    present = ~np.isnan(values)
+    distinct, codes = np.unique(values[present], return_inverse=True)
+    if not len(distinct):
+        return Smoother(np.zeros(1), np.zeros(1, dtype=bool), reach)
+    if persons is not None:
+        codes = np.unique(np.stack([codes, np.maximum(persons[present], -1)]), axis=1)[0]
+    return Smoother(distinct, np.bincount(codes, minlength=len(distinct)) <= reach, reach)

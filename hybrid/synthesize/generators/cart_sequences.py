@@ -1,9 +1,10 @@
 """Sequential trees for persons with several rows.
 
 The person table (:mod:`hybrid.synthesize.generators.person_table`) is drawn by the trees of ``cart``. Rows follow one
-after another: every column from a tree grown on the person, the position, the row before, and the columns drawn before
-in the same row. The column that orders the rows is drawn as the gap to the row before, 0 or more, so that order holds
-exactly. All persons draw the row of one position at once.
+after another: every column from a tree grown on the person, the position, the row before, summaries of all rows before
+(:mod:`hybrid.synthesize.generators.row_history`), and the columns drawn before in the same row. The column that orders
+the rows is drawn as the gap to the row before, 0 or more, so that order holds exactly. All persons draw the row of one
+position at once.
 """
 
 from __future__ import annotations
@@ -17,14 +18,29 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.generators.cart import Cart, CartModel, CartOptions, _order, _outcome, _Smoother, _tree
+from hybrid.synthesize.generators.cart import (
+    Cart,
+    CartModel,
+    CartOptions,
+    Smoother,
+    drawing_order,
+    new_tree,
+    outcome_of,
+    person_weights,
+    smoother_of,
+)
 from hybrid.synthesize.generators.person_table import PersonTable, order_values, person_table
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
 from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
+LEAST_REPEATED = 0.05
+"""Share of rows that repeat the value of the row before, beyond chance, from which repeats are drawn on their own."""
+MOST_TRIES = 10
+"""Draws, at most, of a value that must differ from that of the row before."""
 Known = dict[str, Array]
 """Columns by name, one value per row that is drawn."""
-_PERSON, _BEFORE, _ROW, _POSITION, _TIME = "person ", "before ", "row ", "position", "time"
+_PERSON, _PAST, _BEFORE, _ROW, _POSITION, _TIME = "person ", "past ", "before ", "row ", "position", "time"
 """Names of columns (with their number), of the row's place among those of the person, and of its value in the order."""
 
 
@@ -64,8 +80,12 @@ class CartSequenceModel:
         Columns of a row.
     order : int or None
         The column that orders the rows.
+    lasting : mapping of int to Feature
+        Columns of a row of which there are summaries (:class:`~hybrid.synthesize.generators.row_history.RowHistory`).
     steps : tuple
         One per column of a row, in the order of drawing; the column that orders them first.
+    repeats : mapping of int to tree
+        Of the columns whose value often is that of the row before: 1 where it is, 0 where a new one is drawn.
     smoothers : mapping of int to smoother
         Of the columns of a row.
     """
@@ -76,8 +96,10 @@ class CartSequenceModel:
     n_static: int
     features: tuple[Feature, ...]
     order: int | None
+    lasting: Mapping[int, Feature]
     steps: tuple[_Step, ...]
-    smoothers: Mapping[int, _Smoother]
+    repeats: Mapping[int, _Step]
+    smoothers: Mapping[int, Smoother]
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
         """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
@@ -86,18 +108,17 @@ class CartSequenceModel:
         counts = np.rint(people[self.counts_at]).astype(np.int64)
         persons = np.argsort(-counts, kind="stable")
         starts = np.cumsum(counts) - counts
-        before = _no_row(self.features, self.order, n_persons)
+        before, history = _no_row(self.features, self.order, n_persons), RowHistory.empty(self.lasting, n_persons)
         columns = [np.empty(int(counts.sum()), dtype=column.dtype) for column in before]
         for position in range(int(counts.max(initial=0))):
             persons = persons[: int((counts[persons] > position).sum())]
             own = {f"{_PERSON}{at}": people[at][persons] for at in range(len(people))}
-            row = self._row(own, [column[: len(persons)] for column in before], position, rng)
-            before = row
+            history = history.of_first(len(persons))
+            own |= {f"{_PAST}{at}": summary for at, summary in history.summaries().items()}
+            before = row = self._row(own, [column[: len(persons)] for column in before], position, rng)
+            history = history.after(row)
             for column, values in zip(columns, row, strict=True):
                 column[starts[persons] + position] = values
-        for at, smoother in self.smoothers.items():
-            if at != self.order:
-                columns[at] = smoother.apply(columns[at], rng)
         if self.order is not None:
             columns[self.order] = _as_encoded(self.features[self.order], columns[self.order])
         return DrawnSequences(people[: self.n_static], columns, counts)
@@ -108,11 +129,30 @@ class CartSequenceModel:
         known = own | {_POSITION: np.full(n, float(position))} | {f"{_BEFORE}{at}": c for at, c in enumerate(before)}
         row: dict[int, Array] = {}
         for step in self.steps:
+            last = before[step.target]
             if step.target == self.order:
-                row[step.target] = known[_TIME] = self._time(step, known, before[step.target], position, rng)
+                row[step.target] = known[_TIME] = self._time(step, known, last, position, rng)
             else:
-                row[step.target] = known[f"{_ROW}{step.target}"] = step.draw(known, rng)
+                row[step.target] = known[f"{_ROW}{step.target}"] = self._value(step, known, last, position, rng)
         return [row[at] for at in range(len(self.features))]
+
+    def _value(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+        """One value per row: the one before, or a new one."""
+        new = self._new(step, known, rng)
+        if position == 0 or step.target not in self.repeats:
+            return new
+        same = self.repeats[step.target].draw(known, rng) == 1
+        for _ in range(MOST_TRIES):
+            equal = np.flatnonzero(~same & (new == last))
+            if not len(equal):
+                break
+            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, rng)
+        return np.where(same, last, new)
+
+    def _new(self, step: _Step, known: Known, rng: np.random.Generator) -> Array:
+        """One value per row; rare numbers between their neighbours."""
+        new, smoother = step.draw(known, rng), self.smoothers.get(step.target)
+        return new if smoother is None else smoother.apply(new, rng)
 
     def _time(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         """Value of the order in each row.
@@ -121,8 +161,7 @@ class CartSequenceModel:
         """
         if position == 0 and self.first_at is not None:
             return known[f"{_PERSON}{self.first_at}"]
-        gaps = step.draw(known, rng)
-        return last + self.smoothers[step.target].apply(gaps, rng)
+        return last + self._new(step, known, rng)
 
 
 @dataclass(frozen=True)
@@ -134,11 +173,11 @@ class _Rows:
     features : mapping of str to Feature
         Description of every column of ``known``.
     known : mapping of str to numpy.ndarray, each of shape (n_rows,)
-        Person, position, row before, value of the order, and columns of the row itself.
+        Person, position, row before, summaries, value of the order, and columns of the row itself.
     targets : sequence of numpy.ndarray, each of shape (n_rows,)
         Columns of a row; the gap to the row before in the place of the column that orders the rows.
-    owner : numpy.ndarray, shape (n_rows,), int64
-        Number of each row's person.
+    persons : numpy.ndarray, shape (n_rows,), int64
+        Person of each row; negative for rows without a key.
     later : numpy.ndarray of int64
         Rows that follow another one of their person; all rows, where none does.
     """
@@ -146,8 +185,13 @@ class _Rows:
     features: Mapping[str, Feature]
     known: Mapping[str, Array]
     targets: Sequence[Array]
-    owner: Array
+    persons: Array
     later: Array
+
+    def kind(self, target: int) -> Feature:
+        """Description of a column of a row."""
+        name = f"{_ROW}{target}"
+        return self.features[name if name in self.features else _TIME]
 
 
 def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: Progress) -> CartSequenceModel:
@@ -160,25 +204,48 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
     people = Cart().learn(table.encoded, options.model_copy(update={"visit_order": first[0]}), seed, progress)
-    rows, rng = _training_rows(data, table), rng_for(seed, "cart sequences fit")
-    targets = dict.fromkeys([*([] if order is None else [order]), *_order(features, first[1])])
+    lasting = {at: f for at, f in lasting_columns(features, data.rows.columns, data.counts).items() if at != order}
+    rows, rng = _training_rows(data, table, lasting), rng_for(seed, "cart sequences fit")
+    targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
+    steps, repeats = _grow_all(rows, targets, order, options, rng, progress)
+    smoothers = {}
+    for at, feature in enumerate(features):
+        if at == order or not feature.is_discrete:
+            used = rows.later if at == order else np.arange(len(rows.persons))
+            smoothers[at] = smoother_of(rows.targets[at][used], options.smoothing, rows.persons[used])
+    places = table.counts_at, table.first_at, table.n_static
+    return CartSequenceModel(people, *places, features, order, lasting, tuple(steps), repeats, smoothers)
+
+
+def _grow_all(
+    rows: _Rows,
+    targets: Sequence[int],
+    order: int | None,
+    options: CartOptions,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[list[_Step], dict[int, _Step]]:
+    """Trees of the columns of a row, and of their repeats.
+
+    The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
+    """
+    everything = np.arange(len(rows.persons))
     drawn, steps = [name for name in rows.known if not name.startswith((_TIME, _ROW))], list[_Step]()
+    repeats: dict[int, _Step] = {}
     for number, target in enumerate(targets):
-        used = rows.later if target == order else np.arange(len(rows.owner))
-        steps.append(_grow(rows, target, drawn, used, options, rng))
+        same = everything[:0] if target == order else _repeated(rows, target)
+        if len(same):
+            flag = Feature("repeats", 2, ordered=False, missing=False)
+            flags = np.isin(everything, same).astype(np.int32)
+            repeats[target] = _grow(rows, (target, flag, flags), drawn, rows.later, options, rng)
+        used = rows.later if target == order else np.setdiff1d(everything, same)
+        steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, options, rng))
         drawn.append(_TIME if target == order else f"{_ROW}{target}")
-        progress("fit rows of persons", number + 1, len(features))
-    smoothers = {
-        at: _smoother(rows, at, rows.later if at == order else np.arange(len(rows.owner)), options.smoothing)
-        for at, feature in enumerate(features)
-        if at == order or not feature.is_discrete
-    }
-    return CartSequenceModel(
-        people, table.counts_at, table.first_at, table.n_static, features, order, tuple(steps), smoothers
-    )
+        progress("fit rows of persons", number + 1, len(targets))
+    return steps, repeats
 
 
-def _training_rows(data: Sequences, table: PersonTable) -> _Rows:
+def _training_rows(data: Sequences, table: PersonTable, lasting: Mapping[int, Feature]) -> _Rows:
     features, order, counts = data.rows.features, data.order, data.counts
     owner = np.repeat(np.arange(len(counts)), counts)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -193,11 +260,14 @@ def _training_rows(data: Sequences, table: PersonTable) -> _Rows:
         known[f"{_BEFORE}{at}"], described[f"{_BEFORE}{at}"] = empty, _with_none(kind)
         name = _TIME if at == order else f"{_ROW}{at}"
         known[name], described[name] = column, kind
+    for at, summary in past_summaries(lasting, columns, counts).items():
+        known[f"{_PAST}{at}"], described[f"{_PAST}{at}"] = summary, _with_none(kinds[at])
     targets = list(columns)
     if order is not None:
         targets[order] = np.zeros(len(owner))
         targets[order][later] = columns[order][later] - columns[order][later - 1]
-    return _Rows(described, known, targets, owner, later if len(later) else np.arange(len(owner)))
+    persons = owner if data.rows.persons is None else data.rows.persons
+    return _Rows(described, known, targets, persons, later if len(later) else np.arange(len(owner)))
 
 
 def _number(feature: Feature) -> Feature:
@@ -220,29 +290,47 @@ def _no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Arra
     ]
 
 
+def _repeated(rows: _Rows, target: int) -> Array:
+    """Rows that repeat the value before, beyond chance.
+
+    Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
+    """
+    values, later = rows.targets[target], rows.later
+    same = later[(values[later] == rows.known[f"{_BEFORE}{target}"][later])]
+    shares = np.unique(values[~np.isnan(values)], return_counts=True)[1] / max(len(values), 1)
+    excess = len(same) / len(later) - float(shares @ shares)
+    found: Array = same if excess >= LEAST_REPEATED else same[:0]
+    return found
+
+
 def _grow(
-    rows: _Rows, target: int, names: Sequence[str], used: Array, options: CartOptions, rng: np.random.Generator
+    rows: _Rows,
+    column: tuple[int, Feature, Array],
+    names: Sequence[str],
+    used: Array,
+    options: CartOptions,
+    rng: np.random.Generator,
 ) -> _Step:
-    values, feature = rows.targets[target][used], rows.features.get(f"{_ROW}{target}", rows.features.get(_TIME))
-    assert feature is not None
-    outcome = _outcome(values, feature, rng)
-    numbers, known = level_map(outcome), {name: rows.known[name][used] for name in names}
+    target, feature, values = column[0], column[1], column[2][used]
+    outcome, persons = outcome_of(values, feature, rng), rows.persons[used]
+    numbers, weights = level_map(outcome), person_weights(persons)
+    known = {name: rows.known[name][used] for name in names}
     predictors = {
-        name: fit_scores(column, rows.features[name], numbers, options.min_leaf)
+        name: fit_scores(column, rows.features[name], numbers, options.min_leaf, weights)
         if rows.features[name].is_discrete
         else Ranks(np.unique(column[~np.isnan(column)]))
         for name, column in known.items()
     }
     matrix = _matrix(predictors, known)
-    tree = _tree(outcome, options, int(rng.integers(2**31)))
+    tree = new_tree(outcome, options, int(rng.integers(2**31)), None)
     tree.fit(matrix, outcome)
     leaves = tree.apply(matrix)
     by_leaf = np.argsort(leaves, kind="stable")
-    first, n_donors = _donors(tree.tree_, leaves[by_leaf], rows.owner[used][by_leaf], options.min_leaf)
+    first, n_donors = _donors(tree.tree_, leaves[by_leaf], persons[by_leaf], options.min_leaf)
     return _Step(target, tree, predictors, values[by_leaf], first, n_donors)
 
 
-def _donors(tree: Any, leaves: Array, owner: Array, least: int) -> tuple[Array, Array]:
+def _donors(tree: Any, leaves: Array, persons: Array, least: int) -> tuple[Array, Array]:
     """First donor and number of donors of every node; shape (n_nodes,).
 
     A leaf with rows of fewer than ``least`` persons draws from its nearest ancestor with enough. Nodes are numbered
@@ -251,8 +339,8 @@ def _donors(tree: Any, leaves: Array, owner: Array, least: int) -> tuple[Array, 
     Parameters
     ----------
     tree : sklearn.tree._tree.Tree
-    leaves, owner : numpy.ndarray, shape (n_rows,)
-        Leaf and person of each row, sorted by leaf.
+    leaves, persons : numpy.ndarray, shape (n_rows,)
+        Leaf and person of each row, sorted by leaf; rows of a negative person count for nobody.
     """
     n_nodes = tree.node_count
     parent, end = np.full(n_nodes, -1), np.arange(1, n_nodes + 1)
@@ -262,32 +350,23 @@ def _donors(tree: Any, leaves: Array, owner: Array, least: int) -> tuple[Array, 
             parent[[left, right]], end[node] = node, end[right]
     starts = np.searchsorted(leaves, np.arange(n_nodes + 1))
     home = np.arange(n_nodes)
-    pairs = np.unique(np.stack([leaves, owner]), axis=1)[0]
+    pairs = np.unique(np.stack([leaves, persons])[:, persons >= 0], axis=1)[0]
     lacking = np.bincount(pairs, minlength=n_nodes) < least
     for leaf in np.flatnonzero(lacking & (tree.children_left < 0)):
         node = leaf
-        while parent[node] >= 0 and len(np.unique(owner[starts[node] : starts[end[node]]])) < least:
+        while parent[node] >= 0 and _n_known(persons[starts[node] : starts[end[node]]]) < least:
             node = parent[node]
         home[leaf] = node
     return starts[home], starts[end[home]] - starts[home]
 
 
+def _n_known(persons: Array) -> int:
+    """Number of different persons with a key."""
+    return len(np.unique(persons[persons >= 0]))
+
+
 def _matrix(predictors: Mapping[str, Ranks | Scores], known: Mapping[str, Array]) -> Array:
     return np.column_stack([coder.encode(known[name]) for name, coder in predictors.items()])
-
-
-def _smoother(rows: _Rows, at: int, used: Array, reach: int) -> _Smoother:
-    """Smoother of a column.
-
-    Its rare values are those that at most ``reach`` persons have.
-    """
-    values, owner = rows.targets[at][used], rows.owner[used]
-    present = ~np.isnan(values)
-    distinct, codes = np.unique(values[present], return_inverse=True)
-    if not len(distinct):
-        return _Smoother(np.zeros(1), np.zeros(1, dtype=bool), reach)
-    pairs = np.unique(np.stack([codes, owner[present]]), axis=1)[0]
-    return _Smoother(distinct, np.bincount(pairs) <= reach, reach)
 
 
 def _as_encoded(feature: Feature, values: Array) -> Array:

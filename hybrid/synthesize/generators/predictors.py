@@ -54,7 +54,7 @@ def level_map(outcome: Array) -> Array:
     return np.eye(len(classes))[codes]
 
 
-def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int) -> Scores:
+def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None) -> Scores:
     """Order a predictor's categories by their relation to the outcome.
 
     Parameters
@@ -68,6 +68,8 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int) -
     min_count : int
         Levels with fewer records say nothing: they get the overall mean. The others' means are shrunk
         towards it by as many records, so that small levels cannot single records out.
+    weights : numpy.ndarray, shape (n,), optional
+        What each record counts; 1 by default.
 
     Returns
     -------
@@ -76,10 +78,11 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int) -
         their mean outcomes: for two classes and for numbers, the best split by level is a cut in that order
         (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
     """
-    counts = np.bincount(codes, minlength=feature.n_levels)
-    centered = outcome - outcome.mean(axis=0)
+    counts = np.bincount(codes, weights, minlength=feature.n_levels)
+    centered = outcome - np.average(outcome, axis=0, weights=weights)
+    counted = centered if weights is None else centered * weights[:, None]
     sums = np.column_stack(
-        [np.bincount(codes, weights=centered[:, j], minlength=feature.n_levels) for j in range(outcome.shape[1])]
+        [np.bincount(codes, weights=counted[:, j], minlength=feature.n_levels) for j in range(outcome.shape[1])]
     )
     means = sums / (counts + min_count)[:, None]
     means[counts < min_count] = 0

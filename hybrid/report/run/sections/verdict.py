@@ -65,7 +65,7 @@ VERDICTS = {"pass": ("✓", "Pass"), "review": ("!", "Review"), "block": ("✕",
 """Sign and word of each verdict."""
 CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not judged": "? not judged"}
 """Sign and word of each check's status."""
-LIGHTS = CHECKS | {"not judged": "? cannot tell"}
+LIGHTS = CHECKS | {"not judged": "? unknown"}
 """Sign and words of each lamp's status."""
 CRITERIA = {
     "singling out": "Singling out, Opinion 05/2014",

@@ -1,0 +1,148 @@
+"""Files of a league: JSON and CSV."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from hybrid.evaluation import REGISTRY
+from hybrid.lab.league import Entry, Judged, League
+from hybrid.lab.measures import POWER, Share
+from hybrid.lab.plan import LabPlan
+from hybrid.lab.verdicts import RULES
+
+SCHEMA = "hybrid-league/1"
+DIGITS = 6
+
+
+def league_json(plan: LabPlan, found: League) -> dict[str, Any]:
+    """The league as JSON types: aggregates alone.
+
+    ``metrics`` has an object per table and metric, the best first; ``verdict`` is one of the keys of ``rules``.
+    """
+    return {
+        "schema": SCHEMA,
+        "name": plan.name,
+        "scale": plan.scale,
+        "tables": found.tables,
+        "risk_models": list(plan.risk_models),
+        "seeds": len(plan.seeds),
+        "null_seeds": plan.null_seeds,
+        "power": POWER,
+        "rules": RULES,
+        "metrics": [_entry(entry) for entry in found.entries],
+        "not_compared": [{"table": table, "name": name} for table, name in found.uncompared],
+        "nothing_noticed": [dict(zip(("table", "risk", "series"), key, strict=True)) for key in found.silent],
+        "transfer": [
+            {
+                "one": list(each.one),
+                "other": list(each.other),
+                "rank_correlation": _rounded(each.correlation),
+                "metrics": each.metrics,
+                "moved": [{"name": m.contestant, "rank_in_one": m.one, "rank_in_other": m.other} for m in each.moved],
+            }
+            for each in found.transfers
+        ],
+    }
+
+
+def league_table(found: League) -> pd.DataFrame:
+    """The league as rows of table and metric, the best first."""
+    return pd.DataFrame([_row(entry) for entry in found.entries])
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    metric = REGISTRY[entry.contestant.partition(".")[0]]
+    near = None if entry.relative is None else {"name": entry.relative[0], "correlation": _rounded(entry.relative[1])}
+    return {
+        "table": entry.data,
+        "name": entry.contestant,
+        "metric": metric.name,
+        "column": entry.contestant.partition(".")[2] or None,
+        "pillar": metric.pillar,
+        "criterion": metric.risk,
+        "mechanism": metric.mechanism,
+        "access": metric.access,
+        "knows": metric.knows,
+        "unit": metric.unit,
+        "verdict": entry.overall.word,
+        "reasons": list(entry.overall.reasons),
+        "false_alarms": _share(entry.false_alarms),
+        "voids": _share(entry.voids),
+        "cpu_seconds": _rounded(entry.cpu_seconds),
+        "size_drift": entry.drift and _rounded(entry.drift.value),
+        "size_drift_certain": entry.drift and _rounded(entry.drift.certain),
+        "noise_retention": {name: _rounded(value) for name, value in entry.retention.items()},
+        "errs_like": near,
+        "risk_models": {
+            risk: {"verdict": verdict.word, "reasons": list(verdict.reasons)}
+            for risk, verdict in entry.verdicts.items()
+        },
+        "series": [_series(judged) for judged in entry.judged],
+    }
+
+
+def _series(judged: Judged) -> dict[str, Any]:
+    track, found = judged.track, judged.track.sensitivity
+    means, low, high = (_means(part) for part in (track.curve.excess, track.curve.low, track.curve.high))
+    return {
+        "risk": track.risk,
+        "series": track.series.name,
+        "dial": track.series.dial,
+        "levels": [level.value for level in track.series.levels],
+        "verdict": None if judged.verdict is None else judged.verdict.word,
+        "excess": means,
+        "excess_low": low,
+        "excess_high": high,
+        "power": [_rounded(value) for value in track.power],
+        "sensitivity": track.at(found.position),
+        "sensitivity_low": track.at(found.low),
+        "sensitivity_high": track.at(found.high),
+        "tau": _rounded(track.tau),
+        "least_tau": _rounded(track.least_tau),
+        "trend_z": _rounded(track.trend.z),
+        "trend_p": _rounded(track.trend.p),
+        "against": _rounded(track.against),
+        "turns": track.turns,
+        "calibration": _rounded(track.calibration),
+        "coverage": _rounded(track.coverage),
+    }
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    content = _entry(entry)
+    flat = {name: content[name] for name in ("table", "name", "pillar", "criterion", "access", "knows", "verdict")}
+    flat |= {f"verdict.{risk}": verdict.word for risk, verdict in entry.verdicts.items()}
+    for judged in entry.judged:
+        track = judged.track
+        if track.series.scale != "none":
+            name = ".".join(filter(None, (track.risk, track.series.name)))
+            flat[f"sensitivity.{name}"] = track.at(track.sensitivity.position)
+            flat[f"least_tau.{name}"] = _rounded(track.least_tau)
+    alarms = entry.false_alarms
+    return flat | {
+        "false_alarms": alarms.hits,
+        "trials_without_leak": alarms.trials,
+        "false_alarms_low": _rounded(alarms.low),
+        "false_alarms_high": _rounded(alarms.high),
+        "voids": entry.voids.hits,
+        "size_drift": entry.drift and _rounded(entry.drift.value),
+        "size_drift_certain": entry.drift and _rounded(entry.drift.certain),
+        "cpu_seconds": _rounded(entry.cpu_seconds),
+        "reasons": "; ".join(entry.overall.reasons),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"hits": share.hits, "trials": share.trials, "low": _rounded(share.low), "high": _rounded(share.high)}
+
+
+def _means(matrix: Any) -> list[float | None]:
+    frame = pd.DataFrame(matrix)
+    return [_rounded(value) for value in frame.mean(axis=1)]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,170 @@
+"""Page of the laboratory, for readers without statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+
+from hybrid.evaluation import REGISTRY
+from hybrid.lab import words
+from hybrid.lab.charts import Cost, cost_chart, curve_chart, dial_value, sparkline
+from hybrid.lab.league import Entry, Judged, League
+from hybrid.lab.measures import Share
+from hybrid.lab.plan import LabPlan
+from hybrid.lab.risk import REGISTRY as RISK_MODELS
+from hybrid.lab.trials import LabTrials
+from hybrid.lab.verdicts import RULES
+from hybrid.report import describe
+from hybrid.report.run.render import environment
+
+ACCESS = {"no_box": "the table alone", "black_box": "the table and repeated training", "white_box": "the model"}
+TEXTS = describe(REGISTRY.values())
+
+
+def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mapping[str, int]) -> str:
+    """Render the league as one self-contained HTML document.
+
+    Parameters
+    ----------
+    plan : LabPlan
+        What was tried.
+    trials : LabTrials
+        Its trials.
+    found : League
+        The judged metrics.
+    failures : mapping of str to int
+        Reasons of failed trials, with their number.
+
+    Returns
+    -------
+    str
+        HTML with inline styles and figures: no script, no request, aggregates alone.
+    """
+    tables = [_table(table, plan, found) for table in found.tables]
+    return (
+        _templates()
+        .get_template("lab.html")
+        .render(
+            title=plan.name,
+            n_trials=len(trials.planned),
+            n_tables=trials.n_configurations,
+            plan=plan,
+            risks=[RISK_MODELS[name] for name in plan.risk_models],
+            answer=words.answer(found),
+            tables=tables,
+            transfers=[words.transfer(each) for each in found.transfers],
+            rules=RULES,
+            silent=[words.silent(key) for key in found.silent],
+            uncompared=[f"{title(name)} ({table})" for table, name in found.uncompared],
+            failures=failures,
+        )
+    )
+
+
+def title(contestant: str) -> str:
+    """Heading of a metric, with the column it is about."""
+    metric, _, column = contestant.partition(".")
+    return TEXTS[metric].title + (f", {column}" if column else "")
+
+
+def _templates() -> Environment:
+    templates = environment()
+    assert templates.loader is not None
+    templates.loader = ChoiceLoader([PackageLoader("hybrid.lab"), templates.loader])
+    return templates
+
+
+def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
+    entries = [entry for entry in found.entries if entry.data == table]
+    rows = plan.data[table].rows
+    n = None if rows is None else round(rows * (1 - plan.split.release - plan.split.control))
+    risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
+    noises = list(dict.fromkeys(name for entry in entries for name in entry.retention))
+    costs = [
+        Cost(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
+        for each in entries
+    ]
+    return {
+        "name": table,
+        "n": n,
+        "risks": [RISK_MODELS[name].title for name in risks],
+        "rows": [_row(entry, risks, n) for entry in entries],
+        "costs": cost_chart(costs) if costs else "",
+        "curves": [part for name in plan.risk_models for part in _curves(name, entries)],
+        "noises": noises,
+        "retention": [
+            {"title": title(e.contestant), "values": [e.retention.get(noise) for noise in noises]}
+            for e in entries
+            if e.retention
+        ],
+    }
+
+
+def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
+    metric = REGISTRY[entry.contestant.partition(".")[0]]
+    copied = next((each.track for each in entry.on("leaky")), None)
+    return {
+        "title": title(entry.contestant),
+        "sentence": metric.sentence,
+        "word": entry.overall.word,
+        "reasons": entry.overall.reasons,
+        "spark": "" if copied is None else sparkline(copied),
+        "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
+        "alarms": _alarms(entry.false_alarms),
+        "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
+        "calibration": None if copied is None else copied.calibration,
+        "coverage": None if copied is None else copied.coverage,
+        "drift": entry.drift and entry.drift.value,
+        "cpu": words.seconds(entry.cpu_seconds),
+        "pillar": metric.pillar,
+        "criterion": metric.risk,
+        "access": ACCESS.get(str(metric.access), ""),
+        "knows": metric.knows,
+        "relative": None if entry.relative is None else (title(entry.relative[0]), entry.relative[1]),
+    }
+
+
+def _noticed(judged: Sequence[Judged], n: int | None) -> dict[str, str]:
+    """From where on a leak is noticed; of several series the worst."""
+    tracks = [each.track for each in judged if each.verdict is not None]
+    if not tracks:
+        return {"from": "–", "people": ""}
+    position = max(len(t.power) if t.sensitivity.position is None else t.sensitivity.position for t in tracks)
+    track = max(tracks, key=lambda t: -1 if t.sensitivity.position is None else t.sensitivity.position)
+    if any(t.sensitivity.position is None for t in tracks):
+        return {"from": "not noticed", "people": ""}
+    shown = dial_value(track, position + 1)
+    if track.series.scale == "share":
+        share = track.series.levels[position + 1].value
+        return {"from": shown, "people": "" if n is None else f"{round(share * n):,} of {n:,} records"}
+    return {"from": f"level {position + 1} of {len(track.power)}", "people": f"{track.series.dial}: {shown}"}
+
+
+def _alarms(found: Share) -> str:
+    if not found.trials:
+        return "not measured"
+    return f"{found.hits} of {found.trials} ({100 * found.low:.0f}–{100 * found.high:.0f} %)"
+
+
+def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Small multiples of one risk model, one group per series."""
+    names = dict.fromkeys(each.track.series.name for entry in entries for each in entry.on(risk))
+    groups = []
+    for name in names:
+        cards = [
+            {
+                "title": title(entry.contestant),
+                "word": "" if judged.verdict is None else judged.verdict.word,
+                "chart": curve_chart(judged.track, entry),
+            }
+            for entry in entries
+            for judged in entry.on(risk)
+            if judged.track.series.name == name
+        ]
+        dial = next(j.track.series.dial for e in entries for j in e.on(risk) if j.track.series.name == name)
+        model = RISK_MODELS[risk]
+        groups.append({"title": model.title, "sentence": model.sentence, "series": name, "dial": dial, "cards": cards})
+    return groups
