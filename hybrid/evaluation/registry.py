@@ -51,9 +51,9 @@ MODULES: tuple[ModuleType, ...] = (
     columns,
     pairs,
     histories,
-    joint,
     constraints,
     weighted,
+    joint,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}
