@@ -111,9 +111,9 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
 
 
 def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[File]]:
-    """Person of each record, of the synthetic ones as far as their file has it.
+    """Person of each record.
 
-    With the original files that lack it; then of none.
+    Of the synthetic ones as far as their file has it. With the original files that lack it; then of none.
     """
     sides: tuple[File, ...] = ("train", "control")
     originals = [name for name in sides if name in tables]
