@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid.anonymize.households import summarized
+from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
@@ -73,7 +73,8 @@ def anonymize(
     result = replace(anonymized.result, verified=verified)
     if train.persons is not None:
         result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
-    return replace(anonymized, result=replace(result, household=summarized(anonymized)))
+    result = replace(result, population_risk=population_risk.summarized(anonymized))
+    return replace(anonymized, result=replace(result, household=households.summarized(anonymized)))
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:

@@ -42,6 +42,9 @@ class AnonymizationResult:
     """Persons of the class that has fewest."""
     known_rows: int | None = None
     """Rows of one person that an attacker may know."""
+    population_risk: dict[str, float] | None = None
+    """risk_mean, risk_max, and the expected number of re-identifications (sum of the risks), estimated from sampling
+    weights (:func:`hybrid.anonymize.population_risk.individual_risk`); None without a column of the role weight."""
     household: dict[str, float] | None = None
     """households, risk_mean and risk_max (:func:`hybrid.anonymize.households.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
@@ -55,8 +58,9 @@ class AnonymizationResult:
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
-        if self.household is None:
-            del content["household"]
+        for key in ("population_risk", "household"):
+            if content[key] is None:
+                del content[key]
         return content
 
     @property

@@ -19,6 +19,7 @@ from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema, Table
+from hybrid.table.weights import weights_of
 
 Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
@@ -197,6 +198,14 @@ class Context:
         """Positions of the records of train and of control that searches query."""
         train, control = (self.asked(self.whole(role)).rows for role in ("train", "control"))
         return train, control
+
+    def weights(self, role: Role) -> Array | None:
+        """Sampling weight of each row; shape (n,).
+
+        None without a column of that role.
+        """
+        table = self.table if role == "table" else self.train if role == "train" else self.control
+        return None if table is None else weights_of(table)
 
     def random(self, name: str) -> np.random.Generator:
         """Random stream of one metric.

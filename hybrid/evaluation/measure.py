@@ -16,6 +16,7 @@ Lacking = Literal[
     "persons",
     "several_rows",
     "order",
+    "weight",
     "target",
     "secret",
     "sensitive",
@@ -25,8 +26,8 @@ Lacking = Literal[
     "constraints",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
-the order of a person's rows, a column that names single records, a signal, values that one row of the table holds
-alone, declared constraints."""
+the order of a person's rows, sampling weights, a column that names single records, a signal, values that one row of the
+table holds alone, declared constraints."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from hybrid.base.errors import HybridError
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
+from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -140,6 +141,8 @@ class Metric:
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
         if "persons" in self.needs and context.train.persons is None:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
+        if "weight" in self.needs and not context.schema.having(Role.WEIGHT):
+            return NotComputable("no column has the role weight", lacks="weight")
         if "control" in self.needs and context.control is None:
             return NotComputable("needs a control set: records that the generator has not seen", lacks="control")
         if "quasi_identifiers" in self.needs and not context.schema.quasi_identifiers:

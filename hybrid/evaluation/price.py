@@ -30,24 +30,25 @@ class Price(NamedTuple):
 
 
 PRICES = {
-    "nnaa": Price(searches=3.5),
-    "dcr_share": Price(searches=3.0),
-    "membership": Price(searches=1.5),
-    "dcr_score": Price(searches=0.5, once=0.5),
-    "identifiability": Price(searches=1.5),
-    "linkability": Price(searches=2.0),
+    "nnaa": Price(searches=2.0),
+    "dcr_share": Price(searches=2.5),
+    "membership": Price(searches=0.5, once=0.5),
+    "dcr_score": Price(once=0.5),
+    "identifiability": Price(searches=0.5, once=0.5),
+    "authenticity": Price(once=0.5),
+    "linkability": Price(searches=1.5),
     "inference": Price(searches=1.0),
     "inference_quasi": Price(searches=0.5),
     "membership_exposed": Price(once=1.0),
     "inference_exposed": Price(once=0.5),
-    "membership_density": Price(cells=1.5),
+    "membership_density": Price(cells=1.0),
     "singling_out": Price(cells=1.5),
     "inference_model": Price(cells=2.5),
     "tstr": Price(cells=1.5),
     "tstr_linear": Price(cells=0.3),
     "discriminator": Price(cells=0.8),
     "membership_subgroups": Price(cells=0.7),
-    "mmd": Price(cells=1.0),
+    "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""

@@ -111,16 +111,17 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
 
 
 def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[File]]:
-    """Person of each original record.
+    """Person of each record.
 
-    With the files that lack it; then of none.
+    Of the synthetic ones as far as their file has it. With the original files that lack it; then of none.
     """
     sides: tuple[File, ...] = ("train", "control")
     originals = [name for name in sides if name in tables]
     lacking = [name for name in originals if not set(names) <= set(tables[name].schema.names)]
     if not names or lacking:
         return {}, lacking
-    found = {name: with_persons(tables[name], names).persons for name in originals}
+    known = [name for name in tables if set(names) <= set(tables[name].schema.names)]
+    found = {name: with_persons(tables[name], names).persons for name in known}
     return {name: persons for name, persons in found.items() if persons is not None}, []
 
 

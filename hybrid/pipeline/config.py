@@ -54,6 +54,7 @@ from hybrid.table.persons import with_order, with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, read_frame
 from hybrid.table.sources import SOURCES
+from hybrid.table.weights import refuse_unusable_weights
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
 """Keys of the section ``data`` where the table is a DataFrame."""
@@ -295,9 +296,10 @@ class RunConfig(Options):
         HybridError
             As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`,
             :func:`hybrid.table.persons.with_persons`, :func:`hybrid.table.households.with_households` or
-            :func:`hybrid.table.persons.with_order`.
+            :func:`hybrid.table.persons.with_order`, or weights are missing or not above 0.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
+        refuse_unusable_weights(found)
         known = with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
         return with_order(known, self.data.order)
 

@@ -10,7 +10,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.synthesize.registry import sequence_generators
-from hybrid.table import Role
+from hybrid.table import Kind, Role
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -141,11 +141,33 @@ def _known_leak(config: RunConfig) -> Iterator[Problem]:
         yield Problem("evaluate.retrain trains a generator again, and with risk there is none", "leave one of them out")
 
 
+def _weights(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions about the column with the sampling weights."""
+    names = [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
+    if len(names) > 1:
+        yield Problem(
+            f"data.columns: {', '.join(names)} have the role weight, and a row has one sampling weight",
+            "leave the role to the weight that users shall apply, and the others out of the file",
+        )
+    for name in names:
+        column = config.data.columns[name]
+        if column.kind not in (None, Kind.INTEGER, Kind.DECIMAL):
+            yield Problem(f"data.columns.{name}: a weight is a number", "set kind: decimal, or leave it out")
+        if column.target:
+            yield Problem(f"data.columns.{name}: a weight is no target", "leave target out")
+        if config.protection is not None and config.protection.columns.get(name) == "keep":
+            yield Problem(
+                f"protect.columns.{name}: a weight with many different values names rows, and is not kept as it is",
+                f"leave {name} out of protect.columns: rare weights are drawn anew between their neighbours",
+            )
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
     yield from _known_leak(config)
     yield from _persons(config)
     yield from contradictions(config.constraints)
+    yield from _weights(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

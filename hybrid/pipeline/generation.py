@@ -30,6 +30,7 @@ from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.split import Parts
+from hybrid.table.weights import calibrated, margins_of
 from hybrid.transition.protocol import Restored
 
 
@@ -191,11 +192,14 @@ class Generation:
         """The table in an order that is independent of the source's.
 
         Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
-        linked.
+        linked. Sampling weights, if there are any, are calibrated to the margins of the training records.
         """
         rng, table = rng_for(self.seed, "order"), drawn.table
+        margins = margins_of(self.train, 1 - self.config.split.control - self.config.split.release)
+        if margins is not None:
+            table = calibrated(table, margins)
         if table.persons is None or self.config.synthesize.is_off:
-            mixed = replace(table, persons=None).take(rng.permutation(len(table)))
+            mixed = replace(table, persons=None, households=None).take(rng.permutation(len(table)))
         else:
             groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
             mixed = replace(table, persons=groups).take(np.argsort(groups, kind="stable"))

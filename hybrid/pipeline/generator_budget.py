@@ -16,6 +16,7 @@ def explain_generator(
     from_records: Sequence[str],
     secure_noise: bool,
     several_rows: bool = False,
+    calibrated: bool = False,
 ) -> Explanation:
     """Check if the generator's differential privacy holds for the synthetic table.
 
@@ -35,6 +36,8 @@ def explain_generator(
         Whether the noise comes from a secure source that no seed repeats.
     several_rows : bool
         Whether a person may have several records, each of which spends epsilon.
+    calibrated : bool
+        Whether sampling weights are calibrated to margins of the records.
     """
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
@@ -46,6 +49,8 @@ def explain_generator(
     }
     if several_rows:
         checks[ONE_ROW] = False
+    if calibrated:
+        checks["no weights are calibrated to margins of the records"] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"

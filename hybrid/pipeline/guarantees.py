@@ -12,7 +12,7 @@ from hybrid.pipeline.amplification import Explanation, explain_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.synthesize.registry import engine
-from hybrid.table import Schema
+from hybrid.table import Role, Schema
 
 
 def promises(
@@ -77,4 +77,5 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         from_records=found,
         secure_noise=getattr(engine(config.synthesize.generator, options), "secure_noise", False),
         several_rows=config.data.several_rows,
+        calibrated=bool(schema.having(Role.WEIGHT)),
     )

@@ -19,7 +19,7 @@ from hybrid.table import Role, Table
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
 
-CHOICES = "identifier, quasi_identifier, sensitive or insensitive; or remove the column from the file"
+CHOICES = "identifier, quasi_identifier, sensitive, insensitive or weight; or remove the column from the file"
 
 
 class RolesOptions(Options):

@@ -13,7 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
-from hybrid.publication.table_facts import few, public_household
+from hybrid.publication.table_facts import few, public_household, public_risk
 from hybrid.sample import SampleOptions
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table.options import EACH_ROW
@@ -30,6 +30,7 @@ PERSONS_DRAWN_WITHOUT_NUMBER = (
     "Persons had several records, and the published table holds synthetic persons: the rows of each were drawn "
     "together and follow one another without a person number, and belong to no real person."
 )
+NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
 
 
@@ -68,6 +69,8 @@ def guarantee_sentence(
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
     if several:
         start.append(_linked(config))
+    if (config.get("data") or {}).get("household"):
+        start.append(NO_HOUSEHOLDS)
     unit = "persons" if several else "records"
     records = f"training {unit}" if anonymization is None else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
@@ -83,6 +86,13 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    if result.population_risk is not None:
+        risk = public_risk(result.population_risk)
+        yield (
+            "Estimated from the sampling weights, a person of that table is recognized in the population by the "
+            f"quasi-identifiers with a probability of at most {risk['risk_mean']:g} on average, and of at most "
+            f"{risk['risk_max']:g} in any class (Benedetti and Franconi)."
+        )
     if result.household is not None:
         yield household_sentence(result.household)
     yield (

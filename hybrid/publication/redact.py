@@ -17,7 +17,7 @@ from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
-from hybrid.publication.table_facts import public_household, rounded
+from hybrid.publication.table_facts import public_household, public_risk, rounded
 
 WITHHELD = "withheld"
 METHOD = ("version", "name", "constraints", "split", "protect", *get_args(StageName), "evaluate", "output")
@@ -59,6 +59,8 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 def public_anonymization(result: AnonymizationResult) -> dict[str, Any]:
     """Public result of the anonymization, its counts rounded to tens."""
     content = result.to_json()
+    if result.population_risk is not None:
+        content["population_risk"] = public_risk(result.population_risk)
     if result.household is not None:
         content["household"] = public_household(result.household)
     return content | {key: rounded(content[key]) for key in COUNTS if content.get(key) is not None}

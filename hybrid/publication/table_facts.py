@@ -76,6 +76,19 @@ def public_household(found: Mapping[str, float]) -> dict[str, float]:
     }
 
 
+def public_risk(found: Mapping[str, float]) -> dict[str, float]:
+    """Public risk in the population, up to two significant digits."""
+    return {key: _up(found[key]) for key in ("risk_mean", "risk_max")}
+
+
+def _up(share: float) -> float:
+    """The least number of two significant digits that is not below."""
+    if share <= 0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(share)) - 1)
+    return float(f"{math.ceil(share / step - 1e-9) * step:.2g}")
+
+
 def few(count: int) -> str:
     """Number of people or records in words, not exact."""
     return f"fewer than {ROUNDED_TO}" if count < ROUNDED_TO else f"about {rounded(count):,}"

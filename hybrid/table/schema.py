@@ -26,6 +26,8 @@ class Role(StrEnum):
     """What an attacker wants to learn."""
     INSENSITIVE = "insensitive"
     """Everything else."""
+    WEIGHT = "weight"
+    """Sampling weight: people of the population that a row counts for. Learned, and calibrated for the release."""
     UNDECIDED = "undecided"
     """Not known yet: a person has to decide. Never learned, never released, in nothing that a run writes."""
 

@@ -147,6 +147,15 @@ def test_singling_out_by_one_value_needs_values_that_stand_alone() -> None:
     assert "only 0 values stand alone" in found.reason
 
 
+def test_few_values_that_stand_alone_say_nothing_beside_a_small_control() -> None:
+    """No leak and a full copy are both in the interval, -.95 to 1.57, of 50 values beside 40 control records."""
+    rng = np.random.default_rng(1)
+    tables = [people(*((float(value), "a") for value in rng.integers(0, 1000, n))) for n in (400, 40, 50)]
+    found = REGISTRY["singling_out_univariate"].measure(Context(*tables, EvaluateOptions())).outcome
+    assert isinstance(found, NotComputable) and found.lacks == "lone_values", found
+    assert "only 50 values stand alone in the table, too few for a rate" in found.reason
+
+
 @pytest.mark.parametrize(
     ("name", "options", "low"), [("membership", {}, 0.800214), ("membership_exposed", {"min_cell": 5}, 0.642703)]
 )

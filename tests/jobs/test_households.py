@@ -82,7 +82,9 @@ def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> 
     public = public_anonymization(result)["household"]
     assert set(public) == {"households", "risk_mean", "risk_max"} and public["households"] % 10 == 0
     assert public["risk_max"] >= risk.max() and 10 * public["risk_max"] == pytest.approx(round(10 * public["risk_max"]))
-    text = guarantee_sentence(result, {"data": {}}, pipeline.evaluation)
+    text = guarantee_sentence(result, {"data": {"household": "hh"}}, pipeline.evaluation)
+    assert "no published persons are linked as one" in text
+    assert "linked as one" not in guarantee_sentence(None, {"data": {}}, pipeline.evaluation)
     assert f"on average and at most {public['risk_max']:g}." in text
     assert "household" not in json.dumps(public_anonymization(pipeline_without(pipeline)))
 

@@ -209,6 +209,11 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
     found = read_audited(paths[0], paths[1], paths[2], config.data)
     assert found.train.persons is not None and len(set(found.train.persons.tolist())) == 100
     assert found.control is not None and found.control.persons is not None
+    assert found.synthetic.persons is None
+    visits.to_csv(paths[2], index=False)
+    linked = read_audited(paths[0], paths[1], paths[2], config.data).synthetic
+    assert linked.persons is not None and (np.unique(linked.persons, return_counts=True)[1] > 1).any()
+    visits.drop(columns="patient").to_csv(paths[2], index=False)
     visits[~first].drop(columns="patient").to_csv(paths[1], index=False)
     found = read_audited(paths[0], paths[1], paths[2], config.data)
     assert found.train.persons is None

@@ -191,13 +191,19 @@ def singling_out_univariate(context: Context) -> Outcome:
     predicates = univariate_predicates(context, tables.table)
     predicates = _stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
     attack = _success(tables, predicates, context.options.confidence)
-    if isinstance(attack, NotComputable):
-        if len(predicates) >= FEW_PREDICATES:
-            return attack
+    if len(predicates) < FEW_PREDICATES and (isinstance(attack, NotComputable) or _says_nothing(attack.measure())):
         reason = f"only {len(predicates)} values stand alone in the table, too few for a rate"
         return NotComputable(reason, "too_few", lacks="lone_values")
+    if isinstance(attack, NotComputable):
+        return attack
     paper = {"paper": _printed(tables, predicates, context.options.confidence)} if context.options.paper else {}
     return attack.measure(**paper)
+
+
+def _says_nothing(risk: Measure) -> bool:
+    """True if the interval holds no leak as well as a full copy."""
+    assert risk.low is not None and risk.high is not None
+    return risk.low <= 0 and risk.high >= 1
 
 
 def singling_out(context: Context) -> Outcome:

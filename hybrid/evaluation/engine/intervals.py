@@ -217,6 +217,31 @@ def auc_interval(
     return value, max(min(value - error, low), 0.0), min(max(value + error, high), 1.0)
 
 
+def weighted_auc_interval(
+    positive: Array, negative: Array, of_positive: Array, of_negative: Array, confidence: float
+) -> tuple[float, float, float]:
+    """Weighted AUC with a normal interval: (auc, low, high).
+
+    P(positive > negative) + P(equal)/2 of a pair drawn in proportion to the weights. The variance is the linearized one
+    of two weighted means of placements, sum of w^2 (placement - auc)^2 over (sum of w)^2 on each side (DeLong's for
+    equal weights and many scores).
+    """
+
+    def placed(values: Array, others: Array, weights: Array) -> Array:
+        order = np.argsort(others, kind="stable")
+        sums = np.append(0.0, np.cumsum(weights[order]))
+        ends = (np.searchsorted(others[order], values, side) for side in ("left", "right"))
+        share: Array = sum(sums[end] for end in ends) / (2 * sums[-1])
+        return share
+
+    above, below = placed(positive, negative, of_negative), 1 - placed(negative, positive, of_positive)
+    value = float(np.average(above, weights=of_positive))
+    sides = ((above, of_positive), (below, of_negative))
+    variance = sum(float(((w * (part - value)) ** 2).sum() / w.sum() ** 2) for part, w in sides)
+    error = quantile(confidence) * math.sqrt(variance)
+    return value, max(value - error, 0.0), min(value + error, 1.0)
+
+
 def _below(values: Array, others: Array) -> Array:
     """Number of others below each value, ties counting half; shape (n,)."""
     ordered = np.sort(others)

@@ -38,6 +38,14 @@ def boosting(encoding: Encoding, columns: Array, classify: bool, seed: int, iter
     )
 
 
+def fit_weights(model: Any, weights: Array | None) -> dict[str, Array]:
+    """Keywords of ``fit`` that weight the rows; none without weights."""
+    if weights is None:
+        return {}
+    steps = getattr(model, "steps", None)
+    return {"sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight": weights}
+
+
 def linear(encoding: Encoding, columns: Array, classify: bool) -> Any:
     """Logistic or ridge regression.
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.intervals import auc, auc_interval
+from hybrid.evaluation.engine.intervals import auc, auc_interval, weighted_auc_interval
 from hybrid.evaluation.engine.threads import one_model, one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import MIN_ROWS, Metric
-from hybrid.evaluation.utility.models import Learner, boosting, features, linear
+from hybrid.evaluation.utility.models import Learner, boosting, features, fit_weights, linear
 from hybrid.table import Kind
+from hybrid.table import Role as ColumnRole
 
 BOOTSTRAPS = 200
 MOST_CLASSES = 10
@@ -48,7 +49,8 @@ def _task(context: Context, target: str) -> Task | NotComputable:
         return NotComputable("the target is constant or names single records")
     at = encoding.names.index(target)
     classify = _are_classes(context, at)
-    columns = np.array([i for i in range(len(encoding.columns)) if i != at], dtype=np.int64)
+    weight = [i for i, column in enumerate(encoding.columns) if column.role is ColumnRole.WEIGHT]
+    columns = np.array([i for i in range(len(encoding.columns)) if i not in (at, *weight)], dtype=np.int64)
     if not len(columns):
         return NotComputable("there is no other column to predict the target from")
     return Task(target, at, columns, classify)
@@ -66,8 +68,8 @@ def _are_classes(context: Context, at: int) -> bool:
     return len(np.unique(numbers[~np.isnan(numbers)])) <= MOST_CLASSES
 
 
-def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array]:
-    """Inputs and outputs of the rows with a known target.
+def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array, Array | None]:
+    """Inputs, outputs and sampling weights of the rows with a known target.
 
     They are in an order that depends on content only.
     """
@@ -76,12 +78,14 @@ def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array]:
     output = table.numbers[:, task.at] if numeric else table.ranks[:, task.at]
     known = ~np.isnan(output) if numeric else output >= 0
     rows = table.order[known[table.order]]
-    return features(context.encoding, table.take(rows), task.columns), output[rows]
+    weights = context.weights(role)
+    inputs = features(context.encoding, table.take(rows), task.columns)
+    return inputs, output[rows], None if weights is None else weights[rows]
 
 
 def _score(context: Context, task: Task, source: Role, test: Role, learner: Learner) -> Score | NotComputable:
-    inputs, output = _data(context, task, source)
-    unseen, truth = _data(context, task, test)
+    inputs, output, weights = _data(context, task, source)
+    unseen, truth, counted = _data(context, task, test)
     if min(len(output), len(truth)) < MIN_ROWS:
         return NotComputable(f"fewer than {MIN_ROWS} rows with a known target", "too_few")
     if len(np.unique(output)) < 2 or len(np.unique(truth)) < 2:
@@ -95,36 +99,44 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
     confidence = context.options.confidence
     alone = one_model if learner == "linear" else nullcontext()
     with one_thread(len(output) + len(truth), models=True), alone:
-        model.fit(inputs, output)
+        model.fit(inputs, output, **fit_weights(model, weights))
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:
-            return Score(*_classified(model, unseen, truth, confidence), importance)
-        return Score(*_regressed(model.predict(unseen), truth, np.ptp(output), rng, confidence), importance)
+            return Score(*_classified(model, unseen, truth, counted, confidence), importance)
+        return Score(*_regressed(model.predict(unseen), truth, counted, np.ptp(output), rng, confidence), importance)
 
 
 def _classified(
-    model: Any, inputs: Array, truth: Array, confidence: float
+    model: Any, inputs: Array, truth: Array, weights: Array | None, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
     """AUC and accuracy.
 
     For more than two classes the AUC is the frequency-weighted mean of one-against-rest.
     """
     likely = model.predict_proba(inputs)
-    present, counts = np.unique(truth, return_counts=True)
+    present, codes = np.unique(truth, return_inverse=True)
+    counts = np.bincount(codes, weights)
+    majority = float(counts.max() / counts.sum())
     if len(present) == 2:
         present, counts = present[1:], counts[1:]
     column = {int(c): likely[:, i] for i, c in enumerate(model.classes_)}
     nothing = np.zeros(len(truth))
     scores = [column.get(int(c), nothing) for c in present]
-    parts = [auc_interval(s[truth == c], s[truth != c], confidence) for s, c in zip(scores, present, strict=True)]
+    parts = [_auc(s, truth == c, weights, confidence) for s, c in zip(scores, present, strict=True)]
     value, low, high = np.average(parts, axis=0, weights=counts)
-    accuracy = float((model.classes_[likely.argmax(axis=1)] == truth).mean())
-    majority = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+    accuracy = float(np.average(model.classes_[likely.argmax(axis=1)] == truth, weights=weights))
     return float(value), float(low), float(high), {"accuracy": accuracy, "accuracy_of_the_most_frequent": majority}
 
 
+def _auc(scores: Array, positive: Array, weights: Array | None, confidence: float) -> tuple[float, float, float]:
+    sides = scores[positive], scores[~positive]
+    if weights is None:
+        return auc_interval(*sides, confidence)
+    return weighted_auc_interval(*sides, weights[positive], weights[~positive], confidence)
+
+
 def _regressed(
-    guess: Array, truth: Array, span: float, rng: np.random.Generator, confidence: float
+    guess: Array, truth: Array, weights: Array | None, span: float, rng: np.random.Generator, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
     """R squared with a bootstrap interval, and the normalized error.
 
@@ -132,12 +144,34 @@ def _regressed(
     """
     error = (truth - guess) ** 2
     draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
+    if weights is not None:
+        return _weighted_fit(error, truth, weights, draws, span, confidence)
     spread = np.maximum(truth[draws].var(axis=1), np.finfo(float).tiny)
     sampled = 1 - error[draws].mean(axis=1) / spread
     tail = (1 - confidence) / 2
     low, high = np.quantile(sampled, [tail, 1 - tail])
     value = 1 - float(error.mean() / truth.var())
     nrmse = float(np.sqrt(error.mean()) / span)
+    return value, float(min(low, value)), float(max(high, value)), {"nrmse": nrmse}
+
+
+def _weighted_fit(
+    error: Array, truth: Array, weights: Array, draws: Array, span: float, confidence: float
+) -> tuple[float, float, float, dict[str, float]]:
+    """As :func:`_regressed`, with every mean weighted."""
+
+    def unexplained(rows: Array) -> Array:
+        counted = weights[rows]
+        total = counted.sum(axis=-1)
+        mean = (counted * truth[rows]).sum(axis=-1) / total
+        spread = (counted * (truth[rows] - mean[..., None]) ** 2).sum(axis=-1) / total
+        found: Array = (counted * error[rows]).sum(axis=-1) / total / np.maximum(spread, np.finfo(float).tiny)
+        return found
+
+    value = 1 - float(unexplained(np.arange(len(truth))[None])[0])
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(1 - unexplained(draws), [tail, 1 - tail])
+    nrmse = float(np.sqrt(np.average(error, weights=weights)) / span)
     return value, float(min(low, value)), float(max(high, value)), {"nrmse": nrmse}
 
 
@@ -212,8 +246,8 @@ def tstr(context: Context, column: str) -> Outcome:
 
     The reference is the same trained on real rows. AUC (0..1, frequency-weighted one-against-rest for more than two
     classes, DeLong's interval) for categories and whole numbers with at most 10 values, R squared (at most 1, bootstrap
-    interval) for other numbers and dates. Not computable where the model trained on real rows is not above chance (AUC
-    .5, R squared 0) by its interval.
+    interval) for other numbers and dates. Sampling weights are no input: models are fitted and scored with them. Not
+    computable where the model trained on real rows is not above chance (AUC .5, R squared 0) by its interval.
     """
     return _tstr(context, column, "boosting")
 

@@ -15,16 +15,17 @@ COLUMNS = 3
 
 
 def _answers(context: Context) -> dict[Role, Array]:
-    """Share of rows in each of 500 random ranges, per table.
+    """Share of rows (or weights) in each of 500 random ranges.
 
-    Shape (500,). A range is drawn on up to three random columns around a random training record: for numbers an
-    interval of ranks between two training values, for categories a random half of the categories with the record's own
-    in it.
+    Per table; shape (500,). A range is drawn on up to three random columns around a random training record: for numbers
+    an interval of ranks between two training values, for categories a random half of the categories with the record's
+    own in it.
     """
     encoding, train = context.encoding, context.encoded("train")
     p, rng = len(encoding.columns), context.random("query_error")
     roles: tuple[Role, ...] = ("train", "table") if context.control is None else ("train", "table", "control")
     tables = {role: np.ascontiguousarray(context.encoded(role).ranks.T) for role in roles}
+    weights = {role: context.weights(role) for role in roles}
     answers: dict[Role, Array] = {role: np.empty(QUERIES) for role in tables}
     for i in range(QUERIES):
         record = train.ranks[train.order[rng.integers(len(train))]]
@@ -40,15 +41,15 @@ def _answers(context: Context) -> dict[Role, Array]:
             for role, ranks in tables.items():
                 inside[role] &= wanted[ranks[at]]
         for role, rows in inside.items():
-            answers[role][i] = rows.mean()
+            answers[role][i] = rows.mean() if weights[role] is None else np.average(rows, weights=weights[role])
     return answers
 
 
 def query_error(context: Context) -> Measure:
     """Mean absolute error of random range counts, 0..1.
 
-    Over three columns, as a share of all rows. The reference is the error of the control set. ``details`` carry the
-    mean error relative to the true share (at least 1 % of the rows).
+    Over three columns, as a share of all rows; with sampling weights, of their sum. The reference is the error of the
+    control set. ``details`` carry the mean error relative to the true share (at least 1 % of the rows).
     """
     answers = _answers(context)
     truth = answers["train"]

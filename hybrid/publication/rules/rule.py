@@ -30,10 +30,11 @@ Condition = Literal[
     "persons",
     "several_rows",
     "households",
+    "weight",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
 row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows;
-households: data.household names columns.
+households: data.household names columns; weight: a column has that role.
 Control records are none of them."""
 
 

@@ -137,7 +137,11 @@ class CartSequenceModel:
         return [row[at] for at in range(len(self.features))]
 
     def _value(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+<<<<<<< HEAD
         """One value per row: the one before, or a new one."""
+=======
+        """One value per row, repeated from the row before or new."""
+>>>>>>> sequences
         new = self._new(step, known, rng)
         if position == 0 or step.target not in self.repeats:
             return new
@@ -291,9 +295,13 @@ def _no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Arra
 
 
 def _repeated(rows: _Rows, target: int) -> Array:
+<<<<<<< HEAD
     """Rows that repeat the value before, beyond chance.
+=======
+    """Rows that repeat the value of the row before.
+>>>>>>> sequences
 
-    Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
+    None, where there are no more than by chance. Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
     """
     values, later = rows.targets[target], rows.later
     same = later[(values[later] == rows.known[f"{_BEFORE}{target}"][later])]

@@ -1,0 +1,84 @@
+"""Risk in the population, estimated from sampling weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.arrays import Array, Codes
+from hybrid.table.weights import weights_of
+
+SERIES_FROM = 10
+"""Sampled persons of a class from which the risk is summed as a series."""
+TERMS = 200
+
+
+def individual_risk(sizes: Array, totals: Array) -> Array:
+    """Probability that a member of a class is recognized in the population.
+
+    The estimate of mu-Argus and sdcMicro (Benedetti and Franconi 1998; Templ, Kowarik, Meindl 2015,
+    doi 10.18637/jss.v067.i04): the F people of the population in the class, f of whom are in the sample, follow
+    F - f ~ NB(f, p) with p = f / (sum of the weights in the class). The risk is E[1/F] = (p/f) 2F1(1, 1; f+1; 1-p); for
+    f = 1 that is -p log(p)/(1-p).
+
+    Parameters
+    ----------
+    sizes : numpy.ndarray, shape (n_classes,), 1 or more
+        Sampled persons of each class, f.
+    totals : numpy.ndarray, shape (n_classes,), float64
+        Sum of their weights, the estimate of F; below f it counts as f.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_classes,), 0..1
+        1/f where everybody was sampled.
+    """
+    from scipy.special import hyp2f1
+
+    p = sizes / np.maximum(totals, sizes)
+    few = np.minimum(sizes, SERIES_FROM)
+    factor = np.where(sizes < SERIES_FROM, hyp2f1(1.0, 1.0, few + 1.0, 1 - p), _series(sizes, 1 - p))
+    risk: Array = p / sizes * factor
+    return risk
+
+
+def _series(sizes: Array, z: Array) -> Array:
+    """Series of 2F1(1, 1; f+1; z), for f of at least :data:`SERIES_FROM`.
+
+    The terms n!/((f+1)...(f+n)) z^n are below 1e-16 then before the last; SciPy's function overflows for large f.
+    """
+    term = found = np.ones(len(sizes))
+    for n in range(TERMS):
+        term = term * z * (n + 1) / (sizes + 1 + n)
+        found = found + term
+    return found
+
+
+def class_risk(class_ids: Codes, persons: Codes | None, weights: Array) -> tuple[Array, Array]:
+    """Risk and number of persons of each class; shapes (n_classes,).
+
+    A person with several rows in a class has their mean weight; one without a key is not counted.
+    """
+    n = int(class_ids.max(initial=-1)) + 1
+    if persons is None:
+        sizes, totals = np.bincount(class_ids, minlength=n), np.bincount(class_ids, weights, minlength=n)
+    else:
+        rows = pd.DataFrame({"class": class_ids, "person": persons, "weight": weights})[persons >= 0]
+        each = rows.groupby(["class", "person"], sort=True)["weight"].mean().reset_index()
+        sizes = np.bincount(each["class"], minlength=n)
+        totals = np.bincount(each["class"], each["weight"], minlength=n)
+    return individual_risk(np.maximum(sizes, 1), totals), sizes
+
+
+def summarized(anonymized: AnonymizedTable) -> dict[str, float] | None:
+    """Mean and highest risk in the population, and expected re-identifications.
+
+    None without sampling weights.
+    """
+    weights = weights_of(anonymized.originals)
+    if weights is None:
+        return None
+    risk, sizes = class_risk(anonymized.class_ids, anonymized.originals.persons, weights)
+    expected = float(risk @ sizes)
+    return {"risk_mean": expected / max(int(sizes.sum()), 1), "risk_max": float(risk.max()), "expected": expected}

@@ -1,0 +1,187 @@
+"""Sampling weights: number of people of the population per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Codes
+from hybrid.base.errors import DataError
+from hybrid.table.holders import holders
+from hybrid.table.schema import Column, Kind, Role, Table
+
+HOLDERS = 10
+"""People in tens of whom weighted margins are published, and who must hold a category that has a margin of its own."""
+ROUNDS = 50
+CLOSE = 1e-4
+"""Largest difference between a margin and its target at which raking ends."""
+
+
+def weight_column(table: Table) -> Column | None:
+    """The column with the sampling weights."""
+    return next((column for column in table.schema if column.role is Role.WEIGHT), None)
+
+
+def weights_of(table: Table) -> Array | None:
+    """Sampling weight of each row; shape (n,), 0 or more.
+
+    What is missing or negative counts 0. None for a table without weights.
+    """
+    column = weight_column(table)
+    if column is None:
+        return None
+    values = table.frame[column.name].to_numpy(dtype=np.float64, na_value=np.nan)
+    weights: Array = np.clip(np.nan_to_num(values), 0, None)
+    return weights
+
+
+def refuse_unusable_weights(table: Table) -> None:
+    """Refuse weights that are missing or not above 0.
+
+    Raises
+    ------
+    DataError
+        Some are.
+    """
+    column, weights = weight_column(table), weights_of(table)
+    if column is None or weights is None:
+        return
+    wrong = int((weights <= 0).sum())
+    if wrong:
+        raise DataError(
+            f"column {column.name!r}: {wrong:,} sampling weights are missing or not above 0",
+            hint="give every row the number of people that it counts for, or leave these rows out",
+        )
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Weighted shares of the groups of one column.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    values : tuple
+        Values with a share of their own; all others, missing ones too, are a group together.
+    shares : numpy.ndarray, shape (len(values) + 1,), float64
+        Target of each group, the others last; they sum to 1.
+    """
+
+    column: str
+    values: tuple[object, ...]
+    shares: Array
+
+    def groups(self, frame: pd.DataFrame) -> Codes:
+        """Group of each row, shape (n,)."""
+        place = pd.Index(list(self.values), dtype=object).get_indexer(pd.Index(frame[self.column].astype(object)))
+        codes: Codes = np.where(place < 0, len(self.values), place).astype(np.int64)
+        return codes
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Targets of released weights: a total, and shares by column."""
+
+    total: float
+    columns: tuple[Margin, ...]
+
+
+def margins_of(train: Table, share: float) -> Margins | None:
+    """Public weighted margins of training records.
+
+    Every categorical and boolean column gets the weighted shares of the categories that at least :data:`HOLDERS` people
+    hold. As counts of people are published in tens, shares are rounded to what ten people of average weight make up,
+    and the total to three significant digits: two releases do not differ by one person.
+
+    Parameters
+    ----------
+    train : Table
+        Training records.
+    share : float
+        Their share of the source, above 0: the total is that of the source.
+
+    Returns
+    -------
+    Margins or None
+        None without weights.
+    """
+    weights = weights_of(train)
+    if weights is None:
+        return None
+    n = len(train) if train.persons is None else len(np.unique(train.persons))
+    columns = (column for column in train.schema if not column.kind.is_continuous)
+    found = tuple(_margin(train, column.name, weights / weights.sum(), HOLDERS / max(n, 1)) for column in columns)
+    return Margins(float(f"{weights.sum() / share:.3g}"), tuple(margin for margin in found if margin is not None))
+
+
+def _margin(train: Table, name: str, weights: Array, step: float) -> Margin | None:
+    values = train.frame[name]
+    codes, distinct = pd.factorize(values)
+    counts = holders(codes, len(distinct), train.persons)
+    kept = np.flatnonzero(counts >= HOLDERS)
+    if not len(kept):
+        return None
+    sums = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(distinct))[kept]
+    shares = np.maximum(np.round(sums / step), 1) * step
+    rest = 1 - sums.sum()
+    shares = np.append(shares, round(rest / step) * step)
+    return Margin(name, tuple(pd.Index(distinct[kept]).astype(object)), shares / shares.sum())
+
+
+def calibrated(table: Table, margins: Margins) -> Table:
+    """The table with weights that meet the margins.
+
+    Raking (iterative proportional fitting; Deming and Stephan 1940, doi 10.1214/aoms/1177731829): weights are
+    multiplied column by column until all weighted shares are met, groups without rows left aside; then they sum to the
+    total. They are written as the column writes numbers, and are never 0.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        Synthetic records with weights.
+    margins : Margins
+        The targets.
+    """
+    column, weights = weight_column(table), weights_of(table)
+    assert column is not None and weights is not None
+    if not len(table):
+        return table
+    weights = np.maximum(weights, np.finfo(np.float64).tiny)
+    weights = _raked(weights / weights.sum(), list(_targets(table, margins.columns))) * margins.total
+    frame = table.frame.assign(**{column.name: _written(weights, column)})
+    return replace(table, frame=frame)
+
+
+def _targets(table: Table, columns: Sequence[Margin]) -> Iterator[tuple[Codes, Array]]:
+    """Group of each row, and shares of the groups that have rows."""
+    for margin in columns:
+        groups = margin.groups(table.frame)
+        present = np.bincount(groups, minlength=len(margin.shares)) > 0
+        shares = np.where(present, margin.shares, 0.0)
+        if shares[present].min() > 0:
+            yield groups, shares / shares.sum()
+
+
+def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
+    for _ in range(ROUNDS):
+        worst = 0.0
+        for groups, shares in targets:
+            found = np.bincount(groups, weights, minlength=len(shares))
+            worst = max(worst, float(np.abs(found - shares).max()))
+            weights = weights * np.divide(shares, found, out=np.ones_like(shares), where=found > 0)[groups]
+        if worst < CLOSE:
+            break
+    raked: Array = weights / weights.sum()
+    return raked
+
+
+def _written(weights: Array, column: Column) -> pd.Series:
+    decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    if decimals is not None:
+        weights = np.maximum(np.round(weights, decimals), 10.0**-decimals)
+    values = pd.Series(weights)
+    return values.astype("Int64") if column.kind is Kind.INTEGER else values
