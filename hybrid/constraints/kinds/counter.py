@@ -14,7 +14,7 @@ from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, different_kinds, with_column
 from hybrid.table import DTYPES, Kind, Schema, Table
-from hybrid.table.persons import person_groups
+from hybrid.table.persons import constant_within, person_groups
 
 PERSON = "person"
 """The group of all rows of one person (``data.person``)."""
@@ -46,8 +46,11 @@ class Counter(Constraint):
         if table.persons is None or (np.bincount(person_groups(table.persons)) > 1).sum() < LEAST_ROWS:
             return
         numbers = [column.name for column in table.schema if column.kind is Kind.INTEGER]
+        ordered = [column.name for column in table.schema if column.kind.is_continuous]
+        fixed = constant_within(table, ordered)
+        orders = [order for order in ordered if order not in fixed]
         for name in (name for name in numbers if table.frame[name].min() == 1):
-            for by in (column.name for column in table.schema if column.kind.is_continuous and column.name != name):
+            for by in (order for order in orders if order != name):
                 found = cls(counter=CounterOptions(column=name, by=by))
                 if found.holds(table):
                     yield found
