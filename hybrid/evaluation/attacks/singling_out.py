@@ -201,7 +201,7 @@ def singling_out_univariate(context: Context) -> Outcome:
 
 
 def _says_nothing(risk: Measure) -> bool:
-    """True if no leak and a full copy are both in the interval."""
+    """True if the interval holds no leak and a copy alike."""
     assert risk.low is not None and risk.high is not None
     return risk.low <= 0 and risk.high >= 1
 
