@@ -289,14 +289,10 @@ class RunConfig(Options):
     def load_all_columns(self) -> Table:
         """Read all columns of the input table, for checks.
 
-        Columns beyond those of :meth:`load_table` enter no run.
-
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table`, :func:`hybrid.table.read_frame.read_frame`,
-            :func:`hybrid.table.persons.with_persons`, :func:`hybrid.table.households.with_households` or
-            :func:`hybrid.table.persons.with_order`, or weights are missing or not above 0.
+            The table, or its persons, households, order or weights cannot be used.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
         refuse_unusable_weights(found)

@@ -97,7 +97,8 @@ def copied_histories(context: Context) -> Outcome:
     must be rows of the same person of the table. In a table whose rows are not linked each row is a person, and nobody
     is hit.
     """
-    if np.bincount(context.keys["table"]).max(initial=0) > MOST_ALIKE:
+    linked = context.table.persons is not None
+    if linked and np.bincount(context.keys["table"]).max(initial=0) > MOST_ALIKE:
         return NotComputable("rows are so much alike that a pair of them says nothing")
     sides = [_histories(context, role) for role in ("train", "control")]
     if not len(sides[0]):
@@ -112,6 +113,8 @@ def _histories(context: Context, role: Role) -> Mask:
 
     Of those with at least two different rows; shape (n_such_persons,), bool.
     """
+    if context.table.persons is None:
+        return np.zeros(len(_sequences(context, role, 2)), dtype=bool)
     mine, theirs = (_distinct_rows(context, each) for each in (role, "table"))
     joined = mine.merge(theirs, on="key").groupby(["person_x", "person_y"]).size()
     hit = joined.index.get_level_values(0)[joined.to_numpy() >= 2]
