@@ -10,13 +10,16 @@ from hybrid.table import Table
 FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), singling_out_columns=(3, 5))
 
 
-LACKING = {"copied_identifiers", "constraint_violations"}
+LACKING = {"copied_identifiers", "constraint_violations"} | {
+    name for name, metric in REGISTRY.items() if {"persons", "order", "weight"} & set(metric.needs)
+}
+"""Metrics for what these people lack: columns that name single records, constraints, several rows, weights."""
 
 
 def run(
     train: Table, control: Table | None, table: Table, options: EvaluateOptions = FAST, seed: int = 1
 ) -> Evaluation:
-    """Every metric but those for what these people lack: columns that name single records, and constraints."""
+    """Every metric but those for what these people lack."""
     found = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(seed))
     return Evaluation(tuple(metric for metric in found.metrics if metric.name not in LACKING))
 
