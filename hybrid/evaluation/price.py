@@ -37,6 +37,7 @@ PRICES = {
     "identifiability": Price(searches=0.5, once=0.5),
     "authenticity": Price(once=0.5),
     "linkability": Price(searches=1.5),
+    "joined_rows": Price(searches=0.5),
     "inference": Price(searches=1.0),
     "inference_quasi": Price(searches=0.5),
     "membership_exposed": Price(once=1.0),

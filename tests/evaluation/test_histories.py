@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.likeness import agreement, rank_correlation
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.persons import copied_histories
+from hybrid.evaluation.attacks.persons import copied_histories, joined_rows
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.fidelity.histories import (
     METRICS,
@@ -121,6 +121,20 @@ def test_histories_are_copied_where_one_person_of_the_table_has_both_rows() -> N
         assert (outcome.value > 0.95) if hit else (outcome.details["successes"] == 0)
     alike = table([0] * 1500, [1] * 1500, ["A"] * 1500, [1.0] * 1500)
     assert isinstance(copied_histories(of(train, alike, control)), NotComputable)
+
+
+def test_rows_of_a_person_are_joined_by_a_table_that_links_them() -> None:
+    train, control, clean = visits(300, 1), visits(300, 2), visits(300, 3)
+    (copy, honest, unlinked) = (
+        joined_rows(of(train, drawn, control)) for drawn in (train, clean, replace(train, persons=None))
+    )
+    assert isinstance(copy, Measure) and copy.value > 0.9
+    assert isinstance(honest, Measure) and honest.excess is not None
+    assert honest.excess[1] <= 0 <= honest.excess[2]
+    assert isinstance(unlinked, Measure) and unlinked.value <= 0.05, "each row of such a table is a person of its own"
+    singles = table(list(range(60)), [1] * 60, ["A"] * 60, [1.0] * 60)
+    outcome = joined_rows(of(singles, singles, control))
+    assert isinstance(outcome, NotComputable) and outcome.lacks == "several_rows"
 
 
 def test_they_are_measured_where_persons_and_an_order_are_known() -> None:

@@ -21,7 +21,14 @@ from hybrid.publication.verdict import Verdict
 from hybrid.table import Table
 from tests.evaluation.simulated_visits import context, joined, one_visit_each, visits
 
-PERSONS = ("persons_copied", "persons_near", "copied_sequences", "copied_histories", "membership_persons")
+PERSONS = (
+    "persons_copied",
+    "persons_near",
+    "copied_sequences",
+    "copied_histories",
+    "joined_rows",
+    "membership_persons",
+)
 POLICIES = pytest.mark.parametrize("path", packaged_policies().values(), ids=packaged_policies())
 Visits = Callable[[int], tuple[Table, Table, Table]]
 
@@ -90,7 +97,11 @@ def test_a_table_of_one_row_per_person_has_no_histories(drawn: Visits) -> None:
     parts = [table.take(np.unique(table.persons, return_index=True)[1]) for table in drawn(0)]  # type: ignore[arg-type]
     verdict = judge(about_persons(packaged_policies()["default"]), measured(context(*parts)), None)
     assert verdict.status == "pass"
-    assert [check.rule for check in verdict.checks if not check.applies] == ["histories", "linked histories"]
+    assert [check.rule for check in verdict.checks if not check.applies] == [
+        "histories",
+        "linked histories",
+        "joined rows of a person",
+    ]
 
 
 def test_copies_planted_of_one_row_per_person_are_noticed_by_the_persons(drawn: Visits) -> None:

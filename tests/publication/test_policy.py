@@ -138,7 +138,7 @@ def test_templates_never_excuse_a_missing_control_set(template: Path) -> None:
 @pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
 def test_templates_ask_about_persons_only_where_the_table_has_some(template: Path) -> None:
     about = {rule.metric: rule for rule in load_policy(template).rules if "persons" in REGISTRY[rule.metric].needs}
-    histories = {"copied_sequences", "copied_histories"}
+    histories = {"copied_sequences", "copied_histories", "joined_rows"}
     assert set(about) == {"persons_copied", "persons_near", "membership_persons", *histories}
     assert all(("several_rows" in rule.applies_if) == (name in histories) for name, rule in about.items())
     assert all("persons" in rule.applies_if for rule in about.values())

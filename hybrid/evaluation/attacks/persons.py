@@ -8,7 +8,7 @@ and control persons need not be equal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,18 @@ from hybrid.evaluation.attacks.membership import scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import TIE, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Knows, Mechanism, Metric, Risk, Unit
 from hybrid.table.persons import person_groups
 
 MOST_ALIKE = 1_000
 """Equal rows of the table beyond which pairs of rows are not looked for."""
+MOST_JOINED = 5_000
+"""Persons of each side whose rows the attack tries to join, at most: a random sample of more."""
+NEAREST = 5
+"""Nearest rows of the table among which ties are looked for."""
 NEAR = 0.9
 """Nearness (:func:`hybrid.evaluation.attacks.membership.scores`) of a row that the table is nine times nearer to."""
 
@@ -129,6 +135,46 @@ def _distinct_rows(context: Context, role: Role) -> pd.DataFrame:
     return pd.DataFrame(pairs).drop_duplicates()
 
 
+def joined_rows(context: Context) -> Outcome:
+    """Risk that the table joins two rows of one person.
+
+    Two holders know one row each of a person (Giomi et al. 2023, section 4.2, with rows in place of columns). The rows
+    of the table nearest to the one (Gower, ties included) and to the other are compared: joined are the two if the same
+    person of the table is among both. The two rows are the person's first and last by content; of training and of
+    control persons with two different rows. 0 without a leak, 1 for a copy with its persons.
+    """
+    space, persons = gower(context.encoding), context.table.persons
+    references = space.place(context.encoded("table"))
+    whose = np.arange(len(context.table)) if persons is None else person_groups(persons)
+    sides: list[Mask] = []
+    for role in ("train", "control"):
+        first, last = _two_rows(context, role)
+        if not len(first) and role == "train":
+            return NotComputable("no person in the data has two different rows", lacks="several_rows")
+        if not len(first):
+            return NotComputable("no person never seen has two different rows", "too_few")
+        people = space.place(context.encoded(role).take(np.concatenate([first, last])))
+        distances, near = nearest(space, people, references, min(NEAREST, len(context.table)))
+        tied = distances <= distances[:, :1] + TIE * (1 + distances[:, :1])
+        one, other = np.split(np.where(tied, whose[near], -1), 2)
+        sides.append(((one[:, :, None] == other[:, None, :]) & (one >= 0)[:, :, None]).any(axis=(1, 2)))
+    return _attack(context, *sides)
+
+
+def _two_rows(context: Context, role: Literal["train", "control"]) -> tuple[Array, Array]:
+    """First and last row by content of persons with several."""
+    groups, keys = person_groups(context.persons(role)), context.keys[role]
+    order = np.lexsort((keys, groups))
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    ends = np.append(starts[1:], len(order)) - 1
+    first, last = order[starts], order[ends]
+    several = keys[first] != keys[last]
+    first, last = first[several], last[several]
+    by_content = np.lexsort((keys[last], keys[first]))
+    chosen = context.random(f"joined rows {role}").permutation(len(first))[:MOST_JOINED]
+    return first[by_content][chosen], last[by_content][chosen]
+
+
 def _asked(context: Context, role: Role) -> Array:
     """Rows that the nearest-record attack queries."""
     return context.asked(context.whole(role)).rows
@@ -223,6 +269,12 @@ METRICS = (
         "How many training persons, beyond chance, have two different rows that one person of the table repeats.",
         "linkability",
         "exact",
+    ),
+    _metric(
+        joined_rows,
+        "How many training persons, beyond chance, have two rows that the table joins: both lie nearest to one person.",
+        "linkability",
+        "distance",
     ),
     _metric(
         membership_persons,
