@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -11,6 +12,7 @@ from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 
+S = TypeVar("S")
 Levels = list[Any] | dict[str, dict[str, Any]]
 """Values of one key; or names, each for the keys that it sets."""
 
@@ -123,10 +125,21 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
     name = plan.scale if scale is None else scale
     if name is None:
         return plan
-    if name not in plan.scales:
-        known = ", ".join(plan.scales) or "none is defined"
+    return _scaled(plan, chosen_scale(path, plan.scales, name)).model_copy(update={"scale": name})
+
+
+def chosen_scale(path: Path, scales: Mapping[str, S], name: str) -> S:
+    """The budget of this name.
+
+    Raises
+    ------
+    ConfigError
+        There is no such scale in the plan at ``path``.
+    """
+    if name not in scales:
+        known = ", ".join(scales) or "none is defined"
         raise ConfigError(f"{path}: there is no scale {name!r}", hint=f"one of: {known}")
-    return _scaled(plan, plan.scales[name]).model_copy(update={"scale": name})
+    return scales[name]
 
 
 def _scaled(plan: ComparePlan, scale: Scale) -> ComparePlan:

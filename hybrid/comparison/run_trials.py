@@ -72,17 +72,31 @@ def compare(
         ``out`` holds anything but a comparison, another process fills it, or a cluster is to share a store in this
         machine's memory.
     """
-    if scheduler is not None and plan.store == MEMORY:
-        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
-    claim(out, plan.name, KIND)
-    with locked_if_free(out / ".lock") as free:
-        if not free:
-            raise ConfigError(f"{out}: another comparison is writing here", hint="wait for it, or choose another --out")
+    with filled_alone(out, plan.name, KIND, plan.store, scheduler):
         planned = schedule(plan, folder)
         with kept_store(plan.store, out) as store:
             place = Workplace(store, out.resolve() if plan.runs == "all" else None)
             rows = collect(planned.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
         return _written(plan, planned, rows, out)
+
+
+@contextmanager
+def filled_alone(out: Path, name: str, kind: str, store: str | None, scheduler: str | None) -> Iterator[None]:
+    """Claim a folder of results, for one process at a time.
+
+    Raises
+    ------
+    ConfigError
+        ``out`` holds anything but results of this kind, another process fills it, or a cluster is to share a store in
+        this machine's memory.
+    """
+    if scheduler is not None and store == MEMORY:
+        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
+    claim(out, name, kind)
+    with locked_if_free(out / ".lock") as free:
+        if not free:
+            raise ConfigError(f"{out}: another {kind} is writing here", hint="wait for it, or choose another --out")
+        yield
 
 
 def collect(

@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
-from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
+from hybrid.comparison.plan import chosen_scale
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.risk import REGISTRY, RiskModel
 
@@ -155,10 +155,7 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
     name = plan.scale if scale is None else scale
     if name is None:
         return plan
-    if name not in plan.scales:
-        known = ", ".join(plan.scales) or "none is defined"
-        raise ConfigError(f"{path}: there is no scale {name!r}", hint=f"one of: {known}")
-    budget = plan.scales[name]
+    budget = chosen_scale(path, plan.scales, name)
     changes = {key: getattr(budget, key) for key in ("risk", "metrics", "seeds", "null_seeds")}
     changes = {key: value for key, value in changes.items() if value is not None}
     if budget.rows is not None:

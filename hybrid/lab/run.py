@@ -12,12 +12,10 @@ from typing import Any
 import pandas as pd
 
 from hybrid.base.atomic import atomic_file, write_text
-from hybrid.base.errors import ConfigError
-from hybrid.base.locks import locked_if_free
-from hybrid.base.ownership import claim, seal
+from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
-from hybrid.comparison.run_trials import collect, kept_store
+from hybrid.comparison.run_trials import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
@@ -25,7 +23,6 @@ from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
-from hybrid.store import MEMORY
 
 KIND = "laboratory"
 TABLE = "lab.csv"
@@ -112,12 +109,7 @@ def run_lab(
         A base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a cluster
         is to share a store in this machine's memory.
     """
-    if scheduler is not None and plan.store == MEMORY:
-        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
-    claim(out, plan.name, KIND)
-    with locked_if_free(out / ".lock") as free:
-        if not free:
-            raise ConfigError(f"{out}: another laboratory is writing here", hint="wait for it, or choose another --out")
+    with filled_alone(out, plan.name, KIND, plan.store, scheduler):
         trials = lab_trials(plan, folder)
         with kept_store(plan.store, out) as store:
             place = Workplace(store, None)

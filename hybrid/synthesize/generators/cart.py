@@ -238,11 +238,11 @@ def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Arr
     It reduces the variance of numbers.
 
     Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
-    missing. Many classes become a random projection of their indicators: the sum of the projections'
-    variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    missing. Many classes, or classes with fewer than two records on average, become a random projection of their
+    indicators: the sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
     """
     if feature.is_discrete:
-        if feature.n_levels <= MOST_CLASSES:
+        if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
             return values
         projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
         projected: Array = projection[values]
