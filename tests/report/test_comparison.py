@@ -147,7 +147,7 @@ def test_one_configuration_without_factors() -> None:
 
 
 def test_a_thousand_runs_stay_below_five_megabytes() -> None:
-    """Every metric at every stage with intervals, all values different: more than a comparison has."""
+    """Every default metric at every stage with intervals, all values different: more than a comparison has."""
     rng = np.random.default_rng(0)
     plan = pd.MultiIndex.from_product([range(37), ["a", "b", "c"], ["u", "v", "w"]]).to_frame(index=False)
     table = plan.rename(columns={0: "k", 1: "transition", 2: "generator"}).loc[np.repeat(np.arange(333), 3)]
@@ -156,7 +156,7 @@ def test_a_thousand_runs_stay_below_five_megabytes() -> None:
     table["seed"] = np.tile([1, 2, 3], 333)
     table["status"], table["reason"], table["verdict"] = "ok", "", "pass"
     columns: dict[str, Any] = {}
-    for metric in REGISTRY.values():
+    for metric in (metric for metric in REGISTRY.values() if "retraining" not in metric.needs):
         for stage in ("synthetic", "anonymized"):
             name = f"{stage}.{metric.name}" + (".income" if metric.per else "")
             columns[name] = rng.normal(size=len(table))

@@ -18,7 +18,7 @@ SQL = {"url_env": "DATABASE_URL", "table": "clinic.people"}
 
 def test_every_source_is_a_key_of_the_section_data() -> None:
     own = set(DataOptions.model_fields) - set(ReadOptions.model_fields)
-    assert own == {*SOURCES, "person", "max_rows"}
+    assert own == {*SOURCES, "person", "max_rows", "household", "order"}
     assert set(SOURCES) == {"path", "sql"}
     for key, source in SOURCES.items():
         assert source.key == key
