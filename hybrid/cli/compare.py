@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table as Grid
 
-from hybrid.base.errors import ConfigError
 from hybrid.cli import console
 from hybrid.cli.group import Group
+from hybrid.cli.options import RetryFailed, Scheduler, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast
@@ -33,10 +33,8 @@ def compare(
         typer.Option("--store", metavar="PLACE", help="Keep stage results in a folder, at an address, or in memory."),
     ] = None,
     engine: Annotated[str, typer.Option("--engine", metavar="local|dask", help="Where the runs are.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
-    ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Run a plan of configurations side by side.
 
@@ -46,8 +44,7 @@ def compare(
     from hybrid.comparison import forecast, load_plan
     from hybrid.comparison.write import RECOMMENDED
 
-    if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
-        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
+    refuse_engine(engine, scheduler)
     plan = load_plan(config, scale)
     if store is not None:
         plan = plan.model_copy(update={"store": store})

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid.base.errors import ConfigError
 from hybrid.cli import console
 from hybrid.cli.compare import print_forecast
 from hybrid.cli.group import Group
+from hybrid.cli.options import RetryFailed, Scheduler, refuse_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +35,8 @@ def lab(
         typer.Option("--store", metavar="PLACE", help="Keep stage results (real records) in a folder, or in memory."),
     ] = None,
     engine: Annotated[str, typer.Option("--engine", metavar="local|dask", help="Where the trials are.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
-    ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")] = False,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Try privacy metrics on tables whose leak is known.
 
@@ -47,8 +45,7 @@ def lab(
     """
     from hybrid.lab import foresee, run_lab
 
-    if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
-        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
+    refuse_engine(engine, scheduler)
     with _plan(config, scale) as (plan, folder):
         chosen = plan if store is None else plan.model_copy(update={"store": store})
         target = out or Path("runs") / plan.name

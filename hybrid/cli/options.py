@@ -25,7 +25,23 @@ Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for th
 Work = Annotated[
     Path, typer.Option("--work", metavar="DIR", help="The private zone: ledger, release key, kept stage results.")
 ]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def refuse_engine(engine: str, scheduler: str | None) -> None:
+    """Refuse an engine that is unknown, or that lacks its scheduler.
+
+    Raises
+    ------
+    ConfigError
+        ``engine`` is neither local nor dask, or ``scheduler`` is not given for dask alone.
+    """
+    if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
+        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
 
 
 def overrides(settings: list[str] | None) -> dict[str, Any]:

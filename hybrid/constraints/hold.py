@@ -13,6 +13,7 @@ from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import GeneratorError
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
+from hybrid.table.append import alike, appended
 from hybrid.table.persons import n_persons, person_groups
 
 Draw = Callable[[int, int], Table]
@@ -117,12 +118,7 @@ def _joined(table: Table, other: Table, units: int) -> Table:
         groups = person_groups(other.persons)
         taken = groups < units
         persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
-    added = other.take(taken)
-    columns = {}
-    for name, old in table.frame.items():
-        parts = _alike(old, added.frame[name])
-        columns[name] = pd.concat(parts, ignore_index=True)
-    return Table(pd.DataFrame(columns), table.schema, persons)
+    return Table(appended(table.frame, other.take(taken).frame), table.schema, persons)
 
 
 def first_draw(rules: Rules, table: Table) -> Redrawn:
@@ -174,22 +170,10 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
         return table
     columns = {}
     for name, before in table.frame.items():
-        values, new = _alike(before, other.frame[name])
+        values, new = alike(before, other.frame[name])
         columns[name] = values.copy()
         columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema, table.persons)
-
-
-def _alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Two columns in one dtype.
-
-    Categories that only the second has come last.
-    """
-    if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
-        return old, new
-    known = set(old.cat.categories)
-    whole = old.cat.add_categories([value for value in new.cat.categories if value not in known])
-    return whole, new.astype(whole.dtype)
 
 
 def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:

@@ -212,9 +212,9 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     As many as the table has (as many persons, where persons are drawn); values are protected first, unless that is off.
     """
     learning, drawing = _two_seeds(seed, "baseline")
-    rules = fitted_rules(config, table)
-    learned = protected(config, table, {}, seed, rules, decided=True)
-    people, static = table if learned is None else learned.table, static_columns(config, table)
+    rules, static = fitted_rules(config, table), static_columns(config, table)
+    learned = protected(config, table, {}, seed, rules, static, decided=True)
+    people = table if learned is None else learned.table
     form = Form.of(rules, people, static)
     fitted: FittedGenerator | FittedSequences
     if static is not None:

@@ -5,7 +5,7 @@ The protected records replace the training records for everything that learns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,7 @@ def protected(
     hierarchies: Mapping[str, Hierarchy],
     seed: int,
     rules: Rules,
+    static: Sequence[str] | None,
     *,
     decided: bool = False,
 ) -> Protected | None:
@@ -48,6 +49,8 @@ def protected(
         The source of all randomness.
     rules : Rules
         Rules that protected records must keep again.
+    static : sequence of str or None
+        As :func:`static_columns`: persons keep one value in these.
     decided : bool
         Whether the records are a sample of a table whose columns were decided, as in attacks with training.
 
@@ -61,7 +64,6 @@ def protected(
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
     found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
-    static = static_columns(config, train)
     found = replace(found, table=agreed(found.table, static))
     if not rules:
         return found

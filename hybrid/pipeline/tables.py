@@ -132,7 +132,9 @@ class Tables:
         hierarchies, decided = self.inputs.hierarchies, self._decided
         found: Protected | None = self._stage(
             PROTECT.name,
-            lambda: protected(self.config, self.train, hierarchies, self.seed, self.rules, decided=decided),
+            lambda: protected(
+                self.config, self.train, hierarchies, self.seed, self.rules, self.static, decided=decided
+            ),
         )
         return found
 

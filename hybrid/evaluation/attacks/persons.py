@@ -30,6 +30,8 @@ MOST_JOINED = 5_000
 """Persons of each side whose rows the attack tries to join, at most: a random sample of more."""
 NEAREST = 5
 """Nearest rows of the table among which ties are looked for."""
+NO_HISTORY = NotComputable("no person in the data has two different rows", lacks="several_rows")
+NONE_UNSEEN = NotComputable("no person never seen has two different rows", "too_few")
 NEAR = 0.9
 """Nearness (:func:`hybrid.evaluation.attacks.membership.scores`) of a row that the table is nine times nearer to."""
 
@@ -83,13 +85,13 @@ def copied_sequences(context: Context) -> Outcome:
     without linked rows gives away of a history: the rows, not whose they are.
     """
     if not len(_sequences(context, "train", 2)):
-        return NotComputable("no person in the data has two different rows", lacks="several_rows")
+        return NO_HISTORY
     found: dict[str, Outcome] = {}
     for length in (2, 3):
         sides = [_sequences(context, role, length) for role in ("train", "control")]
         if min(map(len, sides)):
             found[str(length)] = _attack(context, sides[0], sides[1])
-    two = found.get("2", NotComputable("no person never seen has two different rows", "too_few"))
+    two = found.get("2", NONE_UNSEEN)
     three = found.get("3")
     if isinstance(two, Measure) and isinstance(three, Measure):
         two.details["three_rows"] = {"value": three.value, "low": three.low, "high": three.high, "n": three.n}
@@ -108,9 +110,9 @@ def copied_histories(context: Context) -> Outcome:
         return NotComputable("rows are so much alike that a pair of them says nothing")
     sides = [_histories(context, role) for role in ("train", "control")]
     if not len(sides[0]):
-        return NotComputable("no person in the data has two different rows", lacks="several_rows")
+        return NO_HISTORY
     if not len(sides[1]):
-        return NotComputable("no person never seen has two different rows", "too_few")
+        return NONE_UNSEEN
     return _attack(context, sides[0], sides[1])
 
 
@@ -150,9 +152,9 @@ def joined_rows(context: Context) -> Outcome:
     for role in ("train", "control"):
         first, last = _two_rows(context, role)
         if not len(first) and role == "train":
-            return NotComputable("no person in the data has two different rows", lacks="several_rows")
+            return NO_HISTORY
         if not len(first):
-            return NotComputable("no person never seen has two different rows", "too_few")
+            return NONE_UNSEEN
         people = space.place(context.encoded(role).take(np.concatenate([first, last])))
         distances, near = nearest(space, people, references, min(NEAREST, len(context.table)))
         tied = distances <= distances[:, :1] + TIE * (1 + distances[:, :1])

@@ -17,6 +17,7 @@ from hybrid.evaluation.attacks.retraining import retrained
 from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context, Role
 from hybrid.table import Table
+from hybrid.table.append import appended
 
 Observer = Callable[[Table, Table], Array]
 """What an attacker notes of a synthetic table about one person: ``observe(person, table)``, always of one shape."""
@@ -131,7 +132,7 @@ def _train(
 
     def build(i: int) -> Table:
         others = source.take(rng.permutation(usable)[: max(rows - int(member[i].sum()), 0)])
-        return together(others, people.take(np.flatnonzero(member[i])))
+        return Table(appended(others.frame, people.take(np.flatnonzero(member[i])).frame), source.schema)
 
     each = [people.take(np.array([at])) for at in range(len(people))]
     seen: dict[str, list[list[Array]]] = {name: [] for name in observers}
@@ -151,16 +152,3 @@ def _others(context: Context, role: Role, people: Table, source: Table) -> Array
     order = context.encoded(role).order
     kept: Array = order[~theirs.isin(mine)[order]]
     return kept
-
-
-def together(first: Table, second: Table) -> Table:
-    """The rows of both."""
-    columns = {
-        name: pd.concat([first.frame[name].astype(object), second.frame[name].astype(object)], ignore_index=True)
-        for name in first.schema.names
-    }
-    types = {name: first.frame[name].dtype for name in columns}
-    for name, dtype in types.items():
-        if isinstance(dtype, pd.CategoricalDtype):
-            types[name] = pd.CategoricalDtype(first.frame[name].cat.categories.union(second.frame[name].cat.categories))
-    return Table(pd.DataFrame(columns).astype(types), first.schema)

@@ -14,14 +14,18 @@ from hybrid.table.holders import holders
 from hybrid.table.weights import weights_of
 
 
-def _shares(table: Table, name: str, values: pd.Index) -> Array:
+def _shares(column: pd.Series, weights: Array, values: pd.Index) -> Array:
     """Weighted share of each value, and of all others together, last."""
-    weights = weights_of(table)
-    assert weights is not None
-    place = values.get_indexer(pd.Index(table.frame[name].astype(object)))
+    place = values.get_indexer(pd.Index(column.astype(object)))
     sums = np.bincount(np.where(place < 0, len(values), place), weights, minlength=len(values) + 1)
     shares: Array = sums / sums.sum()
     return shares
+
+
+def _weights(table: Table) -> Array:
+    weights = weights_of(table)
+    assert weights is not None
+    return weights
 
 
 def weighted_margins(context: Context) -> Outcome:
@@ -32,7 +36,8 @@ def weighted_margins(context: Context) -> Outcome:
     """
     train = context.train
     tables = {"table": context.table} | ({} if context.control is None else {"control": context.control})
-    if any((weights := weights_of(table)) is not None and not weights.sum() for table in (train, *tables.values())):
+    weights = {of: _weights(table) for of, table in {"train": train, **tables}.items()}
+    if not all(each.sum() for each in weights.values()):
         return NotComputable("the weights of a table are all 0", "too_few")
     worst: dict[str, dict[str, float]] = {of: {} for of in tables}
     for column in train.schema:
@@ -41,8 +46,11 @@ def weighted_margins(context: Context) -> Outcome:
         codes, distinct = pd.factorize(train.frame[column.name])
         kept = holders(codes, len(distinct), train.persons) >= context.options.min_cell
         values = pd.Index(distinct[kept]).astype(object)
-        for of, table in tables.items() if kept.any() else ():
-            gap = np.abs(_shares(table, column.name, values) - _shares(train, column.name, values))
+        if not kept.any():
+            continue
+        real = _shares(train.frame[column.name], weights["train"], values)
+        for of, table in tables.items():
+            gap = np.abs(_shares(table.frame[column.name], weights[of], values) - real)
             worst[of][column.name] = float(gap.max())
     if not worst["table"]:
         return NotComputable("no category is held by enough people", "too_few")

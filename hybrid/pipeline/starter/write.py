@@ -222,8 +222,9 @@ class GuessedConfig:
         if self.person is not None:
             yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"
             yield f"  person: {_scalar(self.person)}"
-        if self.order is not None:
-            yield f"  order: {_scalar(self.order)}   # review: the rows of a person are ordered by it"
+        order = self.order
+        if order is not None:
+            yield f"  order: {_scalar(order)}   # review: the rows of a person are ordered by it"
         yield "  columns:"
         paths = self._hierarchy_paths(folder)
         for guessed in self.columns:

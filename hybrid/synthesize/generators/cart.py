@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import joblib
 import numpy as np
@@ -27,6 +27,7 @@ from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, l
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
 from hybrid.table.persons import person_groups
 
+K = TypeVar("K")
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
 N_PROJECTED = 16
@@ -69,7 +70,7 @@ class _Step:
     def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
         if self.tree is None:
             return rng.choice(self.donors, size=n_rows)
-        leaves = self.tree.apply(_matrix(self.predictors, drawn))
+        leaves = self.tree.apply(matrix_of(self.predictors, drawn))
         begin, count = self.starts[leaves], np.diff(self.starts)[leaves]
         picked: Array = self.donors[begin + (rng.random(n_rows) * count).astype(np.int64)]
         return picked
@@ -223,8 +224,9 @@ def _grow(
     if not before or (weights is not None and weights.sum() < 2 * options.min_leaf):
         return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
     outcome = outcome_of(values, data.features[target], rng)
-    predictors = _fit_predictors(data, before, outcome, options.min_leaf, weights)
-    matrix = _matrix(predictors, {at: data.columns[at] for at in before})
+    known, features = {at: data.columns[at] for at in before}, {at: data.features[at] for at in before}
+    predictors = fit_predictors(known, features, outcome, options.min_leaf, weights)
+    matrix = matrix_of(predictors, known)
     tree = new_tree(outcome, options, int(rng.integers(2**31)), weights)
     tree.fit(matrix, outcome, sample_weight=weights)
     leaves = tree.apply(matrix)
@@ -274,20 +276,25 @@ def new_tree(outcome: Array, options: CartOptions, seed: int, weights: Array | N
     return DecisionTreeRegressor(**limits)
 
 
-def _fit_predictors(
-    data: Encoded, before: list[int], outcome: Array, min_count: int, weights: Array | None
-) -> dict[int, Ranks | Scores]:
+def fit_predictors(
+    known: Mapping[K, Array], features: Mapping[K, Feature], outcome: Array, min_count: int, weights: Array | None
+) -> dict[K, Ranks | Scores]:
+    """Predictors of an outcome from columns, by the columns' keys.
+
+    Arguments as for :func:`hybrid.synthesize.generators.predictors.fit_scores`; ``outcome`` as :func:`outcome_of`.
+    """
     numbers = level_map(outcome)
     return {
-        at: fit_scores(data.columns[at], data.features[at], numbers, min_count, weights)
-        if data.features[at].is_discrete
-        else Ranks(np.unique(data.columns[at][~np.isnan(data.columns[at])]))
-        for at in before
+        key: fit_scores(column, features[key], numbers, min_count, weights)
+        if features[key].is_discrete
+        else Ranks(np.unique(column[~np.isnan(column)]))
+        for key, column in known.items()
     }
 
 
-def _matrix(predictors: Mapping[int, Ranks | Scores], columns: Mapping[int, Array]) -> Array:
-    return np.column_stack([coder.encode(columns[at]) for at, coder in predictors.items()])
+def matrix_of(predictors: Mapping[K, Ranks | Scores], known: Mapping[K, Array]) -> Array:
+    """Columns as a tree reads them; shape (n, n_predictors)."""
+    return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
 
 
 def smoother_of(values: Array, reach: int, persons: Array | None) -> Smoother:

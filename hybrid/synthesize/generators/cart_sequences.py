@@ -24,13 +24,15 @@ from hybrid.synthesize.generators.cart import (
     CartOptions,
     Smoother,
     drawing_order,
+    fit_predictors,
+    matrix_of,
     new_tree,
     outcome_of,
     person_weights,
     smoother_of,
 )
 from hybrid.synthesize.generators.person_table import PersonTable, order_values, person_table
-from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.generators.predictors import Ranks, Scores
 from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
 from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
@@ -60,7 +62,7 @@ class _Step:
 
     def draw(self, known: Known, rng: np.random.Generator) -> Array:
         """One value per row, of a training row in the same leaf."""
-        leaves = self.tree.apply(_matrix(self.predictors, known))
+        leaves = self.tree.apply(matrix_of(self.predictors, known))
         place = self.first[leaves] + (rng.random(len(leaves)) * self.n_donors[leaves]).astype(np.int64)
         drawn: Array = self.donors[place]
         return drawn
@@ -314,15 +316,9 @@ def _grow(
 ) -> _Step:
     target, feature, values = column[0], column[1], column[2][used]
     outcome, persons = outcome_of(values, feature, rng), rows.persons[used]
-    numbers, weights = level_map(outcome), person_weights(persons)
     known = {name: rows.known[name][used] for name in names}
-    predictors = {
-        name: fit_scores(column, rows.features[name], numbers, options.min_leaf, weights)
-        if rows.features[name].is_discrete
-        else Ranks(np.unique(column[~np.isnan(column)]))
-        for name, column in known.items()
-    }
-    matrix = _matrix(predictors, known)
+    predictors = fit_predictors(known, rows.features, outcome, options.min_leaf, person_weights(persons))
+    matrix = matrix_of(predictors, known)
     tree = new_tree(outcome, options, int(rng.integers(2**31)), None)
     tree.fit(matrix, outcome)
     leaves = tree.apply(matrix)
@@ -364,10 +360,6 @@ def _donors(tree: Any, leaves: Array, persons: Array, least: int) -> tuple[Array
 def _n_known(persons: Array) -> int:
     """Number of different persons with a key."""
     return len(np.unique(persons[persons >= 0]))
-
-
-def _matrix(predictors: Mapping[str, Ranks | Scores], known: Mapping[str, Array]) -> Array:
-    return np.column_stack([coder.encode(known[name]) for name, coder in predictors.items()])
 
 
 def _as_encoded(feature: Feature, values: Array) -> Array:
