@@ -70,7 +70,7 @@ fuzz: $(VENV)/.ready  ## the tests of invariants, ROUNDS times, with new example
 	seed=$$(($(SEED) + $$round)); echo "round $$round of $(ROUNDS): --hypothesis-seed=$$seed"; \
 	$(VENV)/bin/python -m pytest -n auto -q -m "hypothesis and $(FIRST)" --hypothesis-profile=fuzz --hypothesis-seed=$$seed $(PYTEST_OPTIONS) || exit 1; done
 
-mutants: $(VENV)/.ready  ## change MUTANTS expressions, one at a time: do the tests notice? (an hour)
+mutants: $(VENV)/.ready  ## change MUTANTS expressions, one at a time: do the tests that reach them notice? (two hours)
 	$(VENV)/bin/python -m tests.helpers.mutants --n $(MUTANTS) --seed $(SEED) --jobs $(JOBS)
 
 $(VENV)/.docs: $(VENV)/.ready

@@ -1,7 +1,8 @@
-"""A mutation sample: change one expression at random, run its room's tests, report whether they notice.
+"""A mutation sample: change one expression at random, run the tests that reach it, report whether they notice.
 
 `python -m tests.helpers.mutants --n 40 --seed 1` works on copies of the tree; the tree itself is only read. Sites are
-drawn with equal probability from all rooms, so that a room weighs as much as it has expressions.
+drawn with equal probability from all rooms, so that a room weighs as much as it has expressions. One run of all tests
+under coverage comes first, unless `--reached` names the record of an earlier one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -22,8 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from tests.helpers.reached import MARKS, Reached, record
+
 ROOT = Path(__file__).resolve().parents[2]
-MARKS = "not generators and not engines and not prefect"
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -44,6 +49,8 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
+KEPT = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob("*/test_kept.py"))
+"""Tests that compare options, prices and texts with what was kept."""
 STATES = ("killed", "survived", "out of time")
 
 
@@ -156,23 +163,57 @@ def order_of_tests(mutant: Mutant) -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in near]
 
 
-def run_tests(tree: Path, mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[str, float]:
-    """Run tests on a copy of the tree, with one mutant in it or none; gives the outcome and the seconds."""
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="hybrid-mutant-") as name:
+def run_tests(tree: Path, mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[str, list[str]]:
+    """Run tests on a copy of the tree, with one mutant in it or none; gives the outcome and the tests that failed."""
+    with tempfile.TemporaryDirectory(prefix="hybrid-mutant-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         shutil.copytree(tree, folder, dirs_exist_ok=True)
         if mutant is not None:
             path = folder / mutant.file
             path.write_bytes(mutant.apply(path.read_bytes()))
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", MARKS]
-        command = [sys.executable, "-m", "pytest", *options, *tests]
+        (folder / "asked.txt").write_text("\n".join(tests), encoding="utf-8")
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-rfE",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            MARKS,
+            "@asked.txt",
+        ]
         environment = {**os.environ, "PYTHONPATH": name}
         try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, env=environment)
+            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, env=environment, text=True)
         except subprocess.TimeoutExpired:
-            return "out of time", time.monotonic() - began
-    return "survived" if done.returncode in (0, 5) else "killed", time.monotonic() - began
+            return "out of time", []
+    if done.returncode == pytest.ExitCode.USAGE_ERROR:
+        raise ValueError(f"the record of reached lines is of another tree: {done.stderr.strip()[-200:]}")
+    return "survived" if done.returncode in (0, 5) else "killed", failed_tests(done.stdout)
+
+
+def failed_tests(output: str) -> list[str]:
+    """Names of tests, or of files of tests, that pytest's summary says have failed."""
+    found = re.findall(r"^(?:FAILED|ERROR) (tests/[^\s\[]+(?:\[.*?\](?= - |$))?)", output, flags=re.MULTILINE)
+    return list(dict.fromkeys(found))
+
+
+def judged(tree: Path, mutant: Mutant, tests: list[str], seconds: float) -> tuple[str, str]:
+    """Outcome of a mutant and the test that killed it.
+
+    A test that fails without the mutant, too, has killed nothing: the others are asked.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        state, failed = run_tests(tree, mutant, tests, max(1, end - time.monotonic()))
+        if state != "killed":
+            return state, ""
+        if not failed or run_tests(tree, None, failed, seconds)[0] == "survived":
+            return state, failed[0] if failed else "no test could run"
+        tests = [test for test in tests if test not in failed]
 
 
 def copy_tree(folder: Path) -> None:
@@ -197,34 +238,36 @@ def main() -> int:
     parser.add_argument("--rooms", default="", help="only these, separated by commas (all)")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time (1)")
     parser.add_argument("--least", type=float, default=0.9, help="share that must be killed (0.9)")
+    parser.add_argument("--seconds", type=float, default=900, help="limit of each mutant (900)")
+    parser.add_argument("--reached", type=Path, help="record of the lines that tests reach, made if it is not there")
     given = parser.parse_args()
     sites = all_mutants(frozenset(filter(None, given.rooms.split(","))))
     drawn = random.Random(given.seed).sample(sites, min(given.n, len(sites)))
     print(f"{len(drawn)} of {len(sites)} sites, seed {given.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="hybrid-tree-") as name:
-        copy_tree(Path(name))
-        return sample(Path(name), drawn, given.jobs, given.least)
-
-
-def sample(tree: Path, drawn: list[Mutant], jobs: int, least: float) -> int:
-    """Judge the drawn mutants; gives the exit status."""
-    limits = {}
-    for room in sorted({mutant.room for mutant in drawn}):
-        state, took = run_tests(tree, None, [f"tests/{room}"], 1800)
-        if state != "survived":
-            print(f"the tests of {room} do not pass without a mutant ({state})")
+        tree, data = Path(name) / "tree", given.reached or Path(name) / "reached"
+        copy_tree(tree)
+        if not data.exists() and not record(tree, data, os.cpu_count() or 1):
+            print("the tests do not pass without a mutant")
             return 1
-        limits[room] = 60 + 3 * took
+        return sample(tree, drawn, Reached(data), given)
+
+
+def sample(tree: Path, drawn: list[Mutant], reached: Reached, given: argparse.Namespace) -> int:
+    """Judge the drawn mutants; gives the exit status."""
 
     def judge(mutant: Mutant) -> str:
-        state, took = run_tests(tree, mutant, order_of_tests(mutant), limits[mutant.room])
-        print(f"{state:12}{took:5.0f} s  {mutant}", flush=True)
+        began = time.monotonic()
+        near = order_of_tests(mutant)
+        tests = [*near[:1], *reached.tests(mutant.file, mutant.line), *near[1:], *KEPT]
+        state, test = judged(tree, mutant, list(dict.fromkeys(tests)), given.seconds)
+        print(f"{state:12}{time.monotonic() - began:5.0f} s  {mutant}  {test}", flush=True)
         return state
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(given.jobs) as pool:
         counts = Counter(pool.map(judge, drawn))
     print(", ".join(f"{state} {counts[state]}" for state in STATES))
-    return int(counts["killed"] < least * len(drawn))
+    return int(counts["killed"] < given.least * len(drawn))
 
 
 if __name__ == "__main__":

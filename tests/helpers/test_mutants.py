@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from tests.helpers.mutants import all_mutants, mutants_of, order_of_tests
+from tests.helpers.mutants import all_mutants, failed_tests, judged, mutants_of, order_of_tests
+from tests.helpers.reached import asked
 
 SOURCE = """\
 def f(x: int = 2, *, ready: bool = True) -> "list[3]":
@@ -41,3 +43,32 @@ def test_a_room_has_sites_and_tests(room: str) -> None:
     assert len(found) > 50 and {mutant.room for mutant in found} == {room}
     split = next(mutant for mutant in all_mutants(frozenset({"table"})) if mutant.file.endswith("/split.py"))
     assert order_of_tests(split)[0] == "tests/table/test_split.py"
+
+
+def test_tests_that_reach_a_line_are_asked() -> None:
+    contexts = [
+        "",
+        "tests/a/test_b.py::test_c|run",
+        "tests/a/test_b.py::test_c|setup",
+        "tests/a/test_d.py::test_e[x|y]|run",
+    ]
+    assert asked(contexts) == ["tests/a/test_b.py::test_c", "tests/a/test_d.py::test_e[x|y]", "tests/a/test_b.py"]
+
+
+def test_failed_tests_are_read_from_the_summary() -> None:
+    output = (
+        "FAILED tests/a/test_b.py::test_c[1 - 2] - assert 1 == 2\nERROR tests/a/test_d.py\n1 failed, 1 error in 1 s\n"
+    )
+    assert failed_tests(output) == ["tests/a/test_b.py::test_c[1 - 2]", "tests/a/test_d.py"]
+
+
+def test_a_test_that_fails_anyway_kills_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mutant = mutants_of("hybrid/room/f.py", SOURCE)[0]
+
+    def run(_: Path, changed: object, tests: list[str], seconds: float) -> tuple[str, list[str]]:
+        failing = [test for test in tests if test == "broken" or (changed and test == "good")]
+        return ("killed", failing[:1]) if failing else ("survived", [])
+
+    monkeypatch.setattr("tests.helpers.mutants.run_tests", run)
+    assert judged(tmp_path, mutant, ["broken", "blind"], 9) == ("survived", "")
+    assert judged(tmp_path, mutant, ["broken", "good"], 9) == ("killed", "good")
