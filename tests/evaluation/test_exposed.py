@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN
+from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN, in_full, subgroups
 from hybrid.evaluation.attacks.vulnerability import groups, most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
-from hybrid.table import DTYPES, Table
+from hybrid.table import DTYPES, Kind, Table
 from tests.evaluation.simulated_people import make_people
 
 CHOSEN = ("membership", "membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
@@ -140,3 +140,38 @@ def test_the_most_exposed_are_attacked_alike_alone_and_among_all() -> None:
     beside = outcomes(*tables, metrics=("inference", "inference_exposed"))
     assert isinstance(alone["inference_exposed"], Measure)
     assert alone["inference_exposed"] == beside["inference_exposed"]
+
+
+def with_a_rare_place(n: int, rng: np.random.Generator) -> Table:
+    people = make_people(n, rng)
+    rare = np.where(rng.random(n) < 0.03, "99", people.frame["place"].astype(str))
+    return Table(people.frame.assign(place=rare).astype({"place": DTYPES[Kind.CATEGORICAL]}), people.schema)
+
+
+def test_a_small_leaked_group_of_a_large_table_is_attacked_in_full() -> None:
+    """Of 300 queried records some nine are of the group of which every member leaked."""
+    rng = np.random.default_rng(6)
+    train, control = with_a_rare_place(2000, rng), with_a_rare_place(1200, rng)
+    group = (train.frame["place"] == "99").to_numpy()
+    leaked = leaking(rng, group, train)
+    found = [
+        outcomes(train, control, leaked, metrics=("membership_subgroups",), max_records=most)["membership_subgroups"]
+        for most in (300, None)
+    ]
+    for measure in found:
+        assert isinstance(measure, Measure)
+        top = measure.details["most_exposed"][0]
+        assert (top["column"], top["group"], top["members"]) == ("place", "= 99", group.sum())
+    assert [measure.details["in_full"] > 0 for measure in found if isinstance(measure, Measure)] == [True, False]
+    assert found[0].value == found[1].value  # type: ignore[union-attr]
+
+
+def test_groups_asked_in_full_are_no_more_than_the_sample() -> None:
+    rng = np.random.default_rng(7)
+    train, control, table = (make_people(n, rng) for n in (1500, 900, 500))
+    context = Context(train, control, table, EvaluateOptions(max_records=150), 1)
+    (members, others), names = in_full(context, subgroups(context))
+    assert 0 < len(members.rows) <= 150 and 0 < len(others.rows) <= 150
+    assert context.asked(members) is members and context.asked(others) is others
+    whole = Context(train, control, table, EvaluateOptions(), 1)
+    assert in_full(whole, subgroups(whole))[1] == set() and names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks import inference
-from hybrid.evaluation.attacks.membership import scores
+from hybrid.evaluation.attacks.membership import People, scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Group, crossed, groups, most_vulnerable, vulnerability
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.intervals import auc, auc_interval, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
@@ -21,6 +22,8 @@ LISTED = 20
 """Subgroups listed in details."""
 LEAST_UNSEEN = 10
 """People never seen that a subgroup is compared with, at least."""
+ENOUGH = 200
+"""Queried people of a subgroup that stand for all of it."""
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
@@ -91,37 +94,35 @@ def membership_subgroups(context: Context) -> Outcome:
 
     Bounds hold for all subgroups at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
     their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
+    Where searches query a sample of a large table, subgroups that it holds few of are attacked in full
+    (:func:`in_full`).
     """
-    members, others = scores(context)
     least = context.options.min_cell
-    asked, unseen = context.asked_people
     attacked = [
-        (group, group.train[asked], group.control[unseen], at)
-        for at, kind in enumerate(_kinds_of_groups(context))
-        for group in kind
+        one for one in _attacked_groups(context) if len(one.members) >= least and len(one.others) >= LEAST_UNSEEN
     ]
-    attacked = [row for row in attacked if row[1].sum() >= least and row[2].sum() >= LEAST_UNSEEN]
     if not attacked:
         return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
-    together = _together([row[3] for row in attacked])
+    together = _together([one.kind for one in attacked])
     rows = [
         Exposed(
-            group.column,
-            group.label,
-            int(mine.sum()),
+            one.group.column,
+            one.group.label,
+            len(one.members),
             *auc_interval(
-                members[mine],
-                others[its],
-                simultaneous(context.options.confidence, together[at]),
-                context.clusters(asked[mine], unseen[its]),
+                one.members,
+                one.others,
+                simultaneous(context.options.confidence, together[one.kind]),
+                context.clusters(*one.rows),
             ),
-            together[at],
+            together[one.kind],
         )
-        for group, mine, its, at in attacked
+        for one in attacked
     ]
     rows.sort(key=lambda row: (-row.low, row.column, row.group))
     details = {
         "groups": len(rows),
+        "in_full": sum(one.in_full for one in attacked),
         "most_exposed": [row._asdict() for row in rows[:LISTED]],
         "interval": f"simultaneous over {len(rows)}",
     }
@@ -129,7 +130,74 @@ def membership_subgroups(context: Context) -> Outcome:
     return Measure(top.value, top.low, top.high, 0.5, top.members, details, together=top.together).above(0.5)
 
 
-def _kinds_of_groups(context: Context) -> tuple[list[Group], list[Group]]:
+class AttackedGroup(NamedTuple):
+    """Membership scores of a subgroup's members and people never seen."""
+
+    group: Group
+    kind: int
+    members: Array
+    others: Array
+    rows: tuple[Array, Array]
+    in_full: bool
+
+
+def _attacked_groups(context: Context) -> Iterator[AttackedGroup]:
+    """Every subgroup, by the queried records or in full."""
+    kinds = subgroups(context)
+    people, names = in_full(context, kinds)
+    whole = context.whole("train"), context.whole("control")
+    asked = {False: whole, True: people} if names else {False: whole}
+    found = {full: (scores(context, part), _rows(context, part)) for full, part in asked.items()}
+    for at, kind in enumerate(kinds):
+        for group in kind:
+            full = _name(group) in names
+            (members, others), (asked, unseen) = found[full]
+            mine, its = group.train[asked], group.control[unseen]
+            yield AttackedGroup(group, at, members[mine], others[its], (asked[mine], unseen[its]), full)
+
+
+def _rows(context: Context, people: People) -> tuple[Array, Array]:
+    """Positions of the people that searches query."""
+    return context.asked(people[0]).rows, context.asked(people[1]).rows
+
+
+def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:
+    """Records of subgroups that a sample of the people holds too few of, and the names of these subgroups.
+
+    Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
+    where all people are queried.
+    """
+    asked, unseen = context.asked_people
+    room = [len(asked), len(unseen)]
+    train, control = np.zeros(len(context.train), dtype=bool), np.zeros(len(context.encoded("control")), dtype=bool)
+    found = set()
+    for group in _sampled_thinly(kinds, asked, unseen):
+        sizes = group.train.sum(), group.control.sum()
+        if sizes[0] <= room[0] and sizes[1] <= room[1]:
+            room = [room[0] - sizes[0], room[1] - sizes[1]]
+            train, control = train | group.train, control | group.control
+            found.add(_name(group))
+    return (_part("train", train), _part("control", control)), found
+
+
+def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: Array, unseen: Array) -> Iterator[Group]:
+    """Subgroups of which the queried records are few, and not all; smallest first within a kind."""
+    for kind in kinds:
+        for group in sorted(kind, key=lambda group: (int(group.train.sum()), *_name(group))):
+            sides = (group.train, asked), (group.control, unseen)
+            if any(side[queried].sum() < min(ENOUGH, side.sum()) for side, queried in sides):
+                yield group
+
+
+def _part(role: Role, chosen: Array) -> Part:
+    return Part(role, "subgroups in full", np.flatnonzero(chosen))
+
+
+def _name(group: Group) -> tuple[str, str]:
+    return group.column, group.label
+
+
+def subgroups(context: Context) -> tuple[list[Group], list[Group]]:
     """Subgroups by one column, and by two."""
     return context.once(
         "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
@@ -200,7 +268,7 @@ def inference_subgroups(context: Context) -> Outcome:
     asked, unseen = context.asked_people
     chosen = [
         (group._replace(train=group.train[asked], control=group.control[unseen]), at)
-        for at, kind in enumerate(_kinds_of_groups(context))
+        for at, kind in enumerate(subgroups(context))
         for group in kind
     ]
     attacks = {

@@ -23,6 +23,10 @@ MAX_ATTACKED = 5_000
 """Records that make up a density, and records at which it is evaluated: the cost is their product."""
 
 
+People = tuple[Part, Part]
+"""Records of train and of control that are attacked."""
+
+
 class Fold(NamedTuple):
     """Members, people never seen, and the attacker's own sample, all disjoint."""
 
@@ -31,11 +35,11 @@ class Fold(NamedTuple):
     reference: Part
 
 
-def _folds(context: Context) -> tuple[Fold, Fold]:
+def _folds(context: Context, people: People) -> tuple[Fold, Fold]:
     """Random halves of train and control; a person is in one half.
 
     Each half of control is the reference of the other, so that every queried record is attacked once, never with a
-    reference that holds it.
+    reference that holds it. The halves are the same whoever is attacked.
     """
     rng = context.random("membership")
 
@@ -48,23 +52,22 @@ def _folds(context: Context) -> tuple[Fold, Fold]:
         shuffled = context.encoded(role).order[rng.permutation(len(context.encoded(role)))]
         return [np.sort(shuffled[: len(shuffled) // 2]), np.sort(shuffled[len(shuffled) // 2 :])]
 
-    def attacked(role: Role, at: int, half: Array) -> Part:
-        return Part(role, ("attacked", at), half[np.isin(half, context.asked(context.whole(role)).rows)])
+    def attacked(part: Part, at: int, half: Array) -> Part:
+        return Part(part.role, ("attacked", part.key, at), half[np.isin(half, context.asked(part).rows)])
 
     train, control = halves("train"), halves("control")
     first, second = (
-        Fold(attacked("train", at, train[at]), attacked("control", at, control[at]), Part("control", at, unseen))
+        Fold(attacked(people[0], at, train[at]), attacked(people[1], at, control[at]), Part("control", at, unseen))
         for at, unseen in enumerate(control[::-1])
     )
     return first, second
 
 
-def _nearness(context: Context, role: Role, halves: Sequence[tuple[Part, Part]]) -> Array:
+def _nearness(context: Context, people: Part, halves: Sequence[tuple[Part, Part]]) -> Array:
     """Nearness of each queried record to the table.
 
     d_R / (d_S + d_R) in E1, 0..1: near 1 where the table is much nearer than the reference of the record's half.
     """
-    people = context.whole(role)
     table = context.distances(people, context.whole("table"))[:, 0]
     reference = np.empty(len(table))
     for half, unseen in halves:
@@ -73,16 +76,28 @@ def _nearness(context: Context, role: Role, halves: Sequence[tuple[Part, Part]])
     return np.divide(reference, both, out=np.full_like(both, 0.5), where=both > 0)
 
 
-def folds(context: Context) -> tuple[Fold, Fold]:
+def folds(context: Context, people: People | None = None) -> tuple[Fold, Fold]:
     """Both halves of the attack, the same for every metric."""
-    return context.once("membership", lambda: _folds(context))
+    attacked = people or (context.whole("train"), context.whole("control"))
+    return context.once(("membership", *(part.key for part in attacked)), lambda: _folds(context, attacked))
 
 
-def scores(context: Context) -> tuple[Array, Array]:
-    """Scores of queried members and people never seen, shapes (n_asked,)."""
-    both = folds(context)
-    members = _nearness(context, "train", [(fold.members, fold.reference) for fold in both])
-    return members, _nearness(context, "control", [(fold.others, fold.reference) for fold in both])
+def scores(context: Context, people: People | None = None) -> tuple[Array, Array]:
+    """Scores of queried members and people never seen, shapes (n_asked,).
+
+    Parameters
+    ----------
+    context : Context
+        The tables.
+    people : tuple of Part, optional
+        Training and control records that are attacked; all by default.
+    """
+    members, others = people or (context.whole("train"), context.whole("control"))
+    both = folds(context, people)
+    return (
+        _nearness(context, members, [(fold.members, fold.reference) for fold in both]),
+        _nearness(context, others, [(fold.others, fold.reference) for fold in both]),
+    )
 
 
 def membership(context: Context) -> Measure:
