@@ -146,8 +146,8 @@ def _attacked_groups(context: Context) -> Iterator[AttackedGroup]:
     kinds = subgroups(context)
     people, names = in_full(context, kinds)
     whole = context.whole("train"), context.whole("control")
-    asked = {False: whole, True: people} if names else {False: whole}
-    found = {full: (scores(context, part), _rows(context, part)) for full, part in asked.items()}
+    sides = {False: whole, True: people} if names else {False: whole}
+    found = {full: (scores(context, part), _rows(context, part)) for full, part in sides.items()}
     for at, kind in enumerate(kinds):
         for group in kind:
             full = _name(group) in names
@@ -162,7 +162,7 @@ def _rows(context: Context, people: People) -> tuple[Array, Array]:
 
 
 def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:
-    """Records of subgroups that a sample of the people holds too few of, and the names of these subgroups.
+    """Records of subgroups that are thinly sampled, and their names.
 
     Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
     where all people are queried.
@@ -181,7 +181,10 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
 
 
 def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: Array, unseen: Array) -> Iterator[Group]:
-    """Subgroups of which the queried records are few, and not all; smallest first within a kind."""
+    """Subgroups of which few records are queried, smallest first.
+
+    Those of one column come before those of two.
+    """
     for kind in kinds:
         for group in sorted(kind, key=lambda group: (int(group.train.sum()), *_name(group))):
             sides = (group.train, asked), (group.control, unseen)
