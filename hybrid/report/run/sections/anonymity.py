@@ -16,7 +16,7 @@ TEMPLATE = """\
 {% if anonymity %}
 {% set result = anonymity.result %}
 <p>k = {{ result.k }}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
-{{ result.suppressed|few }} of {{ result.records|few }} records were suppressed{% if result.persons is defined %}, and {{ result.suppressed_persons|few }} of {{ result.persons|few }} persons lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
+Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{% if result.persons is defined %}, and of {{ result.persons|few }} persons {{ result.suppressed_persons|few }} lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
 Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
 {{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}</p>
 {% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
