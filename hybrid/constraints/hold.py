@@ -27,6 +27,10 @@ MOST_DRAWN = 100
 """Rows drawn again at most, for each row that is wanted."""
 LEAST_DRAWN = 100
 """Rows of one round at least, for small tables."""
+SINGLE_ROUNDS = 10
+"""Rounds of restoring again with one copy of each row; what is left after them is mostly what no draw can mend."""
+MOST_COPIED = 100_000
+"""Rows of a later round at most, all copies together."""
 
 
 @dataclass(frozen=True)
@@ -130,16 +134,18 @@ def first_draw(rules: Rules, table: Table) -> Redrawn:
 
 
 def restore_held(
-    restore: Callable[[Rows], Table], rules: Rules, n_rows: int, restored: Collection[str]
+    restore: Callable[[Rows, int], Table], rules: Rules, n_rows: int, restored: Collection[str]
 ) -> tuple[Table, Redrawn]:
     """Restore labels again, row by row, until the values keep the rules.
 
-    Rows whose labels give no values that keep them stay as they were drawn last.
+    Rows whose labels give no values that keep them stay as they were drawn first. Later rounds draw several copies of
+    each row, of which the first that keeps the rules is taken: the same as rounds one after the other, in fewer calls.
 
     Parameters
     ----------
     restore : callable
-        ``restore(rows)`` draws new values for these rows.
+        ``restore(rows, copies)`` draws new values for these rows, so many times, one copy of all rows after the other.
+        Where rows have persons, each copy has persons of its own.
     rules : Rules
         What must hold.
     n_rows : int
@@ -147,17 +153,19 @@ def restore_held(
     restored : collection of str
         Columns that have labels: rules about none of them do not change by drawing again.
     """
-    table = rules.settle(restore(np.arange(n_rows)), keep=restored)
+    table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)
     changing = rules.about(restored).of_rows
     bad = np.flatnonzero(_whole(table, changing.broken(table)))
-    for _ in range(MOST_ROUNDS):
-        if not len(bad):
-            break
-        again = rules.settle(restore(bad), keep=restored)
-        good = ~_whole(again, changing.broken(again))
-        table = with_rows(table, bad[good], again.take(good))
-        bad = bad[~good]
+    tried = 0
+    while len(bad) and tried < MOST_ROUNDS:
+        copies = 1 if tried < SINGLE_ROUNDS else min(max(MOST_COPIED // len(bad), 1), MOST_ROUNDS - tried)
+        again = rules.settle(restore(bad, copies), keep=restored)
+        good = ~_whole(again, changing.broken(again)).reshape(copies, len(bad))
+        mended = good.any(axis=0)
+        taken = good.argmax(axis=0) * len(bad) + np.arange(len(bad))
+        table = with_rows(table, bad[mended], again.take(taken[mended]))
+        bad, tried = bad[~mended], tried + copies
     return table, replace(found, left=int(rules.broken(table).sum()))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 from hybrid.comparison.plan import chosen_scale
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.risk import REGISTRY, RiskModel
@@ -16,16 +16,19 @@ from hybrid.lab.risk import REGISTRY, RiskModel
 FIRST_NULL_SEED = 1_000_000
 """Null trials have seeds from here on: their splits differ from those of all other trials."""
 
-RiskSections: type[Options] = create_model(
-    "RiskSections",
-    __base__=Options,
-    __module__=__name__,
-    __doc__="Risk models of a plan, one key per model of the registry.",
-    **{
+if TYPE_CHECKING:
+
+    class RiskSections(Options):
+        """Risk models of a plan, one key per model of the registry."""
+
+else:
+    _sections = {
         model.name: (model.Options | None, Field(default=None, description=f"{model.sentence} null: not tried."))
         for model in REGISTRY.values()
-    },  # type: ignore[call-overload]
-)
+    }
+    RiskSections = composed_options(
+        "RiskSections", Options, _sections, __name__, "Risk models of a plan, one key per model of the registry."
+    )
 
 
 class DataChoice(Options):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 
 Scale = Literal["relative", "sd", "raw"]
 _LAMBDA: dict[str, Any] = {
@@ -23,7 +23,7 @@ _LAMBDA: dict[str, Any] = {
 """A key that is a word of Python and cannot be written as a field."""
 
 
-class RiskOptions(create_model("_Steps", __base__=Options, **_LAMBDA)):  # type: ignore[misc]
+class RiskOptions(composed_options("_Steps", Options, _LAMBDA, __name__)):  # type: ignore[misc]
     """Options of a table with a known leak.
 
     It takes the place of the generator: it holds training records, so that nothing made from it is ever released.

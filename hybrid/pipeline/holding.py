@@ -15,6 +15,7 @@ from hybrid.hierarchy import LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import ProtectOptions
 from hybrid.table import Table
+from hybrid.table.persons import person_groups
 from hybrid.transition.protocol import FittedTransition, Restored
 
 
@@ -63,10 +64,22 @@ def restored_by(
         return replace(restored, table=finish(restored.table))
     counts: Counter[str] = Counter()
 
-    def restore(rows: Rows) -> Table:
-        found = fitted.restore(labels.take(rows), rng)
+    def restore(rows: Rows, copies: int) -> Table:
+        found = fitted.restore(_copied(labels.take(rows), copies), rng)
         counts.update(found.fallbacks)
         return finish(found.table)
 
     table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers)
     return Restored(table, dict(counts), redrawn)
+
+
+def _copied(labels: LabelTable, copies: int) -> LabelTable:
+    """So many copies of all records, one after the other, each with persons of its own."""
+    if copies == 1:
+        return labels
+    copied = labels.take(np.tile(np.arange(len(labels)), copies))
+    if labels.rest.persons is None:
+        return copied
+    groups = person_groups(labels.rest.persons)
+    persons = (groups + (groups.max() + 1) * np.arange(copies)[:, None]).ravel()
+    return replace(copied, rest=replace(copied.rest, persons=persons))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Discriminator, Tag, create_model
+from pydantic import Discriminator, Tag
 
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.protocol import Transition
 
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
 else:
 
     def _transition_model(strategy: Transition) -> Any:
-        model = create_model(
-            f"{strategy.name.title()}Transition",
-            __base__=strategy.Options,
-            __module__=__name__,
-            method=(Literal[strategy.name], strategy.name),
-            order=(Order, "pre"),
-        )
+        keys = {"method": (Literal[strategy.name], strategy.name), "order": (Order, "pre")}
+        model = composed_options(f"{strategy.name.title()}Transition", strategy.Options, keys, __name__)
         # Under its name in this module, so that other processes can unpickle a configuration.
         globals()[model.__name__] = model
         return Annotated[model, Tag(strategy.name)]

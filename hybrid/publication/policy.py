@@ -13,11 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions
 from hybrid.publication.rules import KINDS
@@ -132,12 +132,8 @@ else:
         kind.section: (tuple[kind.Options, ...], Field(default=(), description=kind.description))
         for kind in KINDS.values()
     }
-    Policy = create_model(
-        "Policy",
-        __base__=_PolicyHead,
-        __module__=__name__,
-        __doc__="All rules of a release, one section per rule kind.",
-        **_sections,
+    Policy = composed_options(
+        "Policy", _PolicyHead, _sections, __name__, "All rules of a release, one section per rule kind."
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, ValidationInfo, create_model, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.source import Source
@@ -98,15 +98,12 @@ else:
         source.key: (source.type, Field(default=source.unset, description=source.description))
         for source in SOURCES.values()
     }
-    DataOptions = create_model(
+    DataOptions = composed_options(
         "DataOptions",
-        __base__=(
-            ReadOptions,
-            PersonOptions,
-            create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys),
-        ),
-        __module__=__name__,
-        __doc__="Options of the input table, one key per source.",
+        (ReadOptions, PersonOptions, composed_options("SourceOptions", _SourceChoice, _keys, __name__)),
+        {},
+        __name__,
+        "Options of the input table, one key per source.",
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from hybrid.base.errors import DataError, GeneratorError
 from hybrid.constraints import Form, Rules, draw_held, restore_held
-from hybrid.constraints.hold import with_rows
+from hybrid.constraints.hold import MOST_ROUNDS, SINGLE_ROUNDS, with_rows
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import declared, table_of
 
@@ -63,8 +65,9 @@ def test_restoring_again_changes_only_rows_that_break_a_rule() -> None:
     calls: list[int] = []
     rng = np.random.default_rng(1)
 
-    def restore(rows: np.ndarray) -> Table:
-        calls.append(len(rows))
+    def restore(rows: np.ndarray, copies: int) -> Table:
+        calls.append(len(rows) * copies)
+        rows = np.tile(rows, copies)
         return table_of(
             a=(Kind.INTEGER, list(rng.integers(0, 10, len(rows)))), b=(Kind.INTEGER, [int(r) for r in rows])
         )
@@ -77,12 +80,44 @@ def test_restoring_again_changes_only_rows_that_break_a_rule() -> None:
 
 
 def test_rows_that_cannot_be_restored_otherwise_are_counted() -> None:
-    def restore(rows: np.ndarray) -> Table:
-        return table_of(a=(Kind.INTEGER, [9] * len(rows)), b=(Kind.INTEGER, [0] * len(rows)))
+    asked: list[int] = []
+
+    def restore(rows: np.ndarray, copies: int) -> Table:
+        asked.append(copies)
+        n = len(rows) * copies
+        return table_of(a=(Kind.INTEGER, [9] * n), b=(Kind.INTEGER, [0] * n))
 
     held = rules({"le": ["a", "b"]})
     assert restore_held(restore, held, 4, ["a"])[1].left == 4
+    assert asked == [1, *[1] * SINGLE_ROUNDS, MOST_ROUNDS - SINGLE_ROUNDS]
     assert restore_held(restore, held, 4, [])[1].left == 4
+
+
+def test_the_first_of_several_copies_that_keeps_the_rules_is_taken() -> None:
+    """Row 0 keeps the rule from its fifteenth draw on, row 1 never, and a person is restored with all rows or not."""
+    drawn_before = 0
+
+    def restore(rows: np.ndarray, copies: int) -> Table:
+        nonlocal drawn_before
+        numbers = np.repeat(drawn_before + np.arange(copies), len(rows))
+        drawn_before += copies
+        which, n = np.tile(rows, copies), len(rows) * copies
+        a = np.where((which == 0) & (numbers >= 15), numbers, 200)
+        return table_of(a=(Kind.INTEGER, list(map(int, a))), b=(Kind.INTEGER, [100] * n))
+
+    held = rules({"le": ["a", "b"]})
+    table, redrawn = restore_held(restore, held, 2, ["a"])
+    assert list(table.frame["a"]) == [15, 200]
+    assert (redrawn.broken, redrawn.left) == (2, 1)
+
+    drawn_before = 0
+    together = restore_held(
+        lambda rows, copies: replace(restore(rows, copies), persons=np.arange(len(rows) * copies) // 2),
+        held,
+        2,
+        ["a"],
+    )[0]
+    assert list(together.frame["a"]) == [200, 200]
 
 
 def test_new_categories_are_added_at_the_end() -> None:
