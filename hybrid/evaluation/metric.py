@@ -80,6 +80,9 @@ class Metric:
         Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
+    by_default : bool
+        Whether it is computed where no metric is named; else only ``evaluate.metrics`` or ``evaluate.also`` asks for
+        it. False: heavy, or a paper's form of what a default metric says already.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Metric:
     leakage: bool = False
     decides: int | None = None
     predictor: bool = False
+    by_default: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""

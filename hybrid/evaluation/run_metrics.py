@@ -149,13 +149,13 @@ def remembering(results: dict[str, Any]) -> Share:
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
-    if options.metrics is not None:
-        return [metric for name, metric in REGISTRY.items() if name in options.metrics]
-    return [
-        metric
-        for metric in REGISTRY.values()
-        if metric.family in options.families and (options.retrain is not None or "retraining" not in metric.needs)
-    ]
+
+    def usual(metric: Metric) -> bool:
+        possible = options.retrain is not None or "retraining" not in metric.needs
+        return metric.by_default and metric.family in options.families and possible
+
+    named = {name for name, metric in REGISTRY.items() if usual(metric)} if options.metrics is None else options.metrics
+    return [metric for name, metric in REGISTRY.items() if name in named or name in options.also]
 
 
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
@@ -166,9 +166,10 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     ConfigError
         With every unknown name.
     """
-    wrong = [name for name in options.metrics or () if name not in REGISTRY]
-    if wrong:
-        raise ConfigError(f"evaluate.metrics: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
+    for key, chosen in (("metrics", options.metrics or ()), ("also", options.also)):
+        wrong = [name for name in chosen if name not in REGISTRY]
+        if wrong:
+            raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
     sides = options.linkability or ((), ())
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
     for key, names in named.items():
