@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -153,6 +153,9 @@ class Metric:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "order" in self.needs and context.schema.order is None:
             return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
+        if "origin" in self.needs and context.origin is None:
+            reason = "which record each row was made from is known of tables with a known leak alone (risk)"
+            return NotComputable(reason, lacks="origin")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

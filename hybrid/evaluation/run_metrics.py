@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.constraints import Rules
@@ -35,6 +36,7 @@ def evaluate(
     share: Share | None = None,
     retrain: Mapping[Subject, FitAndSample] | None = None,
     rules: Rules = NO_RULES,
+    origins: Mapping[Subject, Array] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -64,6 +66,8 @@ def evaluate(
         (``options.retrain``); stages that are not in it are not attacked so.
     rules : Rules
         The declared constraints, fitted to the training records.
+    origins : mapping of stage name to numpy.ndarray, optional
+        Training row that each row of a stage's table was made from, -1 for none; stages of which that is known.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
+        origin = (origins or {}).get(stage)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, origin)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
