@@ -107,8 +107,9 @@ def metrics() -> str:
     parts = [
         "# Metrics\n",
         "*no leak*: what a fresh sample of the same population scores. *copy*: what an exact copy of the training "
-        "records scores. A dash: it depends on the data. [How to read a number](../concepts/metrics.md) explains "
-        "value, interval and reference.\n",
+        "records scores. A dash: it depends on the data. *needs its name*: computed only where `evaluate.metrics` or "
+        "`evaluate.also` names it. [How to read a number](../concepts/metrics.md) explains value, interval and "
+        "reference.\n",
     ]
     for family in ("privacy", "utility", "fidelity"):
         parts.append(f"## {family.capitalize()}\n")
@@ -120,6 +121,7 @@ def metrics() -> str:
             parts.append("|---|---|---|---|---|---|---|")
             for metric in chosen:
                 needs = [*metric.needs, *([f"per {metric.per}"] if metric.per else [])]
+                needs += [] if metric.by_default else ["its name"]
                 cells = [
                     f"`{metric.name}`",
                     metric.direction,

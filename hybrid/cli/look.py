@@ -34,7 +34,8 @@ def metrics(as_json: AsJson = False) -> None:
         console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
         return
     for metric in REGISTRY.values():
-        needs = f"  (needs {', '.join(metric.needs)})" if metric.needs else ""
+        needed = [*metric.needs, *([] if metric.by_default else ["its name in evaluate.also"])]
+        needs = f"  (needs {', '.join(needed)})" if needed else ""
         console.out.print(
             f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"
         )

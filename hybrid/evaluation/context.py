@@ -87,6 +87,8 @@ class Context:
         Called for every training.
     rules : Rules
         The declared constraints, fitted to the training records.
+    origin : numpy.ndarray, shape (n_table,), int, optional
+        Training row that each row was made from, -1 for none; None where that is not known.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Context:
         fit_and_sample: FitAndSample | None = None,
         progress: Progress = silent,
         rules: Rules = NO_RULES,
+        origin: Array | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -112,6 +115,7 @@ class Context:
         self.fit_and_sample = fit_and_sample
         self.progress = progress
         self.rules = rules
+        self.origin = origin
         self._own: dict[Hashable, Any] = {}
         self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
         """The parts that each part of :meth:`parts` was cut with."""

@@ -17,6 +17,7 @@ Lacking = Literal[
     "several_rows",
     "order",
     "weight",
+    "origin",
     "target",
     "secret",
     "sensitive",
@@ -26,8 +27,8 @@ Lacking = Literal[
     "constraints",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
-the order of a person's rows, sampling weights, a column that names single records, a signal, values that one row of the
-table holds alone, declared constraints."""
+the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
+records, a signal, values that one row of the table holds alone, declared constraints."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -80,6 +80,9 @@ class Metric:
         Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
+    by_default : bool
+        Whether it is computed where no metric is named; else only ``evaluate.metrics`` or ``evaluate.also`` asks for
+        it. False: heavy, or a paper's form of what a default metric says already.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Metric:
     leakage: bool = False
     decides: int | None = None
     predictor: bool = False
+    by_default: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""
@@ -149,6 +153,9 @@ class Metric:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "order" in self.needs and context.schema.order is None:
             return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
+        if "origin" in self.needs and context.origin is None:
+            reason = "which record each row was made from is known of tables with a known leak alone (risk)"
+            return NotComputable(reason, lacks="origin")
         if "retraining" in self.needs and context.options.retrain is None:
             reason = "trains the generator again and again: asked for by evaluate.retrain"
             return NotComputable(reason, lacks="retraining")

@@ -54,6 +54,8 @@ class EvaluateOptions(Options):
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
     """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
+    also: tuple[str, ...] = ()
+    """Names of metrics to compute beside these: those that are computed only where they are named."""
     seconds: dict[Family, float] = Field(default_factory=dict)
     """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
     power: bool = True

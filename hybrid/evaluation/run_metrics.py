@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.constraints import Rules
@@ -35,6 +36,7 @@ def evaluate(
     share: Share | None = None,
     retrain: Mapping[Subject, FitAndSample] | None = None,
     rules: Rules = NO_RULES,
+    origins: Mapping[Subject, Array] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -64,6 +66,8 @@ def evaluate(
         (``options.retrain``); stages that are not in it are not attacked so.
     rules : Rules
         The declared constraints, fitted to the training records.
+    origins : mapping of stage name to numpy.ndarray, optional
+        Training row that each row of a stage's table was made from, -1 for none; stages of which that is known.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
+        origin = (origins or {}).get(stage)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, origin)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
@@ -149,13 +154,13 @@ def remembering(results: dict[str, Any]) -> Share:
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
-    if options.metrics is not None:
-        return [metric for name, metric in REGISTRY.items() if name in options.metrics]
-    return [
-        metric
-        for metric in REGISTRY.values()
-        if metric.family in options.families and (options.retrain is not None or "retraining" not in metric.needs)
-    ]
+
+    def usual(metric: Metric) -> bool:
+        possible = options.retrain is not None or "retraining" not in metric.needs
+        return metric.by_default and metric.family in options.families and possible
+
+    named = {name for name, metric in REGISTRY.items() if usual(metric)} if options.metrics is None else options.metrics
+    return [metric for name, metric in REGISTRY.items() if name in named or name in options.also]
 
 
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
@@ -166,9 +171,10 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     ConfigError
         With every unknown name.
     """
-    wrong = [name for name in options.metrics or () if name not in REGISTRY]
-    if wrong:
-        raise ConfigError(f"evaluate.metrics: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
+    for key, chosen in (("metrics", options.metrics or ()), ("also", options.also)):
+        wrong = [name for name in chosen if name not in REGISTRY]
+        if wrong:
+            raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
     sides = options.linkability or ((), ())
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
     for key, names in named.items():

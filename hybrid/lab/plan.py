@@ -87,8 +87,8 @@ class LabPlan(Options):
     risk: RiskSections
     """How tables with a known leak are made."""
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
-    """default: every privacy metric that compares with people never seen and needs no training; or names; or those of
-    a pillar."""
+    """default: every default privacy metric that compares with people never seen and needs no training; or names; or
+    those of a pillar."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5), min_length=1)
     """Every level of every series runs once with each seed; all levels of a seed share the split."""
     null_seeds: int = Field(default=40, ge=0)
@@ -133,7 +133,8 @@ class LabPlan(Options):
         chosen = self.metrics
         if isinstance(chosen, tuple):
             return tuple(name for name in METRICS if name in chosen)
-        usual = (m for m in METRICS.values() if m.family == "privacy" and not {"retraining", "persons"} & set(m.needs))
+        privacy = (metric for metric in METRICS.values() if metric.family == "privacy" and metric.by_default)
+        usual = (metric for metric in privacy if not {"retraining", "persons"} & set(metric.needs))
         if isinstance(chosen, ByPillar):
             return tuple(metric.name for metric in usual if metric.pillar == chosen.pillar)
         return tuple(metric.name for metric in usual if metric.pillar in ("indicator", "attack"))

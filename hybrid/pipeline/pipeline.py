@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, get_args
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
@@ -22,7 +23,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
-from hybrid.evaluation.run_metrics import check_options, remembering
+from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.pipeline.amplification import Explanation, together
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import learned_again
@@ -200,7 +201,11 @@ class Pipeline(Tables):
             "synthetic": lambda table, seed: self.with_training(table, seed).generated.table,
             "baseline": lambda table, seed: learned_again(self.config, table, seed),
         }
-        return evaluate(self.train, self.control, tables, options, rng, self.progress, self._share, again, self.rules)
+        origins: dict[Subject, Array] = {}
+        if self.config.risk is not None and any("origin" in metric.needs for metric in metrics_of(options)):
+            origins = {"synthetic": self._known_leak.provenance}
+        known = self._share, again, self.rules, origins
+        return evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
         if subject in self._measured:

@@ -14,6 +14,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Redrawn, Rules
 from hybrid.hierarchy import Hierarchy
+from hybrid.leak import KnownLeak
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import RunConfig
@@ -221,11 +222,16 @@ class Tables:
     def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""
         if self.config.risk is not None:
-            return self._stage(SYNTHESIZE.name, lambda: with_known_leak(self.config, self._parts, self.seed))
+            return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
         before = self.anonymization
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    @cached_property
+    def _known_leak(self) -> KnownLeak:
+        """The table with a known leak, and where its rows came from."""
+        return with_known_leak(self.config, self._parts, self.seed)
 
     @property
     def redrawn(self) -> Redrawn | None:

@@ -91,7 +91,7 @@ def test_one_failing_metric_stops_no_other_and_tells_no_cell(
     assert isinstance(other.outcome, Measure)
 
 
-@pytest.mark.parametrize("field", ["metrics", "targets", "secrets", "linkability"])
+@pytest.mark.parametrize("field", ["also", "metrics", "targets", "secrets", "linkability"])
 def test_unknown_names_are_refused(tables: tuple[Table, Table, Table], field: str) -> None:
     value = (("nope",), ("age",)) if field == "linkability" else ("nope",)
     with pytest.raises(ConfigError, match=r"nope(.|\n)*one of"):
@@ -105,6 +105,14 @@ def test_families_and_names_choose_metrics() -> None:
         assert metric.name == name
         assert metric.sentence.endswith(".")
         assert metric.direction in ("lower", "higher")
+
+
+def test_metrics_that_must_be_named_are_computed_only_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REGISTRY, "nndr", replace(REGISTRY["nndr"], by_default=False))
+    usual = [m.name for m in metrics_of(EvaluateOptions())]
+    assert "nndr" not in usual
+    assert {m.name for m in metrics_of(EvaluateOptions(also=("nndr",)))} == {"nndr", *usual}
+    assert [m.name for m in metrics_of(EvaluateOptions(metrics=("mmd",), also=("nndr",)))] == ["nndr", "mmd"]
 
 
 def test_a_used_up_budget_is_a_state_and_spares_other_families(tables: tuple[Table, Table, Table]) -> None:

@@ -160,15 +160,17 @@ def settings_of_run() -> dict[str, Any]:
         "split": {"control": 0.3, "release": 0.3},
         "protect": "off",
         "risk": {"model": "leaky", "leak": 0.5},
-        "evaluate": {"families": ["privacy"], "metrics": ["identical_match"], "original": False},
+        "evaluate": {"families": ["privacy"], "metrics": ["identical_match", "hidden_rate"], "original": False},
     }
 
 
 def test_a_run_sees_the_leak_and_writes_nothing(settings_of_run: dict[str, Any], tmp_path: Path) -> None:
     frame = people(400, 5).frame
     pipeline: Pipeline = run(settings_of_run, frame)
-    found = pipeline.evaluation.find("identical_match", "synthetic")
-    assert found is not None and found.outcome.value == pytest.approx(0.5)  # type: ignore[union-attr]
+    # 60 of 120 rows are training records, of which there are 160.
+    for metric, value in (("identical_match", 60 / 120), ("hidden_rate", 60 / 160)):
+        found = pipeline.evaluation.find(metric, "synthetic")
+        assert found is not None and found.outcome.value == pytest.approx(value)  # type: ignore[union-attr]
     with pytest.raises(ConfigError, match="never written or released"):
         run(settings_of_run, frame, out=tmp_path / "run", work=tmp_path / "work")
     assert not (tmp_path / "run").exists()

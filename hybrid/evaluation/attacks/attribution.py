@@ -75,7 +75,11 @@ def _average(parts: list[Attribution]) -> Attribution:
     return Attribution(Rate(mean, error), float(np.mean([part.coverage for part in parts])), made[0].matched)
 
 
-def _keys(context: Context, secret: str) -> Array:
+def keys_of(context: Context, secret: str) -> Array:
+    """Positions of the quasi-identifiers but the secret.
+
+    Of all other columns, if there are none.
+    """
     names = [name for name in context.schema.quasi_identifiers if name != secret]
     chosen = context.encoding.positions(names)
     if len(chosen):
@@ -95,7 +99,7 @@ def gtcap(context: Context, column: str) -> Outcome:
     """
     if column not in context.encoding.names:
         return NotComputable("the secret is constant or names single records")
-    keys, secret = _keys(context, column), context.encoding.names.index(column)
+    keys, secret = keys_of(context, column), context.encoding.names.index(column)
     if not len(keys):
         return NotComputable("there is no other column to attack with")
     pairs = context.parts(("train", "control"))

@@ -14,20 +14,21 @@ from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
 
-def secrets_of(context: Context, table: Encoded, columns: Array) -> Secrets:
-    """Secret columns of a table, with the options' tolerance.
+def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: float | None = None) -> Secrets:
+    """Secret columns of a table, with a tolerance, the options' by default.
 
     For dates the tolerance is a share of train's range.
     """
     encoding, options = context.encoding, context.options
+    share = options.tolerance if tolerance is None else tolerance
     train = context.encoded("train").numbers[:, columns]
     temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
     span = np.zeros(len(columns))
     for i in np.flatnonzero(temporal):
         known = train[~np.isnan(train[:, i]), i]
         span[i] = np.ptp(known) if len(known) else 0.0
-    relative = np.where(temporal, 0.0, options.tolerance)
-    absolute = np.where(temporal, options.tolerance * span, options.absolute_tolerance)
+    relative = np.where(temporal, 0.0, share)
+    absolute = np.where(temporal, share * span, options.absolute_tolerance)
     ranks = np.ascontiguousarray(table.ranks[:, columns].T)
     return Secrets(ranks, np.ascontiguousarray(table.numbers[:, columns].T), relative, absolute, True)
 

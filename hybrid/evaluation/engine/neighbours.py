@@ -141,7 +141,9 @@ class Guesses(NamedTuple):
     """Whether the first of them in the order of the references does."""
 
 
-def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets) -> Guesses:
+def infer(
+    queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets, squared: bool = False
+) -> Guesses:
     """Guess each secret from the nearest references.
 
     Nearest in all other columns. Secrets that are left out of the same distance are guessed in one search.
@@ -149,12 +151,14 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
     Parameters
     ----------
     queries, references : Columns
-        In Gower's space over the columns that the attacker knows; a secret may be among them.
+        In a space over the columns that the attacker knows; a secret may be among them.
     secrets : numpy.ndarray, shape (m,)
         Positions of the secrets in the space's columns, -1 for one that is not there; each is left out of the
         distance when it is guessed.
     truth, guess : Secrets
         The secrets of the queries and of the references.
+    squared : bool
+        Whether that space's distance is E1; Gower's by default.
     """
     n, m = queries.codes.shape[1], len(secrets)
     ties, hits = np.zeros((n, m), dtype=np.int32), np.zeros((n, m), dtype=np.int32)
@@ -163,12 +167,14 @@ def infer(queries: Columns, references: Columns, secrets: Array, truth: Secrets,
     for left_out in np.unique(secrets):
         chosen = np.flatnonzero(secrets == left_out)
         known = queries.without(int(left_out)), references.without(int(left_out))
-        found = _infer(*known, truth.only(chosen), guess.only(chosen), scale)
+        found = _infer(*known, truth.only(chosen), guess.only(chosen), squared, scale)
         ties[:, chosen], hits[:, chosen], first[:, chosen] = found.ties[:, None], found.hits, found.first
     return Guesses(ties, hits, first)
 
 
-def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets, scale: float) -> Guesses:
+def _infer(
+    queries: Columns, references: Columns, truth: Secrets, guess: Secrets, squared: bool, scale: float
+) -> Guesses:
     """Guess secrets from the nearest references in all columns.
 
     ``ties`` has shape (n,). Equal references are one group, in which the guesses of every secret are sorted: those that
@@ -184,7 +190,7 @@ def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets
         numbers=np.array([numbers[order] for numbers, order in zip(guess.numbers, orders, strict=True)]),
     )
     groups = references.take(firsts)
-    placed, found = blocks(groups, sorted_order(groups, False))
+    placed, found = blocks(groups, sorted_order(groups, squared))
     n, m = queries.codes.shape[1], len(orders)
     nearest_one, index = np.full((1, n, 1), np.inf), np.full((1, n, 1), -1, dtype=np.int64)
     reach, nobody, no_piece = nearest_one[0], np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int8)
@@ -192,9 +198,10 @@ def _infer(queries: Columns, references: Columns, truth: Secrets, guess: Secrets
     first = np.zeros((n, m), dtype=bool)
 
     def work(start: int, stop: int) -> None:
-        search_kernels.nearest(queries, placed, found, False, nobody, no_piece, scale, start, stop, nearest_one, index)
-        about = reach, members, firsts, truth, sorted_guess, guess
-        search_kernels.infer(queries, placed, found, *about, scale, start, stop, ties, hits, first)
+        about_nearest = squared, nobody, no_piece, scale
+        search_kernels.nearest(queries, placed, found, *about_nearest, start, stop, nearest_one, index)
+        about = reach, members, firsts, truth, sorted_guess, guess, squared, scale
+        search_kernels.infer(queries, placed, found, *about, start, stop, ties, hits, first)
 
     in_chunks(work, n)
     return Guesses(ties, hits, first)

@@ -253,7 +253,7 @@ def count_right(truth: Any, i: int, guess: Any, s: int, start: int, stop: int) -
 @compiled
 def infer(
     q: Any, r: Any, s: Any, reach: Array, members: Array, firsts: Array, truth: Any, sorted_guess: Any, guess: Any,
-    scale: float, start: int, stop: int, ties: Array, hits: Array, first_hit: Array
+    squared: bool, scale: float, start: int, stop: int, ties: Array, hits: Array, first_hit: Array
 ) -> None:  # fmt: skip
     """Count the nearest references, and those of them with each secret.
 
@@ -270,19 +270,19 @@ def infer(
         near = reach[i, 0] + TIE * (1 + reach[i, 0])
         limit, lowest = np.float32(slack(near, columns, scale)), -1
         load(q, i, r, *query)
-        top_bounds(query, s, False, of_node)
+        top_bounds(query, s, squared, of_node)
         for node in range(nodes):
             if of_node[node] > limit:
                 continue
-            leaf_bounds(query, s, node, False, of_leaf)
+            leaf_bounds(query, s, node, squared, of_leaf)
             for place in range(NODE):
                 leaf = node * NODE + place
                 first = leaf * LEAF
                 if of_leaf[place] > limit or first >= n:
                     continue
-                screen(query, s.values[leaf], r.has_missing, False, rough)
+                screen(query, s.values[leaf], r.has_missing, squared, rough)
                 for b in range(min(LEAF, n - first)):
-                    if rough[b] > limit or distance(q, i, r, first + b, False, -1) > near:
+                    if rough[b] > limit or distance(q, i, r, first + b, squared, -1) > near:
                         continue
                     group = s.order[first + b]
                     ties[i] += members[group + 1] - members[group]

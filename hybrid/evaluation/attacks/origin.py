@@ -1,0 +1,72 @@
+"""Training records whose nearest row was made from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import independent_attempts, share_interval
+from hybrid.evaluation.engine.neighbours import Secrets, infer
+from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.metric import Metric
+
+
+def hidden_rate(context: Context) -> Measure:
+    """Share of training records whose nearest row was made from them, 0..1.
+
+    HiddR of PrivEval, after Guillaudeux et al. 2023. Nearest in E1, ties all in expectation. Only where it is known
+    which record each row was made from: tables with a known leak. The reference, 1/n_T, is what rows made from others
+    score by chance. As printed: the row of the record's own number is taken for the one made from it, which holds for
+    no shuffled table.
+    """
+    assert context.origin is not None
+    asked = context.asked(context.whole("train")).rows
+    success = _told(context, asked, context.origin)
+    value, chance, worth = float(success.mean()), 1 / len(context.train), float(len(asked))
+    if context.has_persons("train"):
+        worth = independent_attempts(success, context.persons("train")[asked])
+    low, high = share_interval(value, worth, context.options.confidence)
+    details: dict[str, object] = {"made_from_train": float((context.origin >= 0).mean())}
+    if context.options.paper:
+        details["paper"] = {"HiddR": float(_told(context, asked, np.arange(len(context.origin))).mean())}
+    return Measure(value, low, high, chance, len(asked), details).above(chance)
+
+
+def _told(context: Context, asked: Array, origin: Array) -> Array:
+    """Share of each record's nearest rows that were made from it.
+
+    Shape (n_asked,).
+    """
+    people, rows = context.encoded("train").take(asked), context.encoded("table")
+    truth, guess = (
+        Secrets(numbers[None].astype(np.int32), np.full((1, len(numbers)), np.nan), np.zeros(1), np.zeros(1), True)
+        for numbers in (asked, origin)
+    )
+    space = context.space
+    found = infer(space.place(people), space.place(rows), np.array([-1]), truth, guess, squared=True)
+    told: Array = found.hits[:, 0] / found.ties[:, 0]
+    return told
+
+
+METRICS = (
+    Metric(
+        name="hidden_rate",
+        family="privacy",
+        direction="lower",
+        sentence="The share of training people whose nearest row is the one that was made from them.",
+        low=0,
+        high=1,
+        no_leak=None,
+        copy=1.0,
+        compute=hidden_rate,
+        needs=("origin",),
+        pillar="indicator",
+        risk="propensity",
+        mechanism="distance",
+        access="no_box",
+        knows="nothing",
+        unit="share of people",
+        by_default=False,
+    ),
+)
