@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -80,6 +81,11 @@ class Metric:
         Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
+    printed : tuple of str
+        Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
+        ``evaluate.paper``. The laboratory tries each beside the metric itself.
+    printed_safe : tuple of str
+        The same, larger being safer.
     """
 
     name: str
@@ -103,10 +109,18 @@ class Metric:
     leakage: bool = False
     decides: int | None = None
     predictor: bool = False
+    printed: tuple[str, ...] = ()
+    printed_safe: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
+
+    def printed_numbers(self, outcome: Outcome) -> dict[str, float]:
+        """Numbers of papers in an outcome's details, by name; empty without ``evaluate.paper``."""
+        found = outcome.details.get("paper") if isinstance(outcome, Measure) else None
+        numbers = {name: (found or {}).get(name) for name in (*self.printed, *self.printed_safe)}
+        return {name: float(value) for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
     def columns(self, context: Context) -> list[str | None]:
         """Columns that it is computed for.

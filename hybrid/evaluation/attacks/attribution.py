@@ -182,6 +182,7 @@ METRICS = (
         access="no_box",
         knows="quasi-identifiers",
         unit="risk",
+        printed=("TCAP",),
     ),
     Metric(
         name="hitting_rate",
@@ -200,5 +201,6 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="share of people",
+        printed=("HitR",),
     ),
 )

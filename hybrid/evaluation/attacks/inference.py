@@ -193,6 +193,7 @@ METRICS = (
         headline=True,
         leakage=True,
         decides=5,
+        printed=("risk",),
     ),
     Metric(
         name="inference_quasi",
@@ -235,5 +236,6 @@ METRICS = (
         access="no_box",
         knows="all columns but the secret",
         unit="risk",
+        printed=("risk",),
     ),
 )
