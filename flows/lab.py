@@ -1,4 +1,4 @@
-"""Laboratory flow: one flow for a plan of privacy metrics on known leaks.
+"""Laboratory flow: one flow for a whole plan.
 
 python flows/lab.py configs/lab.yaml --scale quick
 """
@@ -26,7 +26,7 @@ def try_metrics(plan: str, out: str, jobs: int, scale: str | None, scheduler: st
 def lab(
     plan: str, out: str = "runs/laboratory", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
 ) -> str:
-    """Try privacy metrics on tables whose leak is known, locally or on a Dask scheduler."""
+    """Try a plan's metrics, locally or on a Dask scheduler."""
     return try_metrics(plan, out, jobs, scale, scheduler)
 
 

@@ -149,7 +149,7 @@ def results(
 
 
 def printed_column(form: str, name: str) -> str:
-    """Column of a metric's number as a paper prints it: ``printed.<form>.<column of the metric>``."""
+    """Column of a number as printed: ``printed.<form>.<metric's column>``."""
     return f"{PRINTED}{form}.{name}"
 
 

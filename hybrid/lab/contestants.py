@@ -1,4 +1,4 @@
-"""Contestants of a league: metrics, by column, and numbers as papers print them."""
+"""Contestants of a league: metrics, and numbers as papers print them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAME = re.compile(r"(?P<metric>[^. ]+)(?:\.(?P<column>.+?))?(?: \(printed (?P<f
 
 
 class Contestant(NamedTuple):
-    """What is tried: a metric, perhaps about one column, perhaps as printed."""
+    """Metric in a league, perhaps about one column, perhaps as printed."""
 
     metric: str
     column: str = ""

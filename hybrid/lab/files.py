@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.trust import SCHEMA
 from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measures import POWER, Share
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.verdicts import RULES
 
-SCHEMA = "hybrid-league/1"
 DIGITS = 6
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from hybrid.evaluation.trust import WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.contestants import is_printed
 from hybrid.lab.measurements import NULL
@@ -17,7 +18,7 @@ from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import WORDS, Evidence, Verdict, Word, is_alarmist, judge, worst
+from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, judge, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -116,7 +117,10 @@ class League:
     uncompared: tuple[Pair, ...]
 
     def by_word(self) -> dict[Word, list[str]]:
-        """Metrics by their worst verdict over the tables, the best first; none as printed."""
+        """Metrics by their worst verdict over the tables, best first.
+
+        Without numbers as printed.
+        """
         found: dict[str, Word] = {}
         for entry in (entry for entry in self.entries if not entry.is_printed):
             words = (found.get(entry.contestant, entry.overall.word), entry.overall.word)

@@ -89,7 +89,7 @@ def _names(trials: LabTrials, data: str) -> set[str]:
 
 
 def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
-    """Fill the excess of numbers as printed, of all trials of one table."""
+    """Fill the excess of one table's numbers as printed."""
     yardsticks: dict[Contestant, dict[int, float]] = {}
     for trial in found[without_leak]:
         for contestant, numbers in trial.numbers.items():
@@ -106,7 +106,10 @@ def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[Contestant, dict[str, float]]]:
-    """The contestants of one trial; a number as printed has no processor seconds of its own."""
+    """Contestants of one trial.
+
+    A number as printed has no processor seconds of its own.
+    """
     for name in metric_names(row):
         stage, _, contestant = name.partition(".")
         metric, _, column = contestant.partition(".")

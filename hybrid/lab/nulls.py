@@ -14,7 +14,10 @@ DIGITS = 12
 
 
 class Excess(NamedTuple):
-    """Value and interval above trials without a leak; NaN where fewer than two say what that is."""
+    """Value and interval above trials without a leak.
+
+    NaN where there are fewer than two.
+    """
 
     value: float
     low: float
@@ -22,7 +25,7 @@ class Excess(NamedTuple):
 
 
 def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, safe: bool) -> Excess:
-    """Excess of a number over the same number of tables without a leak.
+    """Excess of a number over that of tables without a leak.
 
     Its mean over them is what no leak scores. The interval is the prediction interval of one more such table under
     normality, mean +- t(n - 1) s sqrt(1 + 1/n) at 95 % (Hahn and Meeker 1991, section 4.7): a table without a leak lies

@@ -49,7 +49,7 @@ def seconds(value: float) -> str:
 
 
 def title(contestant: str) -> str:
-    """Heading of a metric, with the column that it is about, or of its number as printed."""
+    """Heading of a metric, its column, or its number as printed."""
     metric, column, form = Contestant.parse(contestant)
     about = title_of(metric) + (f", {column}" if column else "")
     return f"{about} (printed: {form})" if form else about

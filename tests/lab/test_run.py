@@ -12,6 +12,7 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import claim
 from hybrid.cli import main
+from hybrid.evaluation.trust import Trust, load_trust
 from hybrid.lab import foresee, load_plan, run_lab
 from hybrid.lab.run import KIND
 from hybrid.store import Store
@@ -40,6 +41,11 @@ def league_of(out: Path) -> dict[str, Any]:
     for metric in found["metrics"]:
         del metric["cpu_seconds"]
     found["metrics"].sort(key=lambda metric: metric["name"])
+    return found
+
+
+def plain_reasons(league: list[dict[str, Any]]) -> list[str]:
+    found: list[str] = next(each["reasons"] for each in league if each["name"] == "identical_match")
     return found
 
 
@@ -75,6 +81,8 @@ def test_numbers_as_printed_are_read_against_the_trials_without_a_leak(out: Path
     entry = next(each for each in league if each["name"] == "identical_match (printed IMS)")
     assert (entry["metric"], entry["printed"], entry["cpu_seconds"]) == ("identical_match", "IMS", None)
     assert next(each for each in entry["series"] if each["risk"] == "leaky")["sensitivity"] == 0.2
+    read = load_trust(out / "league.json")
+    assert read.of("identical_match", None) == Trust("unknown", tuple(plain_reasons(league)), 0.2)
     page = (out / "lab.html").read_text()
     assert "Identical match (printed: IMS)" in page and "a good verdict is no reason to rely on it" in page
 
