@@ -11,11 +11,12 @@ from hybrid.jobs.audit import audit_config, audit_files
 
 
 @stage_task("evaluate")
-def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str) -> str:
+def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str, trust: str | None) -> str:
     """Evaluate the files; return the path of the report."""
     loaded = audit_config(None if config is None else Path(config), Path(train))
     control_path = None if control is None else Path(control)
-    verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out))
+    league = None if trust is None else Path(trust)
+    verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out), trust=league)
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {verdict.status}", report)
     return str(report)
@@ -23,10 +24,15 @@ def evaluate(train: str, control: str | None, synthetic: str, config: str | None
 
 @flow(name="audit")
 def audit(
-    train: str, synthetic: str, control: str | None = None, config: str | None = None, out: str = "runs/audit"
+    train: str,
+    synthetic: str,
+    control: str | None = None,
+    config: str | None = None,
+    out: str = "runs/audit",
+    trust: str | None = None,
 ) -> str:
     """Evaluate a synthetic table against the records it was made from."""
-    return evaluate(train, control, synthetic, config, out)
+    return evaluate(train, control, synthetic, config, out, trust)
 
 
 if __name__ == "__main__":
@@ -36,4 +42,5 @@ if __name__ == "__main__":
     parser.add_argument("--control")
     parser.add_argument("--config")
     parser.add_argument("--out", default="runs/audit")
+    parser.add_argument("--trust", help="league.json of the laboratory")
     script(audit, **vars(parser.parse_args()))

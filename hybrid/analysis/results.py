@@ -23,6 +23,8 @@ STAGES: tuple[str, ...] = get_args(Subject)
 BESIDE = ("low", "high", "reference")
 EXCESS = ("excess", "excess_low", "excess_high")
 """Columns beside a metric's value, and those of its excess over people never seen."""
+PRINTED = "printed."
+"""Begins the columns of numbers as papers print them."""
 STRONGEST = "strongest_attack"
 """The leakage of the attack that gets most, as a metric of its own."""
 
@@ -144,6 +146,11 @@ def results(
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
     return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics)
+
+
+def printed_column(form: str, name: str) -> str:
+    """Column of a number as printed: ``printed.<form>.<metric's column>``."""
+    return f"{PRINTED}{form}.{name}"
 
 
 def level_text(value: object) -> str:

@@ -83,6 +83,9 @@ def audit(
         Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", help="Roles, metrics and policy (YAML).")] = None,
+    trust: Annotated[
+        Path | None, typer.Option("--trust", metavar="LEAGUE", help="Say how far each metric can be trusted.")
+    ] = None,
     out: Out = None,
     seed: Seed = None,
 ) -> None:
@@ -91,9 +94,11 @@ def audit(
     CSV or Parquet, with the same columns in any order.
     """
     from hybrid.base.ownership import check_replaceable
+    from hybrid.evaluation.trust import load_trust
     from hybrid.jobs.audit import audit_config, audit_tables, read_audited
     from hybrid.jobs.run import new_folder
 
+    league = None if trust is None else load_trust(trust)
     loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
     folder = out or new_folder("audit")
     check_replaceable(folder)
@@ -101,8 +106,10 @@ def audit(
     for note in audited.notes:
         console.line("note", note)
     with console.progress() as progress:
-        verdict = audit_tables(audited, loaded, folder, seed, progress)
+        verdict = audit_tables(audited, loaded, folder, seed, progress, league)
     console.print_verdict(verdict)
+    if league is not None:
+        console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
     console.out.print(f"\nreport  {folder / 'report.html'}")
 
 

@@ -9,6 +9,7 @@ Columns of the table, in this order:
 - per stage and metric ``<stage>.<metric>[.<column>]`` and, where it has them, the same name with ``_low``, ``_high``
   (interval), ``_reference``, and ``_excess``, ``_excess_low``, ``_excess_high`` (above people never seen); stages are
   original, anonymized, synthetic and baseline. Missing: not computable;
+- ``printed.<form>.<stage>.<metric>[.<column>]``: with ``evaluate.paper``, the number as a paper prints it;
 - ``cpu.<stage>.<metric>[.<column>]``: processor seconds of the metric, where one table is measured at a time;
 - ``seconds.<stage>``: wall-clock seconds of computing that stage, in this trial or the one that computed it.
 """
@@ -23,7 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybrid.analysis.results import BESIDE, EXCESS, STAGES
+from hybrid.analysis.results import BESIDE, EXCESS, PRINTED, STAGES
 from hybrid.base.errors import OutputError
 from hybrid.comparison.expand import Expansion, shown
 
@@ -98,7 +99,7 @@ def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     What every row has, then the metrics, then the seconds.
     """
     columns = dict.fromkeys(name for row in rows for name in row)
-    last = [name for name in columns if name.startswith(("cpu.", "seconds."))]
+    last = [name for name in columns if name.startswith((PRINTED, "cpu.", "seconds."))]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.analysis.results import BESIDE, EXCESS, STAGES
+from hybrid.analysis.results import BESIDE, EXCESS, STAGES, printed_column
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
+from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import RunConfig
@@ -110,6 +111,9 @@ def metric_columns(evaluation: Evaluation) -> dict[str, float]:
                 excess = zip(EXCESS, metric.outcome.excess, strict=True)
                 beside |= {f"{name}_{what}": value for what, value in excess}
             row |= {key: float(value) for key, value in beside.items() if value is not None}
+            known = REGISTRY.get(metric.name)
+            printed = {} if known is None else known.printed_numbers(metric.outcome)
+            row |= {printed_column(form, name): value for form, value in printed.items()}
             row[f"cpu.{name}"] = metric.cpu_seconds
     return row
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -83,6 +84,11 @@ class Metric:
     by_default : bool
         Whether it is computed where no metric is named; else only ``evaluate.metrics`` or ``evaluate.also`` asks for
         it. False: heavy, or a paper's form of what a default metric says already.
+    printed : tuple of str
+        Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
+        ``evaluate.paper``. The laboratory tries each beside the metric itself.
+    printed_safe : tuple of str
+        The same, larger being safer.
     """
 
     name: str
@@ -107,10 +113,18 @@ class Metric:
     decides: int | None = None
     predictor: bool = False
     by_default: bool = True
+    printed: tuple[str, ...] = ()
+    printed_safe: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
+
+    def printed_numbers(self, outcome: Outcome) -> dict[str, float]:
+        """Numbers of papers in an outcome's details, by name; empty without ``evaluate.paper``."""
+        found = outcome.details.get("paper") if isinstance(outcome, Measure) else None
+        numbers = {name: (found or {}).get(name) for name in (*self.printed, *self.printed_safe)}
+        return {name: float(value) for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
     def columns(self, context: Context) -> list[str | None]:
         """Columns that it is computed for.

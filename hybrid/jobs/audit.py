@@ -17,6 +17,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Evaluation, Measure, Subject
 from hybrid.evaluation.run_metrics import remembering
+from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.run import write_audit
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.power import measure_power
@@ -254,6 +255,7 @@ def audit_files(
     out: Path,
     seed: int | None = None,
     progress: Progress = silent,
+    trust: Path | None = None,
 ) -> Verdict:
     """Evaluate a synthetic table against its originals, judge it, report it.
 
@@ -269,6 +271,9 @@ def audit_files(
         Repeats every draw; a fresh one by default.
     progress : Progress
         Called after every metric.
+    trust : Path, optional
+        A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
+        far its metric can be trusted. The verdict does not depend on it.
 
     Returns
     -------
@@ -276,11 +281,17 @@ def audit_files(
         What the policy's rules about metrics say; an audit sees no intermediate table. Stages are ``original``
         (train itself, the worst case) and ``synthetic``.
     """
-    return audit_tables(read_audited(train, control, synthetic, config.data), config, out, seed, progress)
+    league = None if trust is None else load_trust(trust)
+    return audit_tables(read_audited(train, control, synthetic, config.data), config, out, seed, progress, league)
 
 
 def audit_tables(
-    audited: Audited, config: RunConfig, out: Path, seed: int | None = None, progress: Progress = silent
+    audited: Audited,
+    config: RunConfig,
+    out: Path,
+    seed: int | None = None,
+    progress: Progress = silent,
+    league: TrustLeague | None = None,
 ) -> Verdict:
     """As :func:`audit_files`, for files that were read."""
     policy = rules_for_tables(load_policy(config.policy_path))
@@ -294,7 +305,7 @@ def audit_tables(
         power = measure_power(*tables, evaluation, policy, options, seed, progress, share)
     judged = judge(policy, evaluation, None, power=power)
     verdict = _with_persons(_with_population(judged, evaluation), audited.without_person)
-    write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes)
+    write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes, league)
     return verdict
 
 

@@ -13,6 +13,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.records import stage_records
@@ -89,10 +90,11 @@ def audit_report(
     name: str,
     created: datetime,
     notes: tuple[str, ...] = (),
+    league: TrustLeague | None = None,
 ) -> ReportInputs:
     """The inputs of ``render_report`` for files that were audited.
 
-    ``notes`` are about the files.
+    ``notes`` are about the files, ``league`` about the metrics.
     """
     train, control, synthetic = tables
     return ReportInputs(
@@ -103,6 +105,7 @@ def audit_report(
         steps=(Step("train", len(train)), Step("synthetic", len(synthetic))),
         comparison=compare_tables(train, synthetic, control, LEAST_CELL),
         evaluation=evaluation,
+        league=league,
         metric_texts=describe(REGISTRY.values()),
         limits=(*notes, *LIMITS[1:]),
         versions=library_versions(PACKAGE, *libraries()),

@@ -23,6 +23,7 @@ from hybrid.base.ownership import check_replaceable, seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
@@ -275,12 +276,15 @@ def write_audit(
     name: str,
     folder: Path,
     notes: tuple[str, ...] = (),
+    league: TrustLeague | None = None,
 ) -> None:
     """Write an audit's evaluation and report; ``notes`` are about the files."""
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes)
+    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes, league)
+    measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
+    trust = None if league is None else league.to_json(measured)
     with staged(folder) as temporary:
         judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
-        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes})
+        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes, "trust": trust})
         write_text(temporary / REPORT, render_report(inputs))
         seal(temporary, name, "audit")
 

@@ -8,19 +8,21 @@ from typing import Any
 import pandas as pd
 
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.trust import SCHEMA
+from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measures import POWER, Share
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.verdicts import RULES
 
-SCHEMA = "hybrid-league/1"
 DIGITS = 6
 
 
 def league_json(plan: LabPlan, found: League) -> dict[str, Any]:
     """The league as JSON types: aggregates alone.
 
-    ``metrics`` has an object per table and metric, the best first; ``verdict`` is one of the keys of ``rules``.
+    ``metrics`` has an object per table and metric, the best first, then one per number as papers print it (``printed``
+    names it); ``verdict`` is one of the keys of ``rules``.
     """
     return {
         "schema": SCHEMA,
@@ -54,13 +56,15 @@ def league_table(found: League) -> pd.DataFrame:
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    metric = REGISTRY[entry.contestant.partition(".")[0]]
+    contestant = Contestant.parse(entry.contestant)
+    metric = REGISTRY[contestant.metric]
     near = None if entry.relative is None else {"name": entry.relative[0], "correlation": _rounded(entry.relative[1])}
     return {
         "table": entry.data,
         "name": entry.contestant,
         "metric": metric.name,
-        "column": entry.contestant.partition(".")[2] or None,
+        "column": contestant.column or None,
+        "printed": contestant.form or None,
         "pillar": metric.pillar,
         "criterion": metric.risk,
         "mechanism": metric.mechanism,

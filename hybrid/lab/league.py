@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from hybrid.evaluation.trust import WORDS, Word
 from hybrid.lab import measures
+from hybrid.lab.contestants import is_printed
 from hybrid.lab.measurements import NULL
 from hybrid.lab.measures import Drift, Share
 from hybrid.lab.risk import Series
@@ -16,7 +18,7 @@ from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import WORDS, Evidence, Verdict, Word, is_alarmist, judge, worst
+from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, judge, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -41,11 +43,12 @@ class Entry:
     Parameters
     ----------
     data, contestant : str
-        The table; the metric, with the column that it is about.
+        The table; the metric, with the column that it is about, or its number as printed
+        (:class:`hybrid.lab.contestants.Contestant`).
     false_alarms, voids : Share
         Trials without a leak whose interval lies above, and below, what is expected.
     cpu_seconds : float
-        Median over all trials.
+        Median over all trials; NaN for a number as printed.
     judged : tuple of Judged
         Its tracks.
     drift : Drift or None
@@ -75,6 +78,11 @@ class Entry:
     relative: tuple[str, float] | None
     null_band: tuple[float, float]
 
+    @property
+    def is_printed(self) -> bool:
+        """True for a number as a paper prints it."""
+        return is_printed(self.contestant)
+
     def on(self, risk: str) -> list[Judged]:
         """Its tracks of one risk model."""
         return [each for each in self.judged if each.track.risk == risk]
@@ -93,7 +101,8 @@ class League:
     Parameters
     ----------
     entries : tuple of Entry
-        The best first, table by table.
+        The best first, table by table; numbers as printed behind the metrics. Where a metric is compared with others,
+        they do not count: trials without a leak, their yardstick, are nothing that an evaluation has.
     silent : tuple of Key
         Series in which no metric noticed anything.
     transfers : tuple of Transfer
@@ -108,9 +117,12 @@ class League:
     uncompared: tuple[Pair, ...]
 
     def by_word(self) -> dict[Word, list[str]]:
-        """Metrics by their worst verdict over the tables, the best first."""
+        """Metrics by their worst verdict over the tables, best first.
+
+        Without numbers as printed.
+        """
         found: dict[str, Word] = {}
-        for entry in self.entries:
+        for entry in (entry for entry in self.entries if not entry.is_printed):
             words = (found.get(entry.contestant, entry.overall.word), entry.overall.word)
             found[entry.contestant] = max(words, key=WORDS.index)
         return {word: names for word in WORDS if (names := [name for name in found if found[name] == word])}
@@ -136,9 +148,11 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
     pairs: list[Pair] = list(dict.fromkeys(zip(compared["data"], compared["contestant"], strict=True)))
     alarms = {pair: _nulls(groups.get((pair[0], NULL, "", pair[1]))) for pair in pairs}
     tracks = {pair: list(_tracks(pair, trials, groups)) for pair in pairs}
-    first = _first_to_notice(tracks, {pair: each[0] for pair, each in alarms.items()})
+    own = {pair: each for pair, each in tracks.items() if not is_printed(pair[1])}
+    printed = {pair: each for pair, each in tracks.items() if is_printed(pair[1])}
+    first = _first_to_notice(own, {pair: each[0] for pair, each in alarms.items()})
     silent = tuple(key for key, position in first.items() if position is None)
-    adjusted, near = _adjusted(tracks), relatives(tracks)
+    adjusted, near = _adjusted(own) | _adjusted(printed), relatives(own)
     costs = found.groupby(["data", "contestant"])["cpu_seconds"].median()
     entries = []
     for pair, mine in tracks.items():
@@ -163,9 +177,14 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 _band(groups.get((pair[0], NULL, "", pair[1]))),
             )
         )
-    entries.sort(key=lambda each: (each.data, WORDS.index(each.overall.word), -each.mean_power, each.cpu_seconds))
+    entries.sort(key=_rank)
     everything = dict.fromkeys(zip(found["data"], found["contestant"], strict=True))
-    return League(tuple(entries), silent, transfers(tracks, silent), tuple(p for p in everything if p not in tracks))
+    return League(tuple(entries), silent, transfers(own, silent), tuple(p for p in everything if p not in tracks))
+
+
+def _rank(entry: Entry) -> tuple[str, bool, int, float, float]:
+    seconds = 0.0 if entry.is_printed else entry.cpu_seconds
+    return entry.data, entry.is_printed, WORDS.index(entry.overall.word), -entry.mean_power, seconds
 
 
 def _tracks(pair: Pair, trials: LabTrials, groups: Groups) -> list[Track]:

@@ -1,28 +1,32 @@
 """Measurements of the laboratory as one long table.
 
-One row per trial and contestant: a metric, or a metric and the column that it is about.
+One row per trial and contestant: a metric, a metric and the column that it is about, or its number as printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.results import BESIDE, EXCESS
+from hybrid.analysis.results import BESIDE, EXCESS, printed_column
 from hybrid.comparison.results import metric_names
 from hybrid.evaluation import REGISTRY
+from hybrid.lab.contestants import Contestant
+from hybrid.lab.nulls import over_nulls
 from hybrid.lab.trials import LabTrials
 
 COLUMNS = (
-    *("data", "risk", "series", "position", "dial", "seed", "contestant", "metric", "column"),
+    *("data", "risk", "series", "position", "dial", "seed", "contestant", "metric", "column", "form"),
     *("value", *BESIDE, *EXCESS, "cpu_seconds"),
 )
 """Columns of :func:`measurements`, and of ``lab.csv``."""
 NULL = "no_leak"
 """Risk model of the rows that are null trials."""
+SUBJECT = "synthetic"
 
 
 def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -40,17 +44,20 @@ def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
     pandas.DataFrame
         Columns as :data:`COLUMNS`. A trial that several series share has rows in each; all trials without a leak are
         also there as the risk model :data:`NULL`. What a metric cannot compute has no row; an excess that is not
-        known is NaN.
+        known is NaN. The excess of a number as printed is over the trials without a leak
+        (:func:`hybrid.lab.nulls.over_nulls`), which also gives its interval.
     """
-    found: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    found: dict[str, list[_Trial]] = {}
     for planned, row in zip(trials.planned, rows, strict=True):
         if row["status"] == "ok":
-            found.setdefault(planned.trial.configuration, []).append((planned.trial.seed, row))
+            numbers = dict(_numbers(row))
+            found.setdefault(planned.trial.configuration, []).append(_Trial(planned.trial.seed, numbers))
     extra = set(trials.null_seeds)
     lines: list[dict[str, Any]] = []
     for data, configuration in trials.nulls.items():
+        _compare({name: found.get(name, []) for name in _names(trials, data)}, configuration)
         head = {"data": data, "risk": NULL, "series": "", "position": 0, "dial": 0.0}
-        lines += _lines(head, found.get(configuration, []))
+        lines += [line for trial in found.get(configuration, []) for line in trial.lines(head)]
     for cell in trials.cells:
         head = {
             "data": cell.data,
@@ -59,24 +66,57 @@ def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
             "position": cell.position,
             "dial": cell.value,
         }
-        lines += _lines(head, [each for each in found.get(cell.configuration, []) if each[0] not in extra])
+        here = (each for each in found.get(cell.configuration, []) if each.seed not in extra)
+        lines += [line for trial in here for line in trial.lines(head)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _lines(head: Mapping[str, Any], found: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    for seed, row in found:
-        for name in metric_names(row):
-            stage, _, contestant = name.partition(".")
-            metric, _, column = contestant.partition(".")
-            if stage != "synthetic" or metric not in REGISTRY:
-                continue
-            yield {
-                **head,
-                "seed": seed,
-                "contestant": contestant,
-                "metric": metric,
-                "column": column,
-                "value": row[name],
-                **{what: row.get(f"{name}_{what}", np.nan) for what in (*BESIDE, *EXCESS)},
-                "cpu_seconds": row.get(f"cpu.{name}", np.nan),
-            }
+@dataclass(frozen=True)
+class _Trial:
+    """Numbers of one trial by contestant, as columns of the table."""
+
+    seed: int
+    numbers: dict[Contestant, dict[str, float]]
+
+    def lines(self, head: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        for contestant, numbers in self.numbers.items():
+            yield {**head, "seed": self.seed, "contestant": str(contestant), **contestant._asdict(), **numbers}
+
+
+def _names(trials: LabTrials, data: str) -> set[str]:
+    """Configurations of one table."""
+    return {trials.nulls[data], *(cell.configuration for cell in trials.cells if cell.data == data)}
+
+
+def _compare(found: Mapping[str, Sequence[_Trial]], without_leak: str) -> None:
+    """Fill the excess of one table's numbers as printed."""
+    yardsticks: dict[Contestant, dict[int, float]] = {}
+    for trial in found[without_leak]:
+        for contestant, numbers in trial.numbers.items():
+            if contestant.form:
+                yardsticks.setdefault(contestant, {})[trial.seed] = numbers["value"]
+    for name, tables in found.items():
+        for trial in tables:
+            own = trial.seed if name == without_leak else None
+            for contestant, numbers in trial.numbers.items():
+                if contestant.form:
+                    safe = contestant.form in REGISTRY[contestant.metric].printed_safe
+                    excess = over_nulls(numbers["value"], yardsticks.get(contestant, {}), own, safe=safe)
+                    numbers.update(zip(EXCESS, excess, strict=True))
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[Contestant, dict[str, float]]]:
+    """Contestants of one trial.
+
+    A number as printed has no processor seconds of its own.
+    """
+    for name in metric_names(row):
+        stage, _, contestant = name.partition(".")
+        metric, _, column = contestant.partition(".")
+        if stage != SUBJECT or metric not in REGISTRY:
+            continue
+        beside = {what: row.get(f"{name}_{what}", np.nan) for what in (*BESIDE, *EXCESS)}
+        yield Contestant(metric, column), {"value": row[name], **beside, "cpu_seconds": row.get(f"cpu.{name}", np.nan)}
+        for form in (*REGISTRY[metric].printed, *REGISTRY[metric].printed_safe):
+            if (value := row.get(printed_column(form, name))) is not None:
+                yield Contestant(metric, column, form), {"value": value}

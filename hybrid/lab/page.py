@@ -11,17 +11,17 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from hybrid.evaluation import REGISTRY
 from hybrid.lab import words
 from hybrid.lab.charts import Cost, cost_chart, curve_chart, dial_value, sparkline
+from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measures import Share
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.risk import REGISTRY as RISK_MODELS
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
-from hybrid.report import describe
+from hybrid.lab.words import title
 from hybrid.report.run.render import environment
 
 ACCESS = {"no_box": "the table alone", "black_box": "the table and repeated training", "white_box": "the model"}
-TEXTS = describe(REGISTRY.values())
 
 
 def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mapping[str, int]) -> str:
@@ -64,12 +64,6 @@ def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mappin
     )
 
 
-def title(contestant: str) -> str:
-    """Heading of a metric, with the column it is about."""
-    metric, _, column = contestant.partition(".")
-    return TEXTS[metric].title + (f", {column}" if column else "")
-
-
 def _templates() -> Environment:
     templates = environment()
     assert templates.loader is not None
@@ -86,6 +80,7 @@ def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
     costs = [
         Cost(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
         for each in entries
+        if not each.is_printed
     ]
     return {
         "name": table,
@@ -104,10 +99,11 @@ def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
 
 
 def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
-    metric = REGISTRY[entry.contestant.partition(".")[0]]
+    metric = REGISTRY[Contestant.parse(entry.contestant).metric]
     copied = next((each.track for each in entry.on("leaky")), None)
     return {
         "title": title(entry.contestant),
+        "printed": entry.is_printed,
         "sentence": metric.sentence,
         "word": entry.overall.word,
         "reasons": entry.overall.reasons,

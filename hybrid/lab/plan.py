@@ -89,6 +89,8 @@ class LabPlan(Options):
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
     """default: every default privacy metric that compares with people never seen and needs no training; or names; or
     those of a pillar."""
+    paper: bool = True
+    """Try the numbers as papers print them, too: beside the metric, as "NAME (printed FORM)"."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5), min_length=1)
     """Every level of every series runs once with each seed; all levels of a seed share the split."""
     null_seeds: int = Field(default=40, ge=0)

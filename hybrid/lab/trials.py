@@ -141,6 +141,6 @@ def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
         "evaluate.baseline": False,
         "evaluate.power": False,
         "evaluate.retrain": None,
-        "evaluate.paper": False,
+        "evaluate.paper": plan.paper,
         **choice.set,
     }

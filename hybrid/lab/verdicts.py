@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+from hybrid.evaluation.trust import WORDS, Word
 from hybrid.lab.measures import POWER, Drift, Share
 from hybrid.lab.tracks import Track
 
-Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
-WORDS: tuple[Word, ...] = get_args(Word)
-"""From the best to the worst."""
 ALARMS = 0.05
 """Rate of false alarms: twice the nominal 2.5 % of a one-sided interval of 95 %."""
 TRUSTED_TAU, TRUSTED_LEAK, USABLE_LEAK = 0.9, 0.05, 0.2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from hybrid.evaluation import REGISTRY
 from hybrid.lab.charts import dial_value
+from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, League
 from hybrid.lab.risk import REGISTRY as RISK_MODELS
 from hybrid.lab.tracks import Key
@@ -22,7 +23,7 @@ def answer(found: League) -> list[str]:
     nothing = "Nothing was measured: no trial ended well, or no metric gave a number to compare."
     sentences = [] if found.tables else [nothing]
     for table in found.tables:
-        entries = [entry for entry in found.entries if entry.data == table]
+        entries = [entry for entry in found.entries if entry.data == table and not entry.is_printed]
         about = f"On {table}: " if len(found.tables) > 1 else ""
         sentences += [about + each for each in (_trusted(entries), _sharpest(entries), _misleading(entries))]
     return sentences + _turned(found)
@@ -36,13 +37,22 @@ def transfer(each: Transfer) -> dict[str, Any]:
         "correlation": each.correlation,
         "word": _order(each.correlation),
         "metrics": each.metrics,
-        "moved": [f"{_title(m.contestant)} {m.one:g} → {m.other:g}" for m in each.moved if m.one != m.other],
+        "moved": [f"{title(m.contestant)} {m.one:g} → {m.other:g}" for m in each.moved if m.one != m.other],
     }
 
 
 def seconds(value: float) -> str:
-    """Processor seconds with two decimals."""
+    """Processor seconds with two decimals; a dash where they are not known."""
+    if math.isnan(value):
+        return "–"
     return "under 0.01" if value < 0.005 else f"{value:.2f}"
+
+
+def title(contestant: str) -> str:
+    """Heading of a metric, its column, or its number as printed."""
+    metric, column, form = Contestant.parse(contestant)
+    about = title_of(metric) + (f", {column}" if column else "")
+    return f"{about} (printed: {form})" if form else about
 
 
 def silent(key: Key) -> str:
@@ -52,10 +62,10 @@ def silent(key: Key) -> str:
 
 
 def _trusted(entries: list[Entry]) -> str:
-    names = [_title(entry.contestant) for entry in entries if entry.overall.word == "trusted"]
+    names = [title(entry.contestant) for entry in entries if entry.overall.word == "trusted"]
     if names:
         return f"Trusted by the rules below, for every kind of leak that was tried: {_listed(names)}."
-    usable = [_title(entry.contestant) for entry in entries if entry.overall.word == "usable"]
+    usable = [title(entry.contestant) for entry in entries if entry.overall.word == "usable"]
     if usable:
         return f"No metric is trusted for every kind of leak that was tried; usable with limits: {_listed(usable)}."
     return "No metric is trusted or usable for every kind of leak that was tried."
@@ -75,14 +85,14 @@ def _sharpest(entries: list[Entry]) -> str:
     by = "which only" if several == 1 else f"which {several} metrics notice; the cheapest of them is"
     return (
         f"The smallest share of copied records noticed in at least four of five trials is "
-        f"{dial_value(track, position + 1)}, {by} {_title(entry.contestant)}{' does' if several == 1 else ''} "
+        f"{dial_value(track, position + 1)}, {by} {title(entry.contestant)}{' does' if several == 1 else ''} "
         f"({seconds(cpu)} processor seconds)."
     )
 
 
 def _misleading(entries: list[Entry]) -> str:
-    wrong = [_title(entry.contestant) for entry in entries if entry.overall.word == "misleading"]
-    blind = [_title(entry.contestant) for entry in entries if entry.overall.word == "blind"]
+    wrong = [title(entry.contestant) for entry in entries if entry.overall.word == "misleading"]
+    blind = [title(entry.contestant) for entry in entries if entry.overall.word == "blind"]
     said = [f"misleading: {_listed(wrong)}"] if wrong else ["no metric cries wolf beyond doubt"]
     if blind:
         said.append(f"blind to at least one kind of leak: {_listed(blind)}")
@@ -110,11 +120,6 @@ def _order(correlation: float | None) -> str:
 def _where(place: tuple[str, str]) -> str:
     title = RISK_MODELS[place[1]].title
     return f"“{title[0].lower()}{title[1:]}” ({place[0]})"
-
-
-def _title(contestant: str) -> str:
-    metric, _, column = contestant.partition(".")
-    return title_of(REGISTRY[metric].name) + (f", {column}" if column else "")
 
 
 def _listed(names: list[str]) -> str:

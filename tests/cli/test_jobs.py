@@ -176,11 +176,19 @@ def test_audit_of_any_three_files(hybrid: Run, capsys: Any, job: Path) -> None:
     for name, frame in parts.items():
         write_table(Table(frame, whole.schema), job.parent / f"{name}.csv")
     files = [word for name in parts for word in (f"--{name}", job.parent / f"{name}.csv")]
-    assert hybrid("audit", *files, "--config", job, "--out", job.parent / "audit", "--seed", "1") == 0
-    metrics = json.loads((job.parent / "audit" / "evaluation.json").read_text())["metrics"]
+    trusted = {"table": "people", "metric": "identical_match", "verdict": "trusted", "reasons": []}
+    league = {"schema": "hybrid-league/1", "name": "trials", "tables": ["people"], "metrics": [trusted]}
+    (job.parent / "league.json").write_text(json.dumps(league))
+    how = ["--config", job, "--out", job.parent / "audit", "--seed", "1", "--trust", job.parent / "league.json"]
+    assert hybrid("audit", *files, *how) == 0
+    found = json.loads((job.parent / "audit" / "evaluation.json").read_text())
+    metrics, said = found["metrics"], {each["name"]: each["verdict"] for each in found["trust"]["metrics"]}
+    assert said["identical_match"] == "trusted"
+    report = (job.parent / "audit" / "report.html").read_text()
+    assert "Laboratory: trusted" in report and "in the laboratory trials on people" in report
     copied = next(m for m in metrics if (m["name"], m["stage"]) == ("identical_match", "synthetic"))
     assert copied["value"] == 1.0
-    assert (job.parent / "audit" / "report.html").exists()
+    assert hybrid("audit", *files, "--trust", job) == 2 and "is no JSON" in capsys.readouterr().err
 
 
 def test_compare_runs_every_combination_and_tells_failures(hybrid: Run, job: Path) -> None:

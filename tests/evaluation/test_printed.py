@@ -83,7 +83,17 @@ def test_what_the_printed_formulas_say_of_a_copy(of_a_copy: dict[str, Measure]) 
     assert paper["wasserstein"]["W"] == 0
     assert paper["hitting_rate"]["HitR"] >= of_a_copy["hitting_rate"].value == 1
     assert paper["linkability"]["successes"] <= of_a_copy["linkability"].details["successes"] == 400
-    assert 0 <= paper["singling_out"]["3"]["risk"] <= 1
+    sizes = [paper["singling_out"][size]["risk"] for size in ("3", "4")]
+    assert 0 <= min(sizes) <= max(sizes) == paper["singling_out"]["risk"] <= 1
+
+
+def test_numbers_of_privacy_are_declared_for_the_laboratory(of_a_copy: dict[str, Measure]) -> None:
+    privacy = {name for name in PRINTED if REGISTRY[name].family == "privacy"}
+    found = {name for name, measure in of_a_copy.items() if REGISTRY[name].printed_numbers(measure)}
+    assert found == privacy
+    for metric in REGISTRY.values():
+        forms = {*metric.printed, *metric.printed_safe}
+        assert not forms or forms == set(metric.printed_numbers(of_a_copy[metric.name]))
 
 
 def test_sets_pairs_units_and_halves_by_hand(people: tuple[Table, Table]) -> None:

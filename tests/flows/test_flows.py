@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import inspect
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -110,9 +111,10 @@ def test_a_refusal_fails_the_flow_and_prefect_learns_no_value(server: None, job:
     assert not [name for name in frame["patient_id"] if name in dump]
 
 
-def test_audit_and_compare(server: None, job: Path, tmp_path: Path) -> None:
+def test_audit_compare_and_lab(server: None, job: Path, tmp_path: Path) -> None:
     from flows.audit import audit
     from flows.compare import compare
+    from flows.lab import lab
 
     data = job.parent / "admissions.csv"
     report = audit(str(data), str(data), config=str(job), out=str(tmp_path / "audit"))
@@ -120,6 +122,22 @@ def test_audit_and_compare(server: None, job: Path, tmp_path: Path) -> None:
     plan = {"version": 1, "base": "config.yaml", "factors": {"anonymize.k": [5, 10]}, "seeds": [1]}
     (job.parent / "plan.yaml").write_text(yaml.safe_dump(plan))
     assert Path(compare(str(job.parent / "plan.yaml"), out=str(tmp_path / "comparison"))).is_file()
+    trials = {"data": {"people": {"base": "config.yaml"}}, "risk": {"leaky": {"levels": [0, 1]}}, "seeds": [1]}
+    trials |= {"metrics": ["identical_match"], "null_seeds": 0}
+    (job.parent / "lab.yaml").write_text(yaml.safe_dump(trials))
+    assert Path(lab(str(job.parent / "lab.yaml"), out=str(tmp_path / "lab"))).is_file()
+    assert "2 trials done, 0 failed" in _artifacts()["laboratory-summary"]
+
+
+def test_deployments_name_flows_and_their_parameters() -> None:
+    for file in ("prefect.yaml", "deploy/prefect-cluster.yaml"):
+        for deployment in yaml.safe_load((REPOSITORY / file).read_text())["deployments"]:
+            path, _, name = deployment["entrypoint"].partition(":")
+            found = getattr(importlib.import_module(path.removesuffix(".py").replace("/", ".")), name)
+            known = inspect.signature(found.fn).parameters
+            assert set(deployment["parameters"]) <= set(known)
+            required = {key for key, each in known.items() if each.default is each.empty}
+            assert required <= set(deployment["parameters"])
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hybrid.evaluation.trust import WORDS
 from hybrid.lab.league import Entry, League, league
 from hybrid.lab.measurements import NULL
 from hybrid.lab.risk import REGISTRY
-from hybrid.lab.verdicts import RULES, WORDS, Verdict, worst
+from hybrid.lab.verdicts import RULES, Verdict, worst
 from tests.lab.simulated import HALF, METRICS, NULLS, Metric, simulated
 
 

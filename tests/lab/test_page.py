@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from hybrid.evaluation.trust import WORDS
 from hybrid.lab import words
 from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
 from hybrid.lab.files import league_json, league_table
@@ -13,7 +14,6 @@ from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import WORDS
 from tests.lab.simulated import METRICS, simulated
 
 NAMED = {

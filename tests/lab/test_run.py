@@ -12,11 +12,13 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import claim
 from hybrid.cli import main
+from hybrid.evaluation.trust import Trust, load_trust
 from hybrid.lab import foresee, load_plan, run_lab
 from hybrid.lab.run import KIND
 from hybrid.store import Store
 from tests.lab.lab_jobs import METRICS, write_lab
 
+PRINTED = {"identical_match (printed IMS)", "identical_match (printed CRP)", "hitting_rate (printed HitR)"}
 FILES = ["lab.csv", "lab.html", "league.csv", "league.json", "manifest.json", "rows.jsonl"]
 
 
@@ -42,11 +44,18 @@ def league_of(out: Path) -> dict[str, Any]:
     return found
 
 
+def plain_reasons(league: list[dict[str, Any]]) -> list[str]:
+    found: list[str] = next(each["reasons"] for each in league if each["name"] == "identical_match")
+    return found
+
+
 def test_files_and_what_they_say(out: Path) -> None:
     assert sorted(path.name for path in out.iterdir() if not path.name.startswith(".")) == FILES
     assert not (out / ".store").exists()
     league = json.loads((out / "league.json").read_text())
-    assert league["schema"] == "hybrid-league/1" and {each["name"] for each in league["metrics"]} == set(METRICS)
+    names = [each["name"] for each in league["metrics"]]
+    assert league["schema"] == "hybrid-league/1" and set(names) == {*METRICS, *PRINTED}
+    assert {*names[-3:]} == PRINTED
     copies = next(each for each in league["metrics"] if each["name"] == "identical_match")
     leaky = next(each for each in copies["series"] if each["risk"] == "leaky")
     # An exact metric reads as the share leaked.
@@ -54,8 +63,28 @@ def test_files_and_what_they_say(out: Path) -> None:
     assert leaky["sensitivity"] == 0.2 and leaky["tau"] == 1 and leaky["calibration"] < 0.01
     assert copies["false_alarms"]["trials"] == 5 and copies["verdict"] == "unknown"
     numbers = pd.read_csv(out / "lab.csv")
-    assert (numbers["risk"] == "no_leak").sum() == 5 * len(METRICS)
-    assert set(numbers["contestant"]) == set(METRICS) and (numbers["cpu_seconds"] >= 0).all()
+    assert (numbers["risk"] == "no_leak").sum() == 5 * (len(METRICS) + len(PRINTED))
+    assert set(numbers["contestant"]) == {*METRICS, *PRINTED}
+    assert (numbers.loc[numbers["form"].isna(), "cpu_seconds"] >= 0).all()
+
+
+def test_numbers_as_printed_are_read_against_the_trials_without_a_leak(out: Path) -> None:
+    numbers = pd.read_csv(out / "lab.csv")
+    printed = numbers[numbers["contestant"] == "identical_match (printed IMS)"]
+    plain = numbers[numbers["contestant"] == "identical_match"]
+    # The printed share is of distinct rows, without a reference.
+    assert (printed["value"].to_numpy() <= plain["value"].to_numpy() + 1e-9).all() and printed["reference"].isna().all()
+    nulls = printed[printed["risk"] == "no_leak"]
+    leaky = printed[(printed["risk"] == "leaky") & (printed["position"] == 2)]
+    assert leaky["excess"].to_numpy() == pytest.approx((leaky["value"] - nulls["value"].mean()).to_numpy())
+    league = json.loads((out / "league.json").read_text())["metrics"]
+    entry = next(each for each in league if each["name"] == "identical_match (printed IMS)")
+    assert (entry["metric"], entry["printed"], entry["cpu_seconds"]) == ("identical_match", "IMS", None)
+    assert next(each for each in entry["series"] if each["risk"] == "leaky")["sensitivity"] == 0.2
+    read = load_trust(out / "league.json")
+    assert read.of("identical_match", None) == Trust("unknown", tuple(plain_reasons(league)), 0.2)
+    page = (out / "lab.html").read_text()
+    assert "Identical match (printed: IMS)" in page and "a good verdict is no reason to rely on it" in page
 
 
 def test_nothing_names_a_person(folder: Path, out: Path) -> None:

@@ -186,6 +186,7 @@ METRICS = (
         access="no_box",
         knows="quasi-identifiers",
         unit="risk",
+        printed=("TCAP",),
     ),
     Metric(
         name="hitting_rate",
@@ -204,5 +205,6 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="share of people",
+        printed=("HitR",),
     ),
 )

@@ -312,6 +312,7 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="share of rows",
+        printed=("PS",),
     ),
     Metric(
         name="knn_share",
@@ -333,6 +334,7 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="share of rows",
+        printed=("PS",),
     ),
     Metric(
         name="nndr_share",
@@ -372,5 +374,6 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="distance",
+        printed_safe=("NNDR",),
     ),
 )

@@ -202,6 +202,7 @@ METRICS = (
         headline=True,
         leakage=True,
         decides=2,
+        printed=("IMS", "CRP"),
     ),
     Metric(
         name="identical_match_quasi",

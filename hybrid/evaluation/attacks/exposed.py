@@ -305,7 +305,9 @@ def _low(measure: Measure) -> float:
     return measure.value if measure.low is None else measure.low
 
 
-def _metric(compute: Any, sentence: str, risk: Literal["membership", "inference"]) -> Metric:
+def _metric(
+    compute: Any, sentence: str, risk: Literal["membership", "inference"], printed: tuple[str, ...] = ()
+) -> Metric:
     membership = risk == "membership"
     return Metric(
         name=compute.__name__,
@@ -324,6 +326,7 @@ def _metric(compute: Any, sentence: str, risk: Literal["membership", "inference"
         access="no_box",
         knows="a reference sample" if membership else "all columns but the secret",
         unit="AUC" if membership else "risk",
+        printed=printed,
     )
 
 
@@ -332,6 +335,7 @@ METRICS = (
         membership_exposed,
         "How well an attacker can find out who was in the training data, among the people least like any other.",
         "membership",
+        ("AUC",),
     ),
     _metric(
         membership_subgroups,
@@ -343,6 +347,7 @@ METRICS = (
         "How much more often the most exposed secret is guessed right of training people who are least like any "
         "other than of people never seen.",
         "inference",
+        ("risk",),
     ),
     _metric(
         inference_subgroups,

@@ -194,6 +194,7 @@ METRICS = (
         headline=True,
         leakage=True,
         decides=5,
+        printed=("risk",),
     ),
     Metric(
         name="inference_quasi",
@@ -236,5 +237,6 @@ METRICS = (
         access="no_box",
         knows="all columns but the secret",
         unit="risk",
+        printed=("risk",),
     ),
 )

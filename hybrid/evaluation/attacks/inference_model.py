@@ -134,5 +134,6 @@ METRICS = (
         access="no_box",
         knows="all columns but the secret",
         unit="risk",
+        printed=("risk",),
     ),
 )

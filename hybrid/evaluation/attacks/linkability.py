@@ -93,5 +93,6 @@ METRICS = (
         unit="risk",
         headline=True,
         leakage=True,
+        printed=("risk",),
     ),
 )

@@ -200,6 +200,7 @@ def _metric(
     copy: float | None,
     mechanism: Mechanism,
     headline: bool = False,
+    printed: tuple[str, ...] = (),
 ) -> Metric:
     return Metric(
         name=compute.__name__,
@@ -219,6 +220,7 @@ def _metric(
         knows="a reference sample",
         unit="AUC",
         headline=headline,
+        printed=printed,
     )
 
 
@@ -235,5 +237,6 @@ METRICS = (
         "How well an attacker who compares densities (DOMIAS) can find out who was in the training data.",
         None,
         "density",
+        printed=("AUC",),
     ),
 )

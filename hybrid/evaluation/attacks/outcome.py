@@ -76,7 +76,7 @@ class Attack:
         least, most = failure_ratio(mine, other, self.confidence)
         return (1 - most, 1 - least) if spread is None else (min(spread.low, 1 - most), max(spread.high, 1 - least))
 
-    def printed(self) -> dict[str, object]:
+    def printed(self) -> dict[str, Any]:
         """Risk as the papers print it, cut to 0..1.
 
         It has the propagated interval of this one attack.

@@ -6,7 +6,7 @@ the training records is compared with their success on as many control records.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def _independent(singled: Array, about: Array, found: Array) -> float:
     return min(max(rate * (1 - rate) / error**2, 1.0), len(singled)) if error > 0 else rows
 
 
-def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, object] | None:
+def _printed(tables: Tables, predicates: Predicates, confidence: float) -> dict[str, Any] | None:
     """The attack as Giomi et al. print it.
 
     It is on all of train and all of control, however their sizes differ.
@@ -226,7 +226,8 @@ def singling_out(context: Context) -> Outcome:
             printed[str(size)] = _printed(tables, predicates, context.options.confidence)
     found = worst(attacks, "columns", context.options.confidence)
     if printed and isinstance(found, Measure):
-        found.details["paper"] = printed
+        risks = [size["risk"] for size in printed.values() if size is not None]
+        found.details["paper"] = {**printed, "risk": max(risks, default=None)}  # The thesis takes the largest.
     return found
 
 
@@ -252,6 +253,7 @@ METRICS = (
         knows="nothing",
         unit="risk",
         leakage=True,
+        printed=("risk",),
     ),
     Metric(
         name="singling_out",
@@ -276,5 +278,6 @@ METRICS = (
         headline=True,
         leakage=True,
         decides=3,
+        printed=("risk",),
     ),
 )

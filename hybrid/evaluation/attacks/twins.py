@@ -211,6 +211,7 @@ METRICS = (
         access="no_box",
         knows="nothing",
         unit="share of rows",
+        printed=("NNAA'",),
     ),
     Metric(
         name="authenticity",

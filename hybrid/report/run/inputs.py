@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Subject
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.side_by_side import TableComparison
 
@@ -196,6 +197,8 @@ class ReportInputs:
         Real beside synthetic (``hybrid.report.compare_tables``).
     evaluation : Evaluation
         All metrics.
+    league : TrustLeague, optional
+        What a laboratory found about the metrics.
     stage_verdicts : mapping of str to Verdict
         What the gate would say of each stage's table.
     metric_texts : mapping of str to MetricText
@@ -231,6 +234,7 @@ class ReportInputs:
     give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None
     evaluation: Evaluation = field(default_factory=lambda: Evaluation(()))
+    league: TrustLeague | None = None
     stage_verdicts: Mapping[Subject, Verdict] = field(default_factory=dict)
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
     changes: tuple[Change, ...] | None = None

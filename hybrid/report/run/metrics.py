@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from markupsafe import Markup
 
 from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.report.charts.figures import interval_chart
 from hybrid.report.run.inputs import MetricText, title_of
 
@@ -43,6 +44,8 @@ class MetricRow:
     details: tuple[tuple[str, str], ...]
     missing: str
     """Why there is no number; empty if there is one."""
+    trust: str = ""
+    """What a laboratory found about the metric; empty where none was asked."""
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,29 @@ def number(value: float | None) -> str:
     return text.replace("-", "−")
 
 
-def metric_groups(evaluation: Evaluation, family: Family, texts: Mapping[str, MetricText]) -> list[MetricGroup]:
-    """Metrics of one family on the synthetic table, grouped by name."""
+def metric_groups(
+    evaluation: Evaluation, family: Family, texts: Mapping[str, MetricText], league: TrustLeague | None = None
+) -> list[MetricGroup]:
+    """Metrics of one family on the synthetic table, grouped by name.
+
+    With a league, each number has the laboratory's verdict on its metric.
+    """
     chosen = [metric for metric in evaluation.metrics if metric.family == family and metric.stage == "synthetic"]
     order = {name: at for at, name in enumerate(dict.fromkeys(metric.name for metric in chosen))}
     chosen.sort(key=lambda metric: order[metric.name])
     return [
-        _group(name, list(metrics), texts.get(name))
+        _group(name, list(metrics), texts.get(name), league)
         for name, metrics in groupby(chosen, key=lambda metric: metric.name)
     ]
 
 
-def _group(name: str, metrics: Sequence[MetricResult], text: MetricText | None) -> MetricGroup:
+def _group(
+    name: str, metrics: Sequence[MetricResult], text: MetricText | None, league: TrustLeague | None
+) -> MetricGroup:
     text = text or MetricText(title_of(name), "")
     domain = domain_of(metrics)
     better = BETTER[metrics[0].family, metrics[0].direction]
-    rows = tuple(_row(metric, text.reference, domain) for metric in metrics)
+    rows = tuple(replace(_row(metric, text.reference, domain), trust=_trust(metric, league)) for metric in metrics)
     has_numbers = any(isinstance(metric.outcome, Measure) for metric in metrics)
     scale = has_numbers * " to ".join(f"{end:.2g}".replace("-", "−") for end in domain)
     return MetricGroup(name, text.title, text.sentence, better, scale, rows)
@@ -110,6 +120,13 @@ def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> M
         details=tuple(_details(outcome)),
         missing="",
     )
+
+
+def _trust(metric: MetricResult, league: TrustLeague | None) -> str:
+    if league is None:
+        return ""
+    found = league.of(metric.name, metric.column)
+    return "not tried" if found is None else found.sentence
 
 
 def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:

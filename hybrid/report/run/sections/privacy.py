@@ -16,6 +16,9 @@ from hybrid.report.run.sections.section import Section
 from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
 
 TEMPLATE = """\
+{% if run.league %}
+<p class="note">“Laboratory”, beside each number: whether its metric noticed leaks that were made on purpose, in the laboratory {{ run.league.name }} on {{ run.league.tables|join(", ") }}. It is about those tables and their size; with fewer people, small leaks are noticed later.</p>
+{% endif %}
 {{ metric_tables(privacy, "No privacy metric was asked for: this report says nothing about risk.") }}
 {% if nearest %}
 <h3>Nearest records</h3>
@@ -113,7 +116,7 @@ def _rate(measure: Measure, side: str) -> str:
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
-        "privacy": metric_groups(inputs.evaluation, "privacy", inputs.metric_texts),
+        "privacy": metric_groups(inputs.evaluation, "privacy", inputs.metric_texts, inputs.league),
         "nearest": nearest_chart(inputs.evaluation),
         "secrets": secret_rows(inputs.evaluation),
         "subgroups": subgroup_rows(inputs.evaluation),

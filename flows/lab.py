@@ -1,0 +1,40 @@
+"""Laboratory flow: one flow for a whole plan.
+
+python flows/lab.py configs/lab.yaml --scale quick
+"""
+
+import argparse
+from pathlib import Path
+
+from flows.stages import flow, publish_artifacts, script, stage_task
+from hybrid.lab import load_plan, run_lab
+from hybrid.lab.run import REPORT
+
+
+@stage_task("try metrics")
+def try_metrics(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None) -> str:
+    """Run every trial of the plan; return the path of the page."""
+    loaded = load_plan(Path(plan), scale)
+    found = run_lab(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
+    words = [f"- {word}: {', '.join(names)}" for word, names in found.league.by_word().items()]
+    summary = [f"{found.ended} trials done, {found.failed} failed", "", *words]
+    publish_artifacts("laboratory", "\n".join(summary), Path(out) / REPORT)
+    return str(Path(out) / REPORT)
+
+
+@flow(name="lab")
+def lab(
+    plan: str, out: str = "runs/laboratory", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
+) -> str:
+    """Try a plan's metrics, locally or on a Dask scheduler."""
+    return try_metrics(plan, out, jobs, scale, scheduler)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("plan")
+    parser.add_argument("--out", default="runs/laboratory")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--scale")
+    parser.add_argument("--scheduler", help="address of a Dask scheduler")
+    script(lab, **vars(parser.parse_args()))
