@@ -35,6 +35,7 @@ def evaluate(
     share: Share | None = None,
     retrain: Mapping[Subject, FitAndSample] | None = None,
     rules: Rules = NO_RULES,
+    compared: tuple[Table, Table | None] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -64,6 +65,9 @@ def evaluate(
         (``options.retrain``); stages that are not in it are not attacked so.
     rules : Rules
         The declared constraints, fitted to the training records.
+    compared : tuple of Table, and of Table or None, optional
+        Training and control records that utility and fidelity compare with, where those are fewer than privacy asks
+        about; by default ``train`` and ``control``.
 
     Returns
     -------
@@ -85,7 +89,8 @@ def evaluate(
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
-        return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
+        others = context if compared is None else context.compared_with(*compared)
+        return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
     with one_thread_each(models):
@@ -106,10 +111,11 @@ def _is_due(metric: Metric, context: Context) -> bool:
     return all(known.get(need, True) for need in metric.needs)
 
 
-def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
+def _measured(context: Context, compared: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
     """Results of one table.
 
-    Progress is in percent of the price, with the name of the metric that is computed.
+    Privacy is measured in the first context, utility and fidelity in the second. Progress is in percent of the price,
+    with the name of the metric that is computed.
     """
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
@@ -123,7 +129,8 @@ def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]
         for column in metric.columns(context):
             budget = context.options.seconds.get(metric.family, math.inf)
             late = spent[metric.family] >= budget
-            results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
+            own = context if metric.family == "privacy" else compared
+            results.append(metric.late(own, column, budget) if late else metric.measure(own, column))
             spent[metric.family] += results[-1].seconds
     context.progress(f"evaluate {context.stage}", 100, 100)
     return results
