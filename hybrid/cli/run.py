@@ -1,15 +1,18 @@
-"""Commands that run the pipeline, or part of it: run, anonymize, audit."""
+"""Commands of the pipeline or a part: run, sample, anonymize, audit."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
 from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.pipeline import Pipeline
 
 Names = list[str] | None
 """Values of an option that may be given more than once."""
@@ -33,7 +36,39 @@ def run(
     with console.progress() as progress:
         pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
     console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
-    console.out.print(f"\nsynthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
+    console.out.print()
+    _show_results(pipeline, folder)
+
+
+def sample(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run whose store keeps its model.")],
+    where: Annotated[str, typer.Option("--where", help="What every row meets, such as \"ward = 'ICU'\".")],
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", metavar="N", min=1, help="Default: as many as real records meet it."),
+    ] = None,
+    out: Out = None,
+    work: Work = Path("work"),
+) -> None:
+    """Draw rows under a condition from the model of a run.
+
+    They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
+    """
+    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.sample_run import sample_run
+
+    folder = out or new_folder("sample", run.resolve().parent)
+    with console.progress() as progress:
+        pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
+    chosen, redrawn = pipeline.selection, pipeline.redrawn
+    assert chosen is not None and redrawn is not None
+    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
+    console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")
+    _show_results(pipeline, folder)
+
+
+def _show_results(pipeline: Pipeline, folder: Path) -> None:
+    console.out.print(f"synthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
     console.out.print(f"report           {folder / 'report.html'}")
 
 
@@ -113,4 +148,4 @@ def audit(
     console.out.print(f"\nreport  {folder / 'report.html'}")
 
 
-GROUP = Group("Run", (run, anonymize, audit))
+GROUP = Group("Run", (run, sample, anonymize, audit))

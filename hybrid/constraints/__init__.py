@@ -1,5 +1,6 @@
 """Constraints between columns: declared, checked, held while rows are drawn."""
 
+from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.constraint import Constraint, Rule
 from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
 from hybrid.constraints.registry import KINDS, AnyConstraint
@@ -9,6 +10,7 @@ __all__ = [
     "KINDS",
     "AnyConstraint",
     "Constraint",
+    "DrawCondition",
     "Form",
     "Redrawn",
     "Rule",

@@ -5,6 +5,7 @@ Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
     or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() missing()
     column names (in backticks where they are no words), numbers, texts, true and false
 
+A single ``=`` compares like ``==``.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing.
 The difference of two dates or times is a number of days; a text beside a date or time is read as one.
 """
@@ -53,6 +54,8 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 _SECONDS_OF_DAY = 86_400
 _QUOTED = re.compile(r"`([^`]+)`")
+_EQUAL = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![<>=!:])=(?!=)""")
+"""A text, or a single sign of equality."""
 _TRUTH = {"true": True, "false": False}
 
 
@@ -126,10 +129,7 @@ def parse(text: str) -> Expression:
         names[name] = found.group(1)
         return name
 
-    try:
-        tree = ast.parse(_QUOTED.sub(placeholder, text).strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise NotAnExpression("this is not an expression, such as cost >= 0") from None
+    tree = _tree(_QUOTED.sub(placeholder, text).strip())
     nodes = list(ast.walk(tree))
     if len(nodes) > MOST_NODES:
         raise NotAnExpression(f"an expression has at most {MOST_NODES} parts")
@@ -141,6 +141,19 @@ def parse(text: str) -> Expression:
     if not expression.columns:
         raise NotAnExpression("an expression needs a column")
     return expression
+
+
+def _tree(text: str) -> ast.expr:
+    """Parse a text.
+
+    Single signs of equality are doubled where it is no expression without that.
+    """
+    for attempt in (text, _EQUAL.sub(lambda found: found.group(1) or "==", text)):
+        try:
+            return ast.parse(attempt, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    raise NotAnExpression("this is not an expression, such as cost >= 0")
 
 
 def _refuse(node: ast.AST) -> None:

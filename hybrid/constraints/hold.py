@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Mask, Rows
+from hybrid.base.arrays import Rows
 from hybrid.base.errors import GeneratorError
+from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
 from hybrid.table.append import alike, appended
-from hybrid.table.persons import n_persons, person_groups
+from hybrid.table.persons import n_persons, person_groups, with_any_of
 
 Draw = Callable[[int, int], Table]
 """``draw(n, attempt)`` gives n new rows, or persons with their rows.
@@ -23,14 +24,33 @@ Attempt 0 is the first, and each has random numbers of its own.
 """
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
-MOST_DRAWN = 100
-"""Rows drawn again at most, for each row that is wanted."""
 LEAST_DRAWN = 100
 """Rows of one round at least, for small tables."""
 SINGLE_ROUNDS = 10
 """Rounds of restoring again with one copy of each row; what is left after them is mostly what no draw can mend."""
 MOST_COPIED = 100_000
 """Rows of a later round at most, all copies together."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Limits of drawing again, in rows or persons.
+
+    Parameters
+    ----------
+    for_each : int
+        Drawn again at most, for each that is wanted.
+    at_once : int
+        Drawn in one round at most where fewer are wanted, and drawn in all whatever is wanted.
+    """
+
+    for_each: int
+    at_once: int
+
+
+FOR_RULES = Effort(for_each=100, at_once=LEAST_DRAWN)
+FOR_A_CONDITION = Effort(for_each=1_000, at_once=20_000)
+"""A condition may be met by a thousandth of the draws."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +70,10 @@ class Redrawn:
     left_out : int
         Records that a generator did not learn from, or that were left out of a table without a generator, since they
         broke a rule.
+    drawn : int
+        Rows, or persons, of all rounds; 0 where rows were restored, not drawn.
+    accepted : int
+        Those of them that keep the rules and meet the condition.
     """
 
     rows: int
@@ -57,6 +81,8 @@ class Redrawn:
     by_rule: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
     left_out: int = 0
+    drawn: int = 0
+    accepted: int = 0
 
     @property
     def rate(self) -> float:
@@ -64,54 +90,48 @@ class Redrawn:
         return self.broken / max(self.rows, 1)
 
 
-def draw_held(draw: Draw, rules: Rules, wanted: int) -> tuple[Table, Redrawn]:
-    """Draw rows that keep all rules.
+def draw_held(draw: Draw, rules: Rules, wanted: int, condition: DrawCondition | None = None) -> tuple[Table, Redrawn]:
+    """Draw rows that keep all rules and meet a condition.
 
-    Rows that break one are replaced by further draws, so that the result follows the distribution of the draws given
-    that the rules hold. Where rows have persons, persons are drawn, and one is replaced for any of its rows.
+    Rows that do not are replaced by further draws, so that the result follows the distribution of the draws given
+    that the rules hold and the condition is met. Where rows have persons, persons are drawn: one is replaced for any
+    row that breaks a rule, or if no row meets the condition.
 
     Raises
     ------
     GeneratorError
-        Too few of the drawn rows keep the rules.
+        Too few of the drawn rows keep the rules and meet the condition.
     """
+    effort = FOR_RULES if condition is None else FOR_A_CONDITION
     first = rules.settle(draw(wanted, 0))
     found = first_draw(rules, first)
-    table, lacking = _kept(rules, first)
+    table, lacking = _kept(rules, condition, first)
     drawn, good = wanted, wanted - lacking
     for attempt in range(1, MOST_ROUNDS + 1):
-        budget = MOST_DRAWN * wanted + LEAST_DRAWN + wanted - drawn
+        budget = effort.for_each * wanted + effort.at_once + wanted - drawn
         if not lacking or budget <= 0:
             break
         expected = math.ceil(1.2 * lacking * drawn / max(good, 1))
-        asked = min(max(expected, LEAST_DRAWN), max(wanted, LEAST_DRAWN), budget)
-        more = _kept(rules, rules.settle(draw(asked, attempt)))[0]
+        asked = min(max(expected, LEAST_DRAWN), max(wanted, effort.at_once), budget)
+        more = _kept(rules, condition, rules.settle(draw(asked, attempt)))[0]
         taken = min(n_persons(more), lacking)
         drawn, good = drawn + asked, good + n_persons(more)
-        table, repeated = _kept(rules, _joined(table, more, taken))
+        table, repeated = _kept(rules, condition, _joined(table, more, taken))
         lacking += repeated - taken
     if lacking:
-        raise _too_few(rules, first, good / max(drawn, 1))
-    return table, found
+        raise _too_few(rules, first, good / max(drawn, 1)) if condition is None else _rarely_met(rules, condition)
+    return table, replace(found, drawn=drawn, accepted=good)
 
 
-def _whole(table: Table, rows: Mask) -> Mask:
-    """All rows of the persons who have any of these.
-
-    The rows themselves without persons.
-    """
-    if table.persons is None:
-        return rows
-    groups = person_groups(table.persons)
-    return np.asarray(np.bincount(groups, rows)[groups] > 0)
-
-
-def _kept(rules: Rules, table: Table) -> tuple[Table, int]:
-    """Rows, or persons, that keep all rules.
+def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[Table, int]:
+    """Rows, or persons, that keep all rules and meet the condition.
 
     And the number of those that do not.
     """
-    left = table.take(~_whole(table, rules.broken(table)))
+    good = ~with_any_of(table, rules.broken(table))
+    if condition is not None:
+        good &= condition.whole(table)
+    left = table.take(good)
     return left, n_persons(table) - n_persons(left)
 
 
@@ -156,12 +176,12 @@ def restore_held(
     table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)
     changing = rules.about(restored).of_rows
-    bad = np.flatnonzero(_whole(table, changing.broken(table)))
+    bad = np.flatnonzero(with_any_of(table, changing.broken(table)))
     tried = 0
     while len(bad) and tried < MOST_ROUNDS:
         copies = 1 if tried < SINGLE_ROUNDS else min(max(MOST_COPIED // len(bad), 1), MOST_ROUNDS - tried)
         again = rules.settle(restore(bad, copies), keep=restored)
-        good = ~_whole(again, changing.broken(again)).reshape(copies, len(bad))
+        good = ~with_any_of(again, changing.broken(again)).reshape(copies, len(bad))
         mended = good.any(axis=0)
         taken = good.argmax(axis=0) * len(bad) + np.arange(len(bad))
         table = with_rows(table, bad[mended], again.take(taken[mended]))
@@ -190,4 +210,13 @@ def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:
         f"{100 * rate:.2g} % of the rows that the generator draws keep the constraints, which is too few: "
         f"{'; '.join(breaking)}",
         hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
+    )
+
+
+def _rarely_met(rules: Rules, condition: DrawCondition) -> GeneratorError:
+    kept = " and keep the constraints" if rules else ""
+    return GeneratorError(
+        f"synthesize.where: too few of the rows that the generator draws meet the condition{kept}",
+        hint="widen the condition, or ask for fewer rows",
+        values=condition.text,
     )

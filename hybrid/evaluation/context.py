@@ -139,6 +139,20 @@ class Context:
             rules=self.rules,
         )
 
+    def compared_with(self, train: Table, control: Table | None) -> Context:
+        """The same context for other training and control records."""
+        return Context(
+            train,
+            control,
+            self.table,
+            self.options,
+            self.seed,
+            self.stage,
+            self._share,
+            progress=self.progress,
+            rules=self.rules,
+        )
+
     @property
     def schema(self) -> Schema:
         """The columns of all tables."""

@@ -37,6 +37,7 @@ def evaluate(
     retrain: Mapping[Subject, FitAndSample] | None = None,
     rules: Rules = NO_RULES,
     origins: Mapping[Subject, Array] | None = None,
+    compared: tuple[Table, Table | None] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -68,6 +69,9 @@ def evaluate(
         The declared constraints, fitted to the training records.
     origins : mapping of stage name to numpy.ndarray, optional
         Training row that each row of a stage's table was made from, -1 for none; stages of which that is known.
+    compared : tuple of Table, and of Table or None, optional
+        Training and control records that utility and fidelity compare with, where those are fewer than privacy asks
+        about; by default ``train`` and ``control``.
 
     Returns
     -------
@@ -90,7 +94,8 @@ def evaluate(
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
         origin = (origins or {}).get(stage)
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, origin)
-        return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
+        others = context if compared is None else context.compared_with(*compared)
+        return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
     with one_thread_each(models):
@@ -111,10 +116,11 @@ def _is_due(metric: Metric, context: Context) -> bool:
     return all(known.get(need, True) for need in metric.needs)
 
 
-def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
+def _measured(context: Context, compared: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
     """Results of one table.
 
-    Progress is in percent of the price, with the name of the metric that is computed.
+    Privacy is measured in the first context, utility and fidelity in the second. Progress is in percent of the price,
+    with the name of the metric that is computed.
     """
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
@@ -128,7 +134,8 @@ def _measured(context: Context, metrics: Sequence[Metric]) -> list[MetricResult]
         for column in metric.columns(context):
             budget = context.options.seconds.get(metric.family, math.inf)
             late = spent[metric.family] >= budget
-            results.append(metric.late(context, column, budget) if late else metric.measure(context, column))
+            own = context if metric.family == "privacy" else compared
+            results.append(metric.late(own, column, budget) if late else metric.measure(own, column))
             spent[metric.family] += results[-1].seconds
     context.progress(f"evaluate {context.stage}", 100, 100)
     return results

@@ -46,6 +46,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
     """
     config, anonymized, train = pipeline.config, pipeline.anonymized, pipeline.train
     result = None if anonymized is None else anonymized.result
+    compared, control = pipeline.compared
     smallest = LEAST_CELL if result is None else max(LEAST_CELL, result.k)
     method = config.model_copy(update={"seed": None})
     return ReportInputs(
@@ -68,7 +69,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         losses=tuple(Loss(name, tuple(points)) for name, points in _losses(pipeline).items()),
         fallbacks=dict(pipeline.generated.fallbacks),
         give_away=None if pipeline.give_away is None else pipeline.give_away.to_json(),
-        comparison=compare_tables(train, pipeline.generated.table, pipeline.control, smallest),
+        comparison=compare_tables(compared, pipeline.generated.table, control, smallest),
         evaluation=pipeline.evaluation,
         stage_verdicts=verdicts_by_stage(pipeline.policy, pipeline.evaluation),
         metric_texts=describe(REGISTRY.values()),

@@ -24,6 +24,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
+from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.operations.drift import Baseline, describe, keep_baseline
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
@@ -190,9 +191,11 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
         Of any stage; then there is no folder.
     """
     write_run(pipeline, folder, Ledger(private_dir).entries(pipeline.config.name), private_dir)
+    run_id = read_run(folder).id
+    keep_origin(private_dir, run_id, pipeline)
     if pipeline.anonymized is not None:
         found = pipeline.membership(record_secret(release_key(private_dir)))
-        keep_membership(private_dir, read_run(folder).id, found)
+        keep_membership(private_dir, run_id, found)
     keep_source_statistics(pipeline, private_dir)
 
 

@@ -60,6 +60,8 @@ class Guarantee:
 
 ONE_ROW = "every person has one record (data.max_rows: 1 draws one of several)"
 """Condition of every statement about records that is to hold for persons."""
+NOT_COUNTED = "no condition on drawn rows is tried by counting the records that meet it"
+"""Condition of every statement, since such a count decides whether anything is drawn."""
 
 
 def least_epsilon(beta: float) -> float:
@@ -202,6 +204,7 @@ def explain(
     from_records: Sequence[str] = (),
     protected: bool = False,
     several_rows: bool = False,
+    counted: bool = False,
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
@@ -233,6 +236,8 @@ def explain(
         Whether values were replaced before, by counting the records that hold them.
     several_rows : bool
         Whether a person may have several records; then k counts persons.
+    counted : bool
+        Whether the records that meet a condition on drawn rows are counted.
     most_likely : float, optional
         Greatest probability, in (0, 1], with which any record is sampled; ``beta``, if not given.
     deltas : sequence of float
@@ -253,6 +258,8 @@ def explain(
     }
     if several_rows:
         checks[ONE_ROW] = False
+    if counted:
+        checks[NOT_COUNTED] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     if unmet:
@@ -282,6 +289,7 @@ def explain_run(
     from_records: Sequence[str] = (),
     protected: bool = False,
     several_rows: bool = False,
+    counted: bool = False,
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -300,6 +308,8 @@ def explain_run(
         Whether values that few records hold were replaced.
     several_rows : bool
         Whether a person may have several records.
+    counted : bool
+        Whether the records that meet a condition on drawn rows are counted.
     sampled_first : bool
         Whether sampling comes before anonymizing; the pipeline of this package anonymizes first.
     """
@@ -322,6 +332,7 @@ def explain_run(
         from_records=from_records,
         protected=protected,
         several_rows=several_rows,
+        counted=counted,
         most_likely=most_likely,
     )
 

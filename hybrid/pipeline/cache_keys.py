@@ -87,7 +87,8 @@ def stage_keys(
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
-    how = (parts, seed, *rules)
+    condition = [config.synthesize.where] if config.synthesize.where is not None else []
+    how = (parts, seed, *rules, *condition)
     keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])

@@ -19,6 +19,7 @@ from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import check_targets
+from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
@@ -217,6 +218,7 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     if parts is not None and not config.synthesize.is_off:
         people = parts.train.without_identifiers()
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
+        findings += _condition(config, whole, people)
     if parts is not None:
         policy = _attempt([], lambda: load_policy(config.policy_path))
         findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
@@ -231,6 +233,17 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)
     return findings
+
+
+def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:
+    """Faults of the condition on drawn rows."""
+    findings: list[Finding] = []
+    if config.synthesize.where is None:
+        return findings
+    _attempt(findings, lambda: refuse_misfit(config, whole.schema))
+    if not findings:
+        _attempt(findings, lambda: selection(config, people, by_person=config.draws_persons, decided=False))
+    return findings or [Finding("ok", "synthesize.where: enough training persons meet the condition")]
 
 
 def _protection(config: RunConfig, people: Table) -> list[Finding]:

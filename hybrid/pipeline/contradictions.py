@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.synthesize.registry import sequence_generators
@@ -141,6 +142,17 @@ def _known_leak(config: RunConfig) -> Iterator[Problem]:
         yield Problem("evaluate.retrain trains a generator again, and with risk there is none", "leave one of them out")
 
 
+def _condition(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions of the condition on drawn rows."""
+    text = config.synthesize.where
+    if text is None:
+        return
+    for problem in DrawCondition(text).malformed():
+        yield Problem(f"synthesize.where: {problem.message}", problem.hint)
+    if config.risk is not None:
+        yield Problem("synthesize.where is set beside risk, where no rows are drawn", "leave one of them out")
+
+
 def _weights(config: RunConfig) -> Iterator[Problem]:
     """Contradictions about the column with the sampling weights."""
     names = [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
@@ -167,6 +179,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _known_leak(config)
     yield from _persons(config)
     yield from contradictions(config.constraints)
+    yield from _condition(config)
     yield from _weights(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:

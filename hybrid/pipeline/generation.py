@@ -20,12 +20,13 @@ from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
 from hybrid.hierarchy import LabelTable
 from hybrid.leak import KnownLeak, known_leak
 from hybrid.pipeline.anonymization import Anonymization
+from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
-from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.synthesize.reuse import fit_or_reuse, fit_or_reuse_sequences
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
@@ -73,6 +74,10 @@ class Generation:
         Columns with one value per person, where the generator draws persons; None where it draws single rows.
     rules : Rules
         Rules that every row must keep.
+    selection : Selection or None
+        Condition that every row, or person, must meet, with the training records that do.
+    only_kept : bool
+        Whether a kept model must be there: then nothing is trained.
     """
 
     config: RunConfig
@@ -83,6 +88,8 @@ class Generation:
     progress: Progress
     static: tuple[str, ...] | None = None
     rules: Rules = Rules()  # noqa: RUF009 - frozen
+    selection: Selection | None = None
+    only_kept: bool = False
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are.
@@ -134,9 +141,11 @@ class Generation:
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     ) -> Drawn:
-        """Train the generator and draw rows, or persons, that keep the rules.
+        """Train the generator and draw rows, or persons, that are allowed.
 
-        As many as there are training records or persons, or as the config says.
+        They keep the rules and meet the condition.
+
+        As many as there are training records or persons (of those that meet the condition), or as the config says.
 
         Parameters
         ----------
@@ -152,23 +161,36 @@ class Generation:
             ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
-        learning, drawing = _two_seeds(self.seed, stage)
+        learning, drawing = _two_seeds(self.seed, stage, options.where)
         form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
         fitted: FittedGenerator | FittedSequences
         if self.static is not None:
             encoded = form.encoded
             there = [name for name in self.static if name in encoded.schema]
-            fitted = fit_sequences(encoded, constant_within(encoded, there), options, learning, self.progress)
+            fitted = fit_or_reuse_sequences(
+                encoded,
+                constant_within(encoded, there),
+                options,
+                learning,
+                self.store,
+                self.progress,
+                only_kept=self.only_kept,
+            )
             wanted = same_rows(self.config, n_persons(self.train))
             if options.rows != "same":
                 wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         else:
             listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
-            fitted = fit_or_reuse(form.encoded, options, learning, self.store, self.progress, listed)
+            fitted = fit_or_reuse(
+                form.encoded, options, learning, self.store, self.progress, listed, only_kept=self.only_kept
+            )
             wanted = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
-        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish)
+        if self.selection is not None:
+            wanted = self.selection.wanted(options.rows)
+        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish, self.selection)
         left_out = len(learned) - len(form.learned)
-        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if self.rules else None)
+        told = self.rules or self.selection is not None
+        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if told else None)
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:
@@ -192,10 +214,12 @@ class Generation:
         """The table in an order that is independent of the source's.
 
         Rows of a synthetic person stay together, in their order. Rows of real persons, where no generator runs, are not
-        linked. Sampling weights, if there are any, are calibrated to the margins of the training records.
+        linked. Sampling weights, if there are any, are calibrated to the margins of the training records (of those that
+        meet the condition).
         """
         rng, table = rng_for(self.seed, "order"), drawn.table
-        margins = margins_of(self.train, 1 - self.config.split.control - self.config.split.release)
+        people = self.train if self.selection is None else self.selection.train
+        margins = margins_of(people, 1 - self.config.split.control - self.config.split.release)
         if margins is not None:
             table = calibrated(table, margins)
         if table.persons is None or self.config.synthesize.is_off:
@@ -211,8 +235,9 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
 
     As many as the table has (as many persons, where persons are drawn); values are protected first, unless that is off.
     """
-    learning, drawing = _two_seeds(seed, "baseline")
+    learning, drawing = _two_seeds(seed, "baseline", config.synthesize.where)
     rules, static = fitted_rules(config, table), static_columns(config, table)
+    chosen = selection(config, table, by_person=static is not None, decided=True)
     learned = protected(config, table, {}, seed, rules, static, decided=True)
     people = table if learned is None else learned.table
     form = Form.of(rules, people, static)
@@ -220,9 +245,12 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     if static is not None:
         there = [name for name in static if name in form.encoded.schema]
         fitted = fit_sequences(form.encoded, there, config.synthesize, learning)
-        return _held(fitted, form, rules, n_persons(table), drawing)[0]
-    fitted = fit(form.encoded, config.synthesize, learning)
-    return _held(fitted, form, rules, len(table), drawing)[0]
+        wanted = n_persons(table)
+    else:
+        fitted = fit(form.encoded, config.synthesize, learning)
+        wanted = len(table)
+    wanted = wanted if chosen is None else chosen.wanted("same")
+    return _held(fitted, form, rules, wanted, drawing, chosen=chosen)[0]
 
 
 def _held(
@@ -232,17 +260,18 @@ def _held(
     wanted: int,
     drawing: int,
     finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
+    chosen: Selection | None = None,
 ) -> tuple[Table, Redrawn]:
-    """Rows, or persons, of a trained generator that keep the rules.
+    """Rows, or persons, that keep the rules and meet the condition.
 
-    The first draw's seed is ``drawing``.
+    A trained generator draws them. The first draw's seed is ``drawing``.
     """
 
     def draw(wanted: int, attempt: int) -> Table:
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
         return finish(form.decode(fitted.sample(wanted, seed)), attempt)
 
-    return draw_held(draw, rules, wanted)
+    return draw_held(draw, rules, wanted, None if chosen is None else chosen.condition)
 
 
 def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> KnownLeak:
@@ -252,7 +281,13 @@ def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> KnownLeak:
     return known_leak(parts.train, parts.release, config.risk, seed)
 
 
-def _two_seeds(seed: int, stage: str) -> tuple[int, int]:
-    """Seeds for learning and for drawing."""
-    learning, drawing = rng_for(seed, stage).integers(np.iinfo(np.int32).max, size=2)
+def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:
+    """Seeds for learning and for drawing.
+
+    The latter is another one under a condition.
+    """
+    largest = np.iinfo(np.int32).max
+    learning, drawing = rng_for(seed, stage).integers(largest, size=2)
+    if where is not None:
+        drawing = rng_for(seed, stage, "where", where).integers(largest)
     return int(learning), int(drawing)

@@ -54,6 +54,7 @@ def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) 
         from_records=derived,
         protected=config.protection is not None,
         several_rows=config.data.several_rows,
+        counted=config.synthesize.where is not None,
     )
 
 
@@ -78,4 +79,5 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         secure_noise=getattr(engine(config.synthesize.generator, options), "secure_noise", False),
         several_rows=config.data.several_rows,
         calibrated=bool(schema.having(Role.WEIGHT)),
+        counted=config.synthesize.where is not None,
     )

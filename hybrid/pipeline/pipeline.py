@@ -25,6 +25,7 @@ from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.pipeline.amplification import Explanation, together
+from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
@@ -62,6 +63,8 @@ class Pipeline(Tables):
     judge_power : bool
         Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
         do without: a policy's ``must_detect`` then does not count.
+    origin : Origin, optional
+        Seeds of an earlier run, whose kept model draws: nothing is trained.
 
     Raises
     ------
@@ -82,6 +85,8 @@ class Pipeline(Tables):
             require(self.config.synthesize.engine)
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
         refuse_misfits(self.config.constraints, self.table.schema)
+        refuse_misfit(self.config, self.table.schema)
+        _ = self.selection
 
     def compute(self, stage: str) -> None:
         """Compute a stage by its name, or load it.
@@ -151,7 +156,7 @@ class Pipeline(Tables):
         """
         if self.anonymized is None:
             raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train = self.inputs.split(self._split_seed).train
+        train = self.inputs.split(self.split_seed).train
         return membership(train, self.learned, self.anonymized, secret, self.config.record_key)
 
     @property
@@ -204,7 +209,8 @@ class Pipeline(Tables):
         origins: dict[Subject, Array] = {}
         if self.config.risk is not None and any("origin" in metric.needs for metric in metrics_of(options)):
             origins = {"synthetic": self._known_leak.provenance}
-        known = self._share, again, self.rules, origins
+        compared = None if self.selection is None else self.compared
+        known = self._share, again, self.rules, origins, compared
         return evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
@@ -218,13 +224,17 @@ class Pipeline(Tables):
     def _judged(self, subject: Subject) -> Table | None:
         match subject:
             case "original":
-                return self.train
+                return self.compared[0]
             case "anonymized":
-                return None if self.restored is None else self.restored.table
+                return None if self.restored is None else self._selected(self.restored.table)
             case "synthetic":
                 return self.generated.table
             case "baseline":
                 return self.baseline
+
+    def _selected(self, table: Table) -> Table:
+        """The records of a table that meet the condition."""
+        return table if self.selection is None else self.selection.of(table)
 
     @cached_property
     def _measured(self) -> dict[Subject, Evaluation]:

@@ -96,7 +96,15 @@ def _restored(pipeline: Pipeline) -> Count | None:
 def _generated(pipeline: Pipeline) -> Count:
     table, generator = pipeline.generated.table, pipeline.config.synthesize.generator
     persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
-    return len(table), f"{generator}{persons}"
+    return len(table), f"{generator}{persons}{_accepted(pipeline)}"
+
+
+def _accepted(pipeline: Pipeline) -> str:
+    """Share of the draws that met the condition; empty without one."""
+    chosen, redrawn = pipeline.selection, pipeline.redrawn
+    if chosen is None or redrawn is None:
+        return ""
+    return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
 
 
 _COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {

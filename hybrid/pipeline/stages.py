@@ -16,6 +16,7 @@ from hybrid.synthesize.registry import ENGINES, REGISTRY
 
 WIRING = (
     "hybrid.pipeline.anonymization",
+    "hybrid.pipeline.conditions",
     "hybrid.pipeline.config",
     "hybrid.pipeline.generation",
     "hybrid.pipeline.holding",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self, TypeVar
 
@@ -17,6 +18,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.leak import KnownLeak
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
@@ -39,6 +41,14 @@ from hybrid.transition.protocol import Restored
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Seeds of an earlier run whose kept model draws again."""
+
+    seed: int
+    split_seed: int
+
+
 class Tables:
     """Tables of one run, computed on demand.
 
@@ -54,6 +64,7 @@ class Tables:
         inputs: Inputs | None = None,
         *,
         judge_power: bool = True,
+        origin: Origin | None = None,
     ) -> None:
         refuse_contradictions(config)
         self.config = config
@@ -62,7 +73,10 @@ class Tables:
         self.progress = progress
         self.recorder = Recorder()
         self.inputs = inputs or Inputs(config, self.recorder, progress)
+        self.origin = origin
         self._given_seed = config.seed if seed is None else seed
+        if origin is not None:
+            self._given_seed = origin.seed
         self.draw: Draw | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._decided = False
@@ -160,6 +174,29 @@ class Tables:
         """The constraints, fitted to the training records."""
         return fitted_rules(self.config, self.train)
 
+    @cached_property
+    def selection(self) -> Selection | None:
+        """Condition on drawn rows; None without one.
+
+        With the training records that meet it.
+
+        Raises
+        ------
+        ConfigError
+            The condition would single out few persons.
+        """
+        return selection(self.config, self.train, by_person=self.static is not None, decided=self._decided)
+
+    @property
+    def compared(self) -> tuple[Table, Table | None]:
+        """Training and control records that utility and fidelity compare with.
+
+        All of them, or those that meet the condition.
+        """
+        if self.selection is None:
+            return self.train, self.control
+        return self.selection.train, None if self.control is None else self.selection.of(self.control)
+
     @property
     def control(self) -> Table | None:
         """The records that no generator sees, without identifiers."""
@@ -170,7 +207,7 @@ class Tables:
         """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
-        return stage_keys(self.config, self.seed, self._split_seed, self.data_fingerprint, population, must_detect)
+        return stage_keys(self.config, self.seed, self.split_seed, self.data_fingerprint, population, must_detect)
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
@@ -221,6 +258,7 @@ class Tables:
     @cached_property
     def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""
+        _ = self.selection
         if self.config.risk is not None:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
         before = self.anonymization
@@ -235,7 +273,7 @@ class Tables:
 
     @property
     def redrawn(self) -> Redrawn | None:
-        """Rows that were drawn again to keep the constraints; None without constraints."""
+        """Rows drawn again for constraints or a condition; None without."""
         return self.generated.redrawn
 
     @property
@@ -279,24 +317,34 @@ class Tables:
     @cached_property
     def _parts(self) -> Parts:
         """Training, control and fresh records, without identifiers."""
-        train, *others = self.inputs.split(self._split_seed)
+        train, *others = self.inputs.split(self.split_seed)
         return Parts(train.without_identifiers(), *(part and part.without_identifiers() for part in others))
 
     @cached_property
-    def _split_seed(self) -> int:
+    def split_seed(self) -> int:
         """Under ``split.stable`` without a seed.
 
         One that a kept store remembers for all runs of this name.
         """
+        if self.origin is not None:
+            return self.origin.split_seed
         if self._given_seed is not None or not self.config.split.stable:
             return self.seed
         return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
 
     @cached_property
     def _generation(self) -> Generation:
-        inputs, static, rules = self.inputs, self.static, self.rules
         return Generation(
-            self.config, self.learned, inputs.domains, self.seed, self.store, self.progress, static, rules
+            self.config,
+            self.learned,
+            self.inputs.domains,
+            self.seed,
+            self.store,
+            self.progress,
+            self.static,
+            self.rules,
+            self.selection,
+            only_kept=self.origin is not None,
         )
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:

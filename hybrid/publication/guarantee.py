@@ -63,7 +63,7 @@ def guarantee_sentence(
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
-    start += _constrained(config)
+    start += [*_constrained(config), *_conditional(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
@@ -165,6 +165,22 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
     learned = "; which values may occur together was learned from the original records" if known else ""
     what = "left out" if (config.get("synthesize") or {}).get("generator") == "none" else "drawn again"
     yield f"Rows that broke a declared constraint between columns were {what}{learned}."
+
+
+def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
+    if where_of(config) is None:
+        return
+    unit = "synthetic persons with a row that meets" if draws_persons(config) else "rows that meet"
+    yield (
+        f"Only {unit} a condition, which the configuration states (synthesize.where), were kept of those drawn; "
+        "utility and fidelity compare with the records that meet it, privacy is measured for all training records."
+    )
+
+
+def where_of(config: Mapping[str, Any]) -> str | None:
+    """Condition on drawn rows of a configuration; None without one."""
+    where = (config.get("synthesize") or {}).get("where")
+    return None if where is None else str(where)
 
 
 def _sampled(config: Mapping[str, Any], records: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
-from hybrid.publication.guarantee import draws_persons, has_person_number
+from hybrid.publication.guarantee import draws_persons, has_person_number, where_of
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
@@ -122,12 +122,15 @@ def _written(config: Mapping[str, Any]) -> Iterator[str]:
     """The last two steps, in their order."""
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
-    declared = config.get("constraints") or ()
+    declared, where = config.get("constraints") or (), where_of(config)
     steps = [_rows_written(off)]
     if transition:
         drawn = _values_drawn(transition, learned=learns_values(declared))
         steps.insert(1 if transition.get("order") == "post" else 0, drawn)
     yield from steps
+    if where is not None:
+        unit = "people with a row that meets" if draws_persons(config) else "rows that meet"
+        yield f"Only made-up {unit} a condition were kept: {where}."
     if declared:
         rules = "a rule" if len(declared) == 1 else f"one of {len(declared)} rules"
         yield f"Rows that broke {rules} between columns were {'left out' if off else 'drawn again'}."

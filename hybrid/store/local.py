@@ -58,6 +58,11 @@ class Store:
         self.path = path
         self.cipher = cipher
 
+    @property
+    def place(self) -> str | None:
+        """Folder or address of what is kept; None where nothing is."""
+        return None if self.path is None else str(self.path.resolve())
+
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
         """Return the stored result, or compute and store it.
 

@@ -60,6 +60,11 @@ class SharedStore(Store):
         self.url = url
         self._fs, self._root = _file_system(url)
 
+    @property
+    def place(self) -> str | None:
+        """Address of what is kept."""
+        return self.url
+
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
         """Return the stored result, or compute and store it; see :meth:`Store.get_or_compute`."""
         path = self._path(stage, key)

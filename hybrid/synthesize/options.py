@@ -26,6 +26,9 @@ class SynthesizeOptions(Options):
     """Synthetic records to draw; same: as many as were learned from. Where persons are drawn (`data.person`, and a
     generator that learns persons): as many persons as were learned from, or so many that about this many records come
     out."""
+    where: str | None = None
+    """Condition that every drawn row meets (where persons are drawn: one of a person's rows), such as
+    `ward = 'ICU' and age >= 60`; `rows: same` then is as many as training records meet it, in tens. null: none."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The generator's own options; they win over the preset."""
     isolate: bool = True
@@ -48,8 +51,9 @@ class SynthesizeOptions(Options):
     def _consistent(self) -> Self:
         if not self.is_off:
             self.resolve()
-        elif self.options:
-            raise ValueError("options are set but generator is none")
+        elif self.options or self.where is not None:
+            key = "options" if self.options else "where"
+            raise ValueError(f"{key}: set, but generator is none")
         return self
 
     @property

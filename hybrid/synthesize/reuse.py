@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, fit, model_version
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
+from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 STAGE = "model"
 
 
@@ -25,28 +29,78 @@ def fit_or_reuse(
     store: Store,
     progress: Progress = silent,
     domains: Mapping[str, Array] | None = None,
+    *,
+    only_kept: bool = False,
 ) -> FittedGenerator:
     """Fit a generator, or reuse a stored model or checkpoint.
 
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
     The key of a model covers the table's content, the generator's options, the seed, the code behind the generator
-    and the versions of the libraries it is trained with; the number of drawn rows and the limits of its process do
-    not count. Generators without extra packages take seconds and are not kept.
+    and the versions of the libraries it is trained with; the number of drawn rows, their condition and the limits of
+    its process do not count.
+
+    Parameters
+    ----------
+    only_kept : bool
+        Refuse to train: without a kept model nothing is drawn.
+
+    Raises
+    ------
+    GeneratorError
+        As :func:`hybrid.synthesize.fit`; or no model is kept and none may be trained.
     """
     generator, own = options.engine, options.resolve()
-    if not generator.requires:
-        return fit(table, options, seed, progress, domains=domains)
     require(generator)
-    key = fingerprint(STAGE, own, table, domains, seed, model_version(generator))
-    trained = False
+    key = "" if store.place is None else fingerprint(STAGE, own, table, domains, seed, model_version(generator))
 
     def train() -> FittedGenerator:
+        left = store.unfinished(STAGE, key) if key and generator.requires else None
+        return fit(table, options, seed, progress, left, domains)
+
+    return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
+
+
+def fit_or_reuse_sequences(
+    table: Table,
+    static: Sequence[str],
+    options: SynthesizeOptions,
+    seed: int,
+    store: Store,
+    progress: Progress = silent,
+    *,
+    only_kept: bool = False,
+) -> FittedSequences:
+    """Fit a generator to persons, or reuse a stored model.
+
+    As :func:`hybrid.synthesize.sequences.fit_sequences`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
+    """
+    generator, own = options.engine, options.resolve()
+    require(generator)
+    known = (own, table, table.persons, list(static), seed, model_version(generator))
+    key = "" if store.place is None else fingerprint(STAGE, "persons", *known)
+    return _kept(store, key, lambda: fit_sequences(table, static, options, seed, progress), generator.name, only_kept)
+
+
+def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:
+    """The model of a key, trained if it is not kept.
+
+    Without a key nothing is kept.
+    """
+    trained = False
+
+    def compute() -> T:
         nonlocal trained
         trained = True
-        return fit(table, options, seed, progress, store.unfinished(STAGE, key), domains)
+        if only_kept:
+            raise GeneratorError(
+                f"{name}: the store keeps no model of this run any more, or another version of the program trained it",
+                hint="repeat the run with its store, then draw; or draw in one run: hybrid run CONFIG "
+                "--set synthesize.where=...",
+            )
+        return train()
 
-    fitted = store.get_or_compute(STAGE, key, train)
+    fitted = store.get_or_compute(STAGE, key, compute) if key else compute()
     if not trained:
-        logger.info("%s: trained before on the same table with the same options: the kept model is used", fitted.name)
-    return fitted.limited(options.limits)
+        logger.info("%s: trained before on the same table with the same options: the kept model is used", name)
+    return fitted

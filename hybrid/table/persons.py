@@ -182,6 +182,17 @@ def n_persons(table: Table) -> int:
     return len(table) if table.persons is None else len(pd.unique(table.persons))
 
 
+def with_any_of(table: Table, rows: Mask) -> Mask:
+    """All rows of the persons who have any of these rows.
+
+    Shape (n_rows,), bool; the rows themselves without persons.
+    """
+    if table.persons is None:
+        return rows
+    groups = person_groups(table.persons)
+    return np.asarray(np.bincount(groups, rows)[groups] > 0)
+
+
 def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     """Mask of at most ``most`` rows of each person.
 

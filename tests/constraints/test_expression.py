@@ -30,6 +30,8 @@ T, F, U = True, False, None
         ("cost >= 0", [T, F, U]),
         ("0 <= stay < 4", [T, T, F]),
         ("ward == 'ICU'", [T, F, U]),
+        ("ward = 'ICU' and cost >= 0", [T, F, U]),
+        ("ward != 'a = b' and stay = 3", [F, T, F]),
         ("ward != 'ICU' or stay == 0", [T, T, U]),
         ("ward in ['ICU', 'ER']", [T, T, U]),
         ("ward not in ('ICU',)", [F, T, U]),

@@ -174,6 +174,7 @@ def test_options_that_change_nothing_do_not_move_a_key() -> None:
     assert _moved(before, _keys(protect={"min_count": 7})) == BY_PROTECTION
     assert "protect" not in _keys(protect="off") and "protect" not in _keys(protect=False)
     assert _moved(before, _keys(synthesize={"rows": 7})) == BY_GENERATOR
+    assert _moved(before, _keys(synthesize={"where": "age > 7"})) == BY_GENERATOR | EVALUATED
     assert _moved(before, _keys(transition={"method": "uniform"})) == BY_VALUES
     assert _moved(before, _keys(transition={"method": "tree", "order": "post"})) == {
         *("synthesize", "evaluate-synthetic")

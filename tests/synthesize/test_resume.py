@@ -133,7 +133,13 @@ def test_a_trained_model_is_used_again_for_the_same_table_and_options_only(tmp_p
     assert len(store.entries()) == 4
 
 
-def test_quick_generators_are_not_kept(tmp_path):
-    store = Store(tmp_path / "store")
-    fit_or_reuse(people(50).only(["age", "job"]), SynthesizeOptions(), 3, store, silent)
-    assert store.entries() == []
+def test_models_of_quick_generators_are_kept_and_nothing_is_trained_where_that_is_not_allowed(tmp_path):
+    table, store = people(50).only(["age", "job"]), Store(tmp_path / "store")
+    first = fit_or_reuse(table, SynthesizeOptions(), 3, store, silent)
+    assert [entry.stage for entry in store.entries()] == ["model"]
+    again = fit_or_reuse(table, SynthesizeOptions(rows=7, where="age > 3"), 3, store, only_kept=True)
+    pd.testing.assert_frame_equal(again.sample(20, 1).frame, first.sample(20, 1).frame)
+    for seed, where in ((4, store), (3, Store(None))):
+        with pytest.raises(GeneratorError, match="keeps no model of this run"):
+            fit_or_reuse(table, SynthesizeOptions(), seed, where, only_kept=True)
+    assert len(store.entries()) == 1

@@ -70,7 +70,7 @@ class FinishedRun(Protocol):
 
     @property
     def redrawn(self) -> Redrawn | None:
-        """Rows that were drawn again to keep the constraints; None without constraints."""
+        """Rows drawn again for constraints or a condition; None without."""
 
     @property
     def is_unsynthesized(self) -> bool:

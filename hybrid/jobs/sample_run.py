@@ -1,0 +1,100 @@
+"""Draw under a condition from the model that a run kept.
+
+The new run has a folder, an evaluation, a verdict and a place in the ledger of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.ownership import check_replaceable
+from hybrid.base.progress import Progress, silent
+from hybrid.jobs.origins import read_origin
+from hybrid.jobs.run import write_draw
+from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.tables import Origin
+from hybrid.publication.finished_run import FinishedRun, read_whole_run
+from hybrid.publication.seal import check_seal
+from hybrid.table.read_frame import DATA_FRAME
+
+
+def sample_run(
+    run: Path | str,
+    where: str,
+    *,
+    out: Path | str,
+    rows: int | None = None,
+    data: pd.DataFrame | None = None,
+    work: Path | str = "work",
+    progress: Progress = silent,
+) -> Pipeline:
+    """Draw rows under a condition from a finished run's model.
+
+    Nothing is trained. The rows are evaluated, judged and counted as a draw like those of any run: utility and fidelity
+    compare with the records that meet the condition, privacy asks about all training records.
+
+    Parameters
+    ----------
+    run : Path or str
+        Folder of a run whose store keeps its model. A run that was drawn under a condition itself: both must be met.
+    where : str
+        An expression over the columns, such as ``ward = 'ICU' and age >= 60``.
+    out : Path or str
+        Folder of the new run; an earlier run there is replaced as a whole.
+    rows : int, optional
+        Rows to draw, 1 or more; by default as many as training records meet the condition, in tens.
+    data : pandas.DataFrame, optional
+        The same table again, for runs of a DataFrame.
+    work : Path or str
+        The private zone of the run.
+    progress : Progress
+        Called as the work advances.
+
+    Returns
+    -------
+    Pipeline
+        As of :func:`hybrid.jobs.run.run`.
+
+    Raises
+    ------
+    ConfigError
+        The condition does not fit the columns or would single out few persons; no model is kept; or the source has
+        changed since the run.
+    GeneratorError
+        The store has lost the model, or too few of its draws meet the condition.
+    VerificationError
+        The run's folder was changed, or belongs to another private zone.
+    """
+    folder, private = Path(out), Path(work)
+    check_replaceable(folder)
+    finished = read_whole_run(Path(run))
+    check_seal(finished, private)
+    kept = read_origin(private, finished.id)
+    config = _conditional(finished, where, rows, Path(kept.folder))
+    if data is not None:
+        config = config.with_frame(data)
+    elif config.data.path == DATA_FRAME:
+        raise ConfigError(f"{run}: the run was made of a DataFrame", hint="give the same one as data")
+    origin = Origin(int(finished.manifest["seed"]), kept.split_seed)
+    pipeline = Pipeline(config, store=kept.open_store(), progress=progress, origin=origin)
+    if pipeline.data_fingerprint != finished.manifest["data_fingerprint"]:
+        raise ConfigError(
+            f"{run}: the source or a hierarchy has changed since this run, and its model knows the earlier records",
+            hint="run the configuration again: hybrid run CONFIG --store DIR, or hybrid release CONFIG",
+        )
+    write_draw(pipeline, folder, private)
+    return pipeline
+
+
+def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -> RunConfig:
+    """The configuration of a run with a further condition."""
+    content: dict[str, Any] = run.manifest["config"]
+    before = content["synthesize"].get("where")
+    both = where if before is None else f"({before}) and ({where})"
+    changes: dict[str, Any] = {"synthesize.where": both, "synthesize.rows": "same" if rows is None else rows}
+    return configured(content, changes, folder / "config.yaml")
