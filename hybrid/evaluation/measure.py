@@ -24,10 +24,11 @@ Lacking = Literal[
     "signal",
     "lone_values",
     "constraints",
+    "encoder",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, a column that names single records, a signal, values that one row of the
-table holds alone, declared constraints."""
+table holds alone, declared constraints, an encoder."""
 
 
 @dataclass(frozen=True)

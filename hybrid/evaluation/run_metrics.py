@@ -18,7 +18,7 @@ from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
-from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.metric import Metric, Need
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
@@ -87,7 +87,7 @@ def evaluate(
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
-    models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
+    models = any(metric.family == "utility" or metric.mechanism in ("learned model", "embedding") for metric in chosen)
     with one_thread_each(models):
         found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages), progress))))
     return with_printed(found) if options.paper else found
@@ -151,10 +151,13 @@ def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
     if options.metrics is not None:
         return [metric for name, metric in REGISTRY.items() if name in options.metrics]
+    left_out: set[Need] = set()
+    if options.retrain is None:
+        left_out.add("retraining")
+    if options.encoder is None:
+        left_out.add("encoder")
     return [
-        metric
-        for metric in REGISTRY.values()
-        if metric.family in options.families and (options.retrain is not None or "retraining" not in metric.needs)
+        metric for metric in REGISTRY.values() if metric.family in options.families and not left_out & set(metric.needs)
     ]
 
 

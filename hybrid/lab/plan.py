@@ -84,8 +84,9 @@ class LabPlan(Options):
     risk: RiskSections
     """How tables with a known leak are made."""
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
-    """default: every privacy metric that compares with people never seen and needs no training; or names; or those of
-    a pillar."""
+    """default: every privacy metric that compares with people never seen and needs neither training nor an encoder; or
+    names; or those of a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
+    ``set: {evaluate.encoder: ...}`` of the table says otherwise."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5), min_length=1)
     """Every level of every series runs once with each seed; all levels of a seed share the split."""
     null_seeds: int = Field(default=40, ge=0)
@@ -130,7 +131,8 @@ class LabPlan(Options):
         chosen = self.metrics
         if isinstance(chosen, tuple):
             return tuple(name for name in METRICS if name in chosen)
-        usual = (m for m in METRICS.values() if m.family == "privacy" and not {"retraining", "persons"} & set(m.needs))
+        heavy = {"retraining", "persons", "encoder"}
+        usual = (metric for metric in METRICS.values() if metric.family == "privacy" and not heavy & set(metric.needs))
         if isinstance(chosen, ByPillar):
             return tuple(metric.name for metric in usual if metric.pillar == chosen.pillar)
         return tuple(metric.name for metric in usual if metric.pillar in ("indicator", "attack"))
