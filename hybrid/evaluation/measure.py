@@ -25,10 +25,11 @@ Lacking = Literal[
     "signal",
     "lone_values",
     "constraints",
+    "encoder",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
-records, a signal, values that one row of the table holds alone, declared constraints."""
+records, a signal, values that one row of the table holds alone, declared constraints, an encoder."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin", "encoder"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -175,6 +175,8 @@ class Metric:
             return NotComputable(reason, lacks="retraining")
         if "retraining" in self.needs and context.fit_and_sample is None:
             return NotComputable("nothing is known about how this table was made")
+        if "encoder" in self.needs and context.options.encoder is None:
+            return NotComputable("needs an encoder: asked for by evaluate.encoder", lacks="encoder")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per
             return NotComputable(f"no {kind} column is declared", lacks=kind)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from hybrid.base.options import Options
+from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.measure import Family
 
 
@@ -89,5 +90,7 @@ class EvaluateOptions(Options):
     """A value that fewer training people hold is rare (metric `rare_values`)."""
     retrain: RetrainOptions | None = None
     """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
+    encoder: EncoderOptions | None = None
+    """Attacks and distances in the space of a contrastive encoder (metrics `cl_*`). Not given: not computed."""
     paper: bool = False
     """Whether details also carry the formulas exactly as the papers print them, where those differ."""

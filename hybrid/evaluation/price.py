@@ -16,6 +16,9 @@ BASE = 0.01
 SEARCHED = 0.12e-9
 """Seconds of a search per pair of records and column that a block of records cannot rule out."""
 
+TRAINED = 2.2e-10
+"""Seconds of a pass over a record and weight of an encoder's first layers, forwards and backwards."""
+
 
 class Price(NamedTuple):
     """Cost of a metric.
@@ -56,6 +59,12 @@ PRICES = {
     "membership_subgroups": Price(cells=0.7),
     "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),
+    "cl_singling_out": Price(searches=1.0, cells=1.5),
+    "cl_linkability": Price(searches=1.5),
+    "cl_inference": Price(searches=0.5, cells=2.0),
+    "cl_dcr_share": Price(searches=2.5),
+    "cl_dcr_score": Price(searches=0.5),
+    "cl_membership": Price(searches=1.0),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
 
@@ -99,10 +108,29 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
     pairs = asked * largest * sizes.columns / (1 + math.sqrt(largest / 100_000))
     cells = (sizes.train + sizes.control + sizes.table) * sizes.columns / 1e6
     repeated = sizes.per[metric.per]
+    if "encoder" in metric.needs:
+        repeated, pairs = repeated * networks(options), pairs * networks(options)
     searches = found.searches + (found.once if first else 0.0)
     return BASE + SEARCHED * pairs * searches + found.cells * cells * repeated
 
 
+def networks(options: EvaluateOptions) -> int:
+    """Encoders in whose space a metric is computed."""
+    encoder = options.encoder
+    return 1 if encoder is None or encoder.engine == "untrained" else 1 + encoder.encoders
+
+
+def training_price(sizes: Sizes, options: EvaluateOptions) -> float:
+    """Most seconds of one core to train one table's encoders."""
+    encoder = options.encoder
+    if encoder is None or encoder.engine == "untrained":
+        return 0.0
+    products = encoder.width * (8 * sizes.columns + 2 * encoder.width)
+    return TRAINED * encoder.encoders * encoder.epochs * sizes.table * products
+
+
 def total_price(metrics: Sequence[Metric], sizes: Sizes, options: EvaluateOptions, tables: int) -> float:
     """Seconds that an evaluation of several tables takes on one core, roughly."""
-    return sum(price(metric, sizes, options, first=number == 0) for number in range(tables) for metric in metrics)
+    encoders = training_price(sizes, options) if any("encoder" in metric.needs for metric in metrics) else 0.0
+    each = (price(metric, sizes, options, first=number == 0) for number in range(tables) for metric in metrics)
+    return sum(each) + tables * encoders

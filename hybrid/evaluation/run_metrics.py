@@ -97,7 +97,7 @@ def evaluate(
         others = context if compared is None else context.compared_with(*compared)
         return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)])
 
-    models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
+    models = any(metric.family == "utility" or metric.mechanism in ("learned model", "embedding") for metric in chosen)
     with one_thread_each(models):
         found = Evaluation(tuple(itertools.chain.from_iterable(side_by_side(measured, list(stages), progress))))
     return with_printed(found) if options.paper else found
@@ -161,10 +161,11 @@ def remembering(results: dict[str, Any]) -> Share:
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
+    switched_on = {"retraining": options.retrain, "encoder": options.encoder}
+    left_out = {need for need, section in switched_on.items() if section is None}
 
     def usual(metric: Metric) -> bool:
-        possible = options.retrain is not None or "retraining" not in metric.needs
-        return metric.by_default and metric.family in options.families and possible
+        return metric.by_default and metric.family in options.families and not left_out & set(metric.needs)
 
     named = {name for name, metric in REGISTRY.items() if usual(metric)} if options.metrics is None else options.metrics
     return [metric for name, metric in REGISTRY.items() if name in named or name in options.also]

@@ -87,8 +87,9 @@ class LabPlan(Options):
     risk: RiskSections
     """How tables with a known leak are made."""
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
-    """default: every default privacy metric that compares with people never seen and needs no training; or names; or
-    those of a pillar."""
+    """default: every default privacy metric that compares with people never seen and needs neither training nor an
+    encoder; or names; or those of a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
+    ``set: {evaluate.encoder: ...}`` of the table says otherwise."""
     paper: bool = True
     """Try the numbers as papers print them, too: beside the metric, as "NAME (printed FORM)"."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5), min_length=1)
@@ -136,7 +137,7 @@ class LabPlan(Options):
         if isinstance(chosen, tuple):
             return tuple(name for name in METRICS if name in chosen)
         privacy = (metric for metric in METRICS.values() if metric.family == "privacy" and metric.by_default)
-        usual = (metric for metric in privacy if not {"retraining", "persons"} & set(metric.needs))
+        usual = (metric for metric in privacy if not {"retraining", "persons", "encoder"} & set(metric.needs))
         if isinstance(chosen, ByPillar):
             return tuple(metric.name for metric in usual if metric.pillar == chosen.pillar)
         return tuple(metric.name for metric in usual if metric.pillar in ("indicator", "attack"))

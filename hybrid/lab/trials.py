@@ -11,6 +11,7 @@ from hybrid.base.config_files import read_yaml
 from hybrid.base.hashing import fingerprint
 from hybrid.comparison.expand import Configuration
 from hybrid.comparison.schedule import Planned, planned_trials
+from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
 from hybrid.lab.risk import Level, Series
 from hybrid.lab.risk.model import NO_LEAK
@@ -125,6 +126,7 @@ class _Make:
 
 def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
     """Settings of all trials: nothing but the known leak changes a table."""
+    encoded = any("encoder" in METRICS[name].needs for name in plan.metric_names)
     return {
         "stages": None,
         "protect": "off",
@@ -141,6 +143,7 @@ def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
         "evaluate.baseline": False,
         "evaluate.power": False,
         "evaluate.retrain": None,
+        "evaluate.encoder": {"engine": "untrained"} if encoded else None,
         "evaluate.paper": plan.paper,
         **choice.set,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from math import prod
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import rng_for
+from hybrid.evaluation.attacks.contrastive import TORCH_HINT
 from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy import Hierarchy
@@ -78,6 +80,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings += _roles(config, whole)
         findings += _notes(table)
         findings += _retrainings(config, table)
+        findings += _encoder(config)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
 
@@ -113,6 +116,13 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
         f"evaluate.retrain trains {name} {count:,} times on up to {options.rows:,} records{limit}",
         "fewer evaluate.retrain.canaries, shadows or tests; more canaries together; a limit in seconds",
     )
+
+
+def _encoder(config: RunConfig) -> Iterator[Finding]:
+    """Encoders that cannot be trained here."""
+    options = config.evaluate.encoder
+    if options is not None and options.engine == "contrastive" and find_spec("torch") is None:
+        yield Finding("note", "evaluate.encoder: torch is missing, so no metric cl_* will have a number", TORCH_HINT)
 
 
 def _attempt(findings: list[Finding], work: Callable[[], T]) -> T | None:

@@ -126,7 +126,7 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
         for metric in REGISTRY.values()
         if metric.family == "privacy"
         and metric.by_default
-        and "retraining" not in metric.needs
+        and not {"retraining", "encoder"} & set(metric.needs)
         and not metric.name.endswith("_reached")
     }
     assert judged == attacks

@@ -55,13 +55,7 @@ def inference_model(context: Context, column: str) -> Outcome:
     )
 
     def success(role: Role) -> Array:
-        records, guess = known[role], guesses[_PEOPLE.index(role)]
-        if classify:
-            return np.asarray(guess == records.ranks[:, at])
-        truth = secrets_of(context, records, np.array([at]))
-        value = truth.numbers[0]
-        allowed = np.maximum(truth.relative * np.maximum(np.abs(value), np.abs(guess)), truth.absolute)
-        return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
+        return is_right(context, known[role], at, guesses[_PEOPLE.index(role)])
 
     def accuracy_of_numbers(role: Role) -> float:
         """Accuracy of guessed numbers: 1 - RMSE / range.
@@ -80,6 +74,26 @@ def inference_model(context: Context, column: str) -> Outcome:
         mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
         details["paper"] = {"train": mine, "control": its, "risk": (mine - its) / (1 - its) if its < 1 else None}
     return made if isinstance(made, NotComputable) else made.measure(**details)
+
+
+def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
+    """True where a guess is the secret of its record.
+
+    Parameters
+    ----------
+    records : Encoded
+        n records with a known secret.
+    at : int
+        Position of the secret in the coding.
+    guess : numpy.ndarray, shape (n,)
+        Ranks of categories, or numbers, which count within the options' tolerance.
+    """
+    if not context.encoding.continuous[at]:
+        return np.asarray(guess == records.ranks[:, at])
+    truth = secrets_of(context, records, np.array([at]))
+    value = truth.numbers[0]
+    allowed = np.maximum(truth.relative * np.maximum(np.abs(value), np.abs(guess)), truth.absolute)
+    return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
 
 
 def _known(table: Encoded, at: int) -> Encoded:

@@ -13,7 +13,8 @@ from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
 
-def _halves(context: Context) -> tuple[list[str], list[str]]:
+def halves(context: Context) -> tuple[list[str], list[str]]:
+    """Columns that each of the two data holders knows."""
     if context.options.linkability is not None:
         return list(context.options.linkability[0]), list(context.options.linkability[1])
     names = context.encoding.names
@@ -27,7 +28,7 @@ def linkability(context: Context) -> Outcome:
     section 4.2, with tie sets: all rows at most as far (Gower) as the k-th nearest. R = (r_T - r_C)/(1 - r_C), every
     training and control record attacked once; at most 1, 0 without a leak.
     """
-    sides = _halves(context)
+    sides = halves(context)
     columns = [context.encoding.positions(side) for side in sides]
     if not all(map(len, columns)):
         return NotComputable("each of the two data holders needs at least one column that varies")

@@ -6,6 +6,7 @@ the training records is compared with their success on as many control records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,9 @@ class Tables(NamedTuple):
     """Records that both sides are cut to: those of the smaller one."""
 
 
-def _tables(context: Context) -> Tables:
+def tables_of(context: Context) -> Tables:
+    """The judged table, train and control, sorted for counting."""
+
     def index() -> Tables:
         sides = [context.encoded(role) for role in ("table", "train", "control")]
         table, train, control = (Index(side, context.encoding.cardinality) for side in sides)
@@ -68,7 +71,7 @@ def _singled(index: Index, size: int, predicates: Predicates) -> tuple[Array, Ar
     return (counts == 1).astype(float) if n == size else hypergeom.pmf(1, n, np.arange(MOST + 1), size)[counts], record
 
 
-def _success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
+def success(tables: Tables, predicates: Predicates, confidence: float) -> Attack | NotComputable:
     """Share of the predicates that fit exactly one record.
 
     In train and in control, both cut to one size.
@@ -130,7 +133,7 @@ def univariate_predicates(context: Context, index: Index) -> Predicates:
     return predicates.take(np.flatnonzero(index.count(predicates) == 1)).distinct()
 
 
-def _stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
+def stratified(predicates: Predicates, limit: int, rng: np.random.Generator) -> Predicates:
     """At most ``limit`` predicates, spread evenly over the columns.
 
     They are as even as the columns allow: no column may fill the quota.
@@ -155,11 +158,8 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
     numbers = context.encoded("table").numbers
     median = np.array([_median(numbers[:, c]) for c in range(p)])
     top = context.encoding.cardinality.astype(np.int32) - 1
-    chosen = Predicates(*(np.empty((0, n_columns), np.int32) for _ in range(3)))
-    limit, stale = context.options.attacks, 0
-    for _ in range(MAX_TRIES // BATCH):
-        if len(chosen) >= limit or stale == PATIENCE:
-            break
+
+    def draw() -> Predicates:
         rows = order[rng.integers(n, size=BATCH)][:, None]
         columns = np.sort(np.argpartition(rng.random((BATCH, p)), n_columns - 1, axis=1)[:, :n_columns], axis=1)
         ranks = index.ranks.T[rows, columns]
@@ -167,7 +167,26 @@ def multivariate_predicates(context: Context, index: Index, n_columns: int, rng:
         above = numbers[rows, columns] > median[columns]
         low = np.where(ordered & ~above, 0, ranks)
         high = np.where(ordered & above, top[columns], ranks)
-        tried = Predicates(*(x.astype(np.int32) for x in (columns, low, high)))
+        return Predicates(*(x.astype(np.int32) for x in (columns, low, high)))
+
+    return collected(index, draw, n_columns, context.options.attacks)
+
+
+def collected(index: Index, draw: Callable[[], Predicates], width: int, limit: int) -> Predicates:
+    """Distinct predicates of random batches that fit exactly one row.
+
+    Parameters
+    ----------
+    draw : callable
+        The next batch, conjunctions over at most ``width`` columns.
+    limit : int
+        Predicates wanted; fewer where batch after batch has no new one.
+    """
+    chosen, stale = Predicates(*(np.empty((0, width), np.int32) for _ in range(3))), 0
+    for _ in range(MAX_TRIES // BATCH):
+        if len(chosen) >= limit or stale == PATIENCE:
+            break
+        tried = draw()
         fits = tried.take(np.flatnonzero(index.count(tried) == 1))
         found = len(chosen)
         chosen = chosen.join(fits).distinct()
@@ -187,10 +206,10 @@ def singling_out_univariate(context: Context) -> Outcome:
     smallest and largest number, the only missing value), spread evenly over the columns. Interval from Wilson's, over
     the predicates really made.
     """
-    tables = _tables(context)
+    tables = tables_of(context)
     predicates = univariate_predicates(context, tables.table)
-    predicates = _stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
-    attack = _success(tables, predicates, context.options.confidence)
+    predicates = stratified(predicates, context.options.attacks, context.random("singling_out_univariate"))
+    attack = success(tables, predicates, context.options.confidence)
     if len(predicates) < FEW_PREDICATES and (isinstance(attack, NotComputable) or _says_nothing(attack.measure())):
         reason = f"only {len(predicates)} values stand alone in the table, too few for a rate"
         return NotComputable(reason, "too_few", lacks="lone_values")
@@ -212,7 +231,7 @@ def singling_out(context: Context) -> Outcome:
     It is the worst over the numbers of columns that are combined. The interval holds for all of them at once (Sidak);
     ``details`` have the mean and every number of columns.
     """
-    tables = _tables(context)
+    tables = tables_of(context)
     p = len(context.encoding.columns)
     sizes = [size for size in context.options.singling_out_columns if 2 <= size <= p]
     if not sizes:
@@ -221,7 +240,7 @@ def singling_out(context: Context) -> Outcome:
     for size in sizes:
         rng = context.random(f"singling_out {size}")
         predicates = multivariate_predicates(context, tables.table, size, rng)
-        attacks[str(size)] = _success(tables, predicates, context.options.confidence)
+        attacks[str(size)] = success(tables, predicates, context.options.confidence)
         if context.options.paper and isinstance(attacks[str(size)], Attack):
             printed[str(size)] = _printed(tables, predicates, context.options.confidence)
     found = worst(attacks, "columns", context.options.confidence)

@@ -1,0 +1,1 @@
+"""Contrastive encoder: records of mixed columns as points on a sphere."""

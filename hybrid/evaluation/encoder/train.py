@@ -1,0 +1,140 @@
+"""Training of the encoder. Imported only where torch is needed."""
+
+# The packages used here may be absent when types are checked.
+# mypy: disable-error-code="import-untyped,import-not-found"
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hybrid.base.arrays import Array
+from hybrid.base.rng import rng_for
+from hybrid.evaluation.encoder.inputs import Coded, Inputs, random_masks
+from hybrid.evaluation.encoder.network import HIDDEN, Network
+from hybrid.evaluation.encoder.options import EncoderOptions
+from hybrid.evaluation.engine.encoding import Encoded
+
+DROPOUT = 0.1
+_training = threading.Lock()
+"""Held while an encoder is trained: the number of torch's threads is that of the whole process."""
+
+
+def train(
+    network: Network, inputs: Inputs, records: Encoded, held: Encoded, options: EncoderOptions, seed: int
+) -> Network:
+    """Train an encoder to recognize records behind two random masks.
+
+    Parameters
+    ----------
+    network : Network
+        Where training begins; not changed.
+    records, held : Encoded
+        Records to learn from, and those whose loss ends the training.
+    options : EncoderOptions
+        Temperature, rate, batch, epochs and patience.
+    seed : int
+        Of masks, order and dropout.
+
+    Returns
+    -------
+    Network
+        The weights with the smallest loss on the records held back.
+    """
+    rng = rng_for(seed, "training")
+    drops = torch.Generator().manual_seed(int(rng.integers(2**63)))
+    with _one_thread():
+        weights = _Weights(network)
+        optimizer = torch.optim.Adam(weights.all, lr=options.rate)
+        asked = [_tensors(part) for part in _hidden_twice(inputs, held, rng)]
+        best, least, stale = weights.network(), np.inf, 0
+        for _ in range(options.epochs):
+            for rows in _batches(len(records), options.batch, rng):
+                pair = _hidden_twice(inputs, records.take(rows), rng)
+                found = contrast([weights.points(*_tensors(part), drops) for part in pair], options.temperature)
+                optimizer.zero_grad()
+                torch.autograd.backward(found)
+                optimizer.step()
+            with torch.no_grad():
+                loss = float(contrast([weights.points(*part) for part in asked], options.temperature))
+            if loss < least:
+                best, least, stale = weights.network(), loss, 0
+            elif (stale := stale + 1) == options.patience:
+                break
+    return best
+
+
+def contrast(pair: Sequence[Tensor], temperature: float) -> Tensor:
+    """Mean of both cross-entropies of recognizing a record's other point, in nats."""
+    first, second = pair
+    logits = first @ second.T / temperature
+    own = torch.arange(len(logits))
+    return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
+
+
+class _Weights:
+    """A network's weights as float32 tensors that are learned."""
+
+    def __init__(self, network: Network) -> None:
+        parts = (network.tables, network.weights, network.biases, network.gains, network.shifts)
+        self.parts = [[torch.tensor(x, dtype=torch.float32, requires_grad=True) for x in part] for part in parts]
+        self.all = [tensor for part in self.parts for tensor in part]
+
+    def points(self, numbers: Tensor, tokens: Tensor, drops: torch.Generator | None = None) -> Tensor:
+        """Records as points; ``drops`` leaves out hidden units at random."""
+        tables, weights, biases, gains, shifts = self.parts
+        x = torch.cat(
+            [*(functional.embedding(tokens[:, at], table) for at, table in enumerate(tables)), numbers], dim=1
+        )
+        for layer in range(HIDDEN):
+            x = functional.linear(x, weights[layer], biases[layer])
+            if layer:
+                x = x if drops is None else _dropped(x, drops)
+                x = functional.layer_norm(x, x.shape[1:], gains[layer - 1], shifts[layer - 1])
+            x = functional.gelu(x)
+        return functional.normalize(functional.linear(x, weights[-1], biases[-1]), dim=1)
+
+    def network(self) -> Network:
+        """The weights as they are now."""
+        return Network(*(tuple(x.detach().numpy().astype(np.float64) for x in part) for part in self.parts))
+
+
+def _dropped(x: Tensor, drops: torch.Generator) -> Tensor:
+    return x * (torch.rand(x.shape, generator=drops) >= DROPOUT) / (1 - DROPOUT)
+
+
+def _hidden_twice(inputs: Inputs, records: Encoded, rng: np.random.Generator) -> tuple[Coded, Coded]:
+    n, p = records.ranks.shape
+    first, second = (inputs.code(records, random_masks(n, p, rng)) for _ in range(2))
+    return first, second
+
+
+def _tensors(records: Coded) -> tuple[Tensor, Tensor]:
+    """Numbers with their absence, and tokens."""
+    numbers = np.concatenate([records.numbers, records.absent], axis=1)
+    return torch.tensor(numbers, dtype=torch.float32), torch.tensor(records.tokens)
+
+
+def _batches(n: int, size: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Batches of one pass in random order, without a last single record."""
+    order = rng.permutation(n)
+    yield from (order[start : start + size] for start in range(0, n, size) if n - start > 1)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    with _training:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
