@@ -93,33 +93,65 @@ def demo(
     several: Annotated[
         bool, typer.Option("--several/--single", help="Several admissions per patient, or one each.")
     ] = True,
+    linked: Annotated[
+        bool, typer.Option("--linked", help="Patients, admissions, prescriptions and hospitals in a table each.")
+    ] = False,
 ) -> None:
     """Write simulated hospital admissions with hierarchies and a config.
 
     To try everything on.
     """
-    from hybrid.demo import write_demo
+    from hybrid.demo import write_demo, write_linked_demo
 
+    if linked:
+        if not several:
+            raise typer.BadParameter("--linked has several admissions per patient", param_hint="--single")
+        counts = write_linked_demo(folder, rows, seed, format)
+        written = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        console.line("ok", f"{written}, simulated, in {folder}")
+        console.out.print(f"\nnext: hybrid check {folder / 'config.yaml'}\n      hybrid run {folder / 'config.yaml'}")
+        return
     config = write_demo(folder, rows, seed, format, several=several)
     console.line("ok", f"{rows:,} simulated admissions in {folder}")
     console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
 
 
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet table.")],
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="A CSV or Parquet table, or a folder of linked tables.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="CONFIG", help="Default: config.yaml beside it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    url_env: Annotated[
+        str | None,
+        typer.Option("--url-env", metavar="NAME", help="Linked tables of a database: the variable with its URL."),
+    ] = None,
+    schema: Annotated[str | None, typer.Option("--schema", help="Of the database; default: its own default.")] = None,
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", metavar="TABLE", help="Only these linked tables; default: all.")
+    ] = None,
 ) -> None:
-    """Guess a starter config and starter hierarchies from a table.
+    """Guess a starter config and hierarchies from a table or linked tables.
 
     Every guess is marked for review.
     """
-    from hybrid.pipeline.starter import guess_config
+    from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
 
-    target = out or data.parent / "config.yaml"
-    guessed = guess_config(data)
-    guessed.write(target, force=force)
-    for note in guessed.notes:
+    if (data is None) == (url_env is None):
+        raise typer.BadParameter("give a file, a folder, or --url-env, and one of them", param_hint="DATA")
+    notes: tuple[str, ...]
+    if data is not None and not data.is_dir():
+        target = out or data.parent / "config.yaml"
+        guessed = guess_config(data)
+        guessed.write(target, force=force)
+        notes = guessed.notes
+    else:
+        place = read_database(url_env or "", schema, tables or ()) if data is None else read_folder(data, tables or ())
+        target = out or (data or Path()) / "config.yaml"
+        links = guess_links(place)
+        write_links(links, target, force=force)
+        notes = links.notes
+    for note in notes:
         console.line("note", note)
     console.line("ok", f"{target}: read it, and decide every line marked 'review'")
     console.out.print(f"\nnext: hybrid check {target}")

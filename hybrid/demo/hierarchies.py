@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
@@ -26,9 +26,19 @@ levels: [month, quarter, year]
 """,
 }
 """YAML of the hierarchies that follow a rule."""
+LINKED_RULES = {
+    "birth_year": """\
+# Years of birth in groups of 5, 10, 20 and 40; the last level is everybody.
+type: intervals
+widths: [5, 10, 20, 40]
+""",
+    "postcode": RULES["postcode"],
+    "admitted": RULES["admission_date"],
+}
+"""The same of the linked tables."""
 
 
-def write_hierarchies(folder: Path, vocabulary: Vocabulary) -> None:
+def write_hierarchies(folder: Path, vocabulary: Vocabulary, rules: Mapping[str, str]) -> None:
     """Write one file per quasi-identifier, and the taxonomy of diagnoses, into ``folder``.
 
     Lists of values are CSV (a line is one value; column i is its label on level i), what follows a rule is YAML.
@@ -47,5 +57,5 @@ def write_hierarchies(folder: Path, vocabulary: Vocabulary) -> None:
     }
     for name, lines in tables.items():
         write_text(folder / f"{name}.csv", "".join(";".join((*line, ROOT)) + "\n" for line in lines))
-    for name, rule in RULES.items():
+    for name, rule in rules.items():
         write_text(folder / f"{name}.yaml", rule)

@@ -51,6 +51,27 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class People:
+    """Drawn traits of people, all of shape (n,).
+
+    Codes are positions in the vocabulary.
+    """
+
+    age: Array
+    sex: Array
+    postcode: Array
+    nationality: Array
+    occupation: Array
+    smoker: Array
+    bmi: Array
+    """kg/m²."""
+
+    def take(self, rows: Array) -> People:
+        """The people at these positions; shape (n_rows,)."""
+        return People(**{name: values[rows] for name, values in vars(self).items()})
+
+
+@dataclass(frozen=True)
 class Admissions:
     """Drawn columns, all of shape (n,).
 
@@ -117,23 +138,45 @@ class Population:
             diagnosis of the first one with a probability of 0.4; nobody is admitted after death.
         """
         patient = _patients(n, rng) if several else np.arange(n)
-        people = int(patient.max()) + 1
-        same_group = np.zeros(people, dtype=np.int64)
+        people = self.draw_people(int(patient.max()) + 1, rng)
+        return self.admit(people.take(patient) if several else people, patient, rng, several)
+
+    def draw_people(self, n: int, rng: np.random.Generator) -> People:
+        """Draw ``n`` people, sick or not."""
+        same_group = np.zeros(n, dtype=np.int64)
         age = self._ages.draw(rng, same_group)
         sex = self._sexes.draw(rng, age)
         postcode = self._postcodes.draw(rng, same_group)
         nationality = self._nationalities.draw(rng, postcode // self._per_region)
         occupation = self._occupations.draw(rng, age * len(SEXES) + sex)
-        smoker = rng.random(people) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)
-        bmi = _bmi(age, sex, rng)
-        if several:
-            drawn = (age, sex, postcode, nationality, occupation, smoker, bmi)
-            age, sex, postcode, nationality, occupation, smoker, bmi = (one[patient] for one in drawn)
+        smoker = rng.random(n) < 0.24 * self._smoking[occupation] * np.where(age > 70, 0.6, 1.0)
+        return People(age, sex, postcode, nationality, occupation, smoker, _bmi(age, sex, rng))
+
+    def admit(
+        self, people: People, patient: Array, rng: np.random.Generator, several: bool, in_order: bool = False
+    ) -> Admissions:
+        """Draw one admission of each of these people.
+
+        Parameters
+        ----------
+        people : People, n rows
+            A person with several admissions is there as often.
+        patient : numpy.ndarray, shape (n,), int64
+            Number of the person in each row.
+        rng : numpy.random.Generator
+            Draws.
+        several : bool
+            As for :meth:`draw`.
+        in_order : bool
+            Whether the last row of a person is the last admission; else it is the one that ends last.
+        """
+        n, age, sex, smoker, bmi = len(patient), people.age, people.sex, people.smoker, people.bmi
         band = (age + 4) // 5
         group = ((band * len(SEXES) + sex) * 2 + smoker) * 2 + (bmi >= 30)
         diagnosis = self._diagnoses.draw(rng, group)
         if several:
-            first = np.unique(patient, return_index=True)[1][patient]
+            _, places, owner = np.unique(patient, return_index=True, return_inverse=True)
+            first = places[owner]
             diagnosis = np.where(rng.random(n) < _SAME_DIAGNOSIS, diagnosis[first], diagnosis)
         severity = rng.normal(size=n) + 0.012 * (age - 55)
         emergency = rng.random(n) < self._fact("emergency", diagnosis) * 0.96 + 0.03 * (age > 75)
@@ -143,15 +186,17 @@ class Population:
         cost = self._cost(diagnosis, severity, stay, ward == self._care["Intensive care"], rng)
         discharge = self._discharge(age, diagnosis, severity, rng)
         if several:
-            discharge = np.where(_is_last(patient, day + stay), discharge, _alive(discharge))
+            discharge = np.where(
+                _is_last(patient, np.arange(n) if in_order else day + stay), discharge, _alive(discharge)
+            )
         readmitted = self._readmitted(age, diagnosis, stay, smoker, discharge, rng)
         return Admissions(
             patient=patient,
             age=age,
             sex=sex,
-            postcode=postcode,
-            nationality=nationality,
-            occupation=occupation,
+            postcode=people.postcode,
+            nationality=people.nationality,
+            occupation=people.occupation,
             day=day,
             emergency=emergency,
             smoker=smoker,

@@ -1,6 +1,6 @@
-"""Vocabulary of the simulation: diagnoses, occupations, nationalities, postcodes.
+"""Vocabulary of the simulation: diagnoses, occupations, nationalities, postcodes, hospitals, drugs.
 
-The four CSV files beside this module hold one line per value; weights are relative frequencies. They are
+The six CSV files beside this module hold one line per value; weights are relative frequencies. They are
 plausible, not epidemiology: nothing here was learned from records of people.
 """
 
@@ -30,6 +30,10 @@ class Vocabulary:
     """nationality, area, world, weight, and the postcode prefixes it lives close to."""
     regions: pd.DataFrame
     """Two-digit postcode prefix, weight, and how much more foreigners live there."""
+    hospitals: pd.DataFrame
+    """hospital, name, postcode prefix, beds, level of care."""
+    drugs: pd.DataFrame
+    """ATC code, route, usual dose in mg, usual days, weight, and the chapters of diagnoses it is given for."""
 
     @property
     def wards(self) -> list[str]:
@@ -46,7 +50,7 @@ class Vocabulary:
 
 def load() -> Vocabulary:
     """Read the vocabulary that comes with the package."""
-    return Vocabulary(_read("diagnoses"), _read("occupations"), _read("nationalities"), _read("regions"))
+    return Vocabulary(*map(_read, ("diagnoses", "occupations", "nationalities", "regions", "hospitals", "drugs")))
 
 
 def _read(name: str) -> pd.DataFrame:

@@ -12,21 +12,18 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import atomic_file, write_text
 from hybrid.base.errors import ConfigError
 from hybrid.base.rng import rng_for
-from hybrid.demo.hierarchies import write_hierarchies
+from hybrid.demo.arrow_files import MAX_NUMBER, fixed_point, numbered, write_batches
+from hybrid.demo.hierarchies import RULES, write_hierarchies
 from hybrid.demo.population import FIRST_DAY, Admissions, Population
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
 
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
-MAX_ROWS = 1_000_000_000
 _PERSON = ("  person:", "  order:", "  max_rows:")
 """Beginnings of the lines of the config that are about persons with several rows."""
 
@@ -68,16 +65,16 @@ def write_demo(
     OutputError
         The folder is not writable or the disk is full.
     """
-    if not 1 <= rows <= MAX_ROWS:
-        raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {MAX_ROWS:,}")
+    if not 1 <= rows <= MAX_NUMBER:
+        raise ConfigError(f"rows is {rows}", hint=f"choose 1 to {MAX_NUMBER:,}")
     if seed < 0:
         raise ConfigError(f"seed is {seed}", hint="choose 0 or more")
     vocabulary = load()
     data = folder / f"admissions.{format}"
     batches = _batches(vocabulary, rows, seed, several)
     with atomic_file(data) as temporary:
-        (_write_csv if format == "csv" else _write_parquet)(batches, temporary)
-    write_hierarchies(folder / "hierarchies", vocabulary)
+        write_batches(batches, temporary, format)
+    write_hierarchies(folder / "hierarchies", vocabulary, RULES)
     config = (resources.files("hybrid.demo") / "config.yaml").read_text(encoding="utf-8")
     lines = [line for line in config.splitlines(keepends=True) if several or not line.startswith(_PERSON)]
     write_text(folder / "config.yaml", "".join(lines).replace("admissions.csv", data.name))
@@ -89,26 +86,7 @@ def _batches(vocabulary: Vocabulary, rows: int, seed: int, several: bool) -> Ite
     for number, first in enumerate(range(0, rows, CHUNK)):
         n = min(CHUNK, rows - first)
         drawn = population.draw(n, rng_for(seed, "demo", number), several)
-        yield _to_arrow(drawn, vocabulary, _patient_ids(first + drawn.patient, seed))
-
-
-def _write_csv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
-    with path.open("wb") as file:
-        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
-        first = next(batches)
-        file.write((",".join(first.schema.names) + "\n").encode())
-        with pyarrow.csv.CSVWriter(file, first.schema, write_options=options) as writer:
-            writer.write_batch(first)
-            for batch in batches:
-                writer.write_batch(batch)
-
-
-def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
-    first = next(batches)
-    with pq.ParquetWriter(path, first.schema) as writer:
-        writer.write_batch(first)
-        for batch in batches:
-            writer.write_batch(batch)
+        yield _to_arrow(drawn, vocabulary, numbered("P", first + drawn.patient, rng_for(seed, "patient_id")))
 
 
 def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) -> pa.RecordBatch:
@@ -129,34 +107,12 @@ def _to_arrow(drawn: Admissions, vocabulary: Vocabulary, patient_ids: pa.Array) 
         "admission_date": pa.array((drawn.day + start).astype(np.int32)).cast(pa.date32()),
         "emergency": pa.array(drawn.emergency),
         "smoker": flags("smoker", drawn.smoker, "yes", "no"),
-        "bmi": _fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
+        "bmi": fixed_point(drawn.bmi, 1, drawn.missing["bmi"]),
         "diagnosis": texts("diagnosis", drawn.diagnosis, vocabulary.diagnoses["code"].tolist()),
         "ward": texts("ward", drawn.ward, vocabulary.wards),
         "length_of_stay": pa.array(drawn.stay.astype(np.int16)),
-        "cost": _fixed_point(drawn.cost, 2, drawn.missing["cost"]),
+        "cost": fixed_point(drawn.cost, 2, drawn.missing["cost"]),
         "discharge": texts("discharge", drawn.discharge, list(DISCHARGES)),
         "readmitted": flags("readmitted", drawn.readmitted, "yes", "no"),
     }
     return pa.record_batch(columns)
-
-
-def _fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
-    """Whole units (cents) as decimals, without a detour through floating point.
-
-    128-bit little-endian integers.
-    """
-    pairs = np.zeros((len(units), 2), dtype="<i8")
-    pairs[:, 0] = units
-    values = pa.Array.from_buffers(pa.decimal128(12, digits), len(units), [None, pa.py_buffer(pairs)])
-    return pc.if_else(pa.array(missing), None, values)
-
-
-def _patient_ids(patients: Array, seed: int) -> pa.Array:
-    """Unique numbers of patients that do not follow their order.
-
-    Multiplication by a unit modulo 10^9 permutes 0..10^9-1.
-    """
-    offset = int(rng_for(seed, "patient_id").integers(MAX_ROWS))
-    numbers = (patients.astype(np.int64) * 618_033_989 + offset) % MAX_ROWS
-    padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")
-    return pc.binary_join_element_wise("P", padded, "")

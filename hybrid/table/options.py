@@ -85,11 +85,8 @@ class PersonOptions(Options):
 
 if TYPE_CHECKING:
 
-    class DataOptions(_SourceChoice, ReadOptions, PersonOptions):
-        """Options of the input table: its source and how to read.
-
-        One key per source of the registry.
-        """
+    class SourceOptions(_SourceChoice):
+        """Options that name the source of a table, one key per source of the registry."""
 
         path: str = ""
 
@@ -98,13 +95,11 @@ else:
         source.key: (source.type, Field(default=source.unset, description=source.description))
         for source in SOURCES.values()
     }
-    DataOptions = composed_options(
-        "DataOptions",
-        (ReadOptions, PersonOptions, composed_options("SourceOptions", _SourceChoice, _keys, __name__)),
-        {},
-        __name__,
-        "Options of the input table, one key per source.",
-    )
+    SourceOptions = composed_options("SourceOptions", _SourceChoice, _keys, __name__)
+
+
+class DataOptions(ReadOptions, PersonOptions, SourceOptions):
+    """Options of the input table, one key per source."""
 
 
 class SplitOptions(Options):

@@ -160,7 +160,7 @@ def test_a_failed_write_leaves_the_earlier_table(tmp_path: Path, monkeypatch) ->
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write, "_write_csv", full_disk)
+    monkeypatch.setattr(write, "write_batches", full_disk)
     with pytest.raises(OutputError):
         write_demo(tmp_path, rows=20)
     assert digest(tmp_path) == before

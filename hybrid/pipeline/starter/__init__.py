@@ -1,9 +1,20 @@
-"""Guess a starter config and starter hierarchies from a table.
+"""Guess a starter config and hierarchies from a table or linked tables.
 
 Every guess is marked for review.
 """
 
 from hybrid.pipeline.starter.guess_config import guess_config
+from hybrid.pipeline.starter.linked import GuessedLinks, guess_links
+from hybrid.pipeline.starter.places import read_database, read_folder
 from hybrid.pipeline.starter.write import GuessedConfig
+from hybrid.pipeline.starter.write_linked import write_links
 
-__all__ = ["GuessedConfig", "guess_config"]
+__all__ = [
+    "GuessedConfig",
+    "GuessedLinks",
+    "guess_config",
+    "guess_links",
+    "read_database",
+    "read_folder",
+    "write_links",
+]

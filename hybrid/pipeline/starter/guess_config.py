@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
-from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns
 from hybrid.pipeline.starter.reading import guess_reading
-from hybrid.pipeline.starter.roles import guess_roles, person_key
-from hybrid.pipeline.starter.write import GuessedColumn, GuessedConfig
-from hybrid.table import Kind, Role, Table
+from hybrid.pipeline.starter.roles import person_key
+from hybrid.pipeline.starter.write import GuessedConfig
+from hybrid.table import Role, Table
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.persons import with_persons
@@ -46,17 +45,8 @@ def guess_config(path: Path) -> GuessedConfig:
     """
     options = guess_reading(path)
     table = read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED}))
-    roles = guess_roles(table)
-    columns = []
-    for found in table.schema:
-        guessed = roles[found.name]
-        # Few whole numbers that are to be predicted are classes: 0 and 1 are yes and no.
-        classes = guessed.target and found.kind is Kind.INTEGER
-        column = replace(found, kind=Kind.CATEGORICAL) if classes else found
-        values = table.frame[column.name]
-        is_quasi = guessed.role is Role.QUASI_IDENTIFIER
-        hierarchy = guess_hierarchy(column, values) if is_quasi else None
-        columns.append(GuessedColumn(column, guessed, hierarchy))
+    columns = guess_columns(table)
+    roles = {guessed.column.name: guessed.role for guessed in columns}
     names = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     notes = [f"{len(table):,} rows, {len(table.schema)} columns, {len(names)} guessed quasi-identifiers"]
     if names:
@@ -84,7 +74,7 @@ def guess_config(path: Path) -> GuessedConfig:
     constraints = _constraints(table, columns, person)
     if constraints:
         notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
-    return GuessedConfig(path, options, table, tuple(columns), tuple(notes), person, constraints)
+    return GuessedConfig(path, options, table, columns, tuple(notes), person, constraints)
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn], person: str | None) -> tuple[Constraint, ...]:

@@ -15,7 +15,7 @@ from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
-from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions
+from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
 SEPARATORS = (",", ";", "\t", "|")
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
@@ -60,6 +60,17 @@ def guess_reading(path: Path) -> DataOptions:
     options = options.model_copy(update={"missing": ("", *found)})
     table = read_table(path, options) if found else table
     return options.model_copy(update={"columns": _kinds(table), "accept": ()})
+
+
+def guess_sql_reading(table: Table) -> ReadOptions:
+    """Options that read a table of a database.
+
+    Parameters
+    ----------
+    table : Table
+        As the database types it.
+    """
+    return ReadOptions(columns=_kinds(table))
 
 
 def _refuse_too_wide(path: Path) -> None:

@@ -99,10 +99,11 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
         return GuessedRole(Role.INSENSITIVE, False, "no two different values" if distinct else "no values at all")
     if _is_free_text(column, values, distinct):
         return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
-    return _by_name(column, distinct) or _by_values(column, values, distinct)
+    return role_by_name(column, distinct) or _by_values(column, values, distinct)
 
 
-def _by_name(column: Column, distinct: int) -> GuessedRole | None:
+def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
+    """Role of a column by its name; None where that says nothing."""
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:

@@ -1,0 +1,175 @@
+"""Simulation of patients, their admissions, and what was prescribed there.
+
+Age and smoking decide how often somebody is admitted; an admission begins after the one before has ended, soon if the
+patient is readmitted; region and severity decide the hospital; the diagnosis decides which drugs are likely, age the
+dose, and drugs begin and end after the admission has begun. Some patients have no admission, some admissions no drug.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hybrid.base.arrays import Array, Mask
+from hybrid.base.rng import rng_for
+from hybrid.demo.population import Admissions, Choice, People, Population
+from hybrid.demo.vocabulary import Vocabulary
+
+SOON = 30
+"""Days after a discharge within which the next admission is a readmission."""
+LAST_DAY = 1095
+"""Days after FIRST_DAY by which every admission has ended."""
+_DISPERSION = 2.2
+"""Of the negative binomial numbers of admissions."""
+_LATER = 110
+"""Mean days between admissions beyond :data:`SOON`."""
+_MOST_DRUGS = 12
+_NEAR, _FAR = 60.0, 1.0
+"""Weights of the hospitals of a region, and of others."""
+_SPECIALIZED = {"university": 6.0, "maximum": 3.0, "general": 0.4}
+"""How much more likely a hospital is in intensive care, by its level."""
+_DOSES = np.array([0.5, 1.0, 2.0])
+
+
+@dataclass(frozen=True)
+class LinkedAdmissions:
+    """Admissions in the order of patients and time; columns of shape (n,)."""
+
+    drawn: Admissions
+    """``day`` is the first day, in days after FIRST_DAY; ``patient`` is ascending."""
+    hospital: Array
+    """Position in the vocabulary."""
+
+
+@dataclass(frozen=True)
+class Prescriptions:
+    """Drugs given, by admission and time; columns of shape (n,)."""
+
+    admission: Array
+    """Position of the admission."""
+    drug: Array
+    """Position in the vocabulary."""
+    started: Array
+    """Days after FIRST_DAY, not before the admission and not after the discharge."""
+    days: Array
+    """1 or more."""
+    dose: Array
+    """mg per day, in hundredths."""
+
+
+class LinkedPopulation:
+    """Distributions of the simulation of linked tables; the same for every seed."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._population = Population(vocabulary)
+        self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
+        self._intensive = vocabulary.wards.index("Intensive care")
+        self._hospitals = Choice(_hospital_weights(vocabulary))
+        self._drugs = Choice(_drug_weights(vocabulary))
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[People, LinkedAdmissions, Prescriptions]:
+        """Draw patients with exactly ``n`` admissions, and prescriptions.
+
+        Parameters
+        ----------
+        n : int
+            Number of admissions, 1 or more. About n/1.6 patients come with them; as many are drawn.
+        rng : numpy.random.Generator
+            Draws.
+        """
+        people = self._population.draw_people(n + 100, rng)
+        patient = np.repeat(np.arange(n + 100), _counts(people, rng))
+        admitted = self._population.admit(people.take(patient), patient, rng, several=True, in_order=True)
+        drawn = _first(_scheduled(admitted, rng), n)
+        patient = drawn.patient
+        people = people.take(np.arange(patient[-1] + 1))
+        region = people.postcode[patient] // self._per_region
+        hospital = self._hospitals.draw(rng, region * 2 + (drawn.ward == self._intensive))
+        return people, LinkedAdmissions(drawn, hospital), self._prescribe(drawn, rng)
+
+    def _prescribe(self, admissions: Admissions, rng: np.random.Generator) -> Prescriptions:
+        intensive = admissions.ward == self._intensive
+        mean = 0.35 + 0.45 * np.sqrt(admissions.stay) + 0.4 * (admissions.age > 65) + 1.2 * intensive
+        number = np.minimum(rng.poisson(mean), _MOST_DRUGS)
+        admission = np.repeat(np.arange(len(number)), number)
+        drug = self._drugs.draw(rng, admissions.diagnosis[admission])
+        # Most drugs begin on the first day.
+        later = (rng.random(len(admission)) ** 2.5 * (admissions.stay[admission] + 1)).astype(np.int64)
+        started = admissions.day[admission] + later
+        order = np.lexsort((started, admission))
+        facts = self._vocabulary.drugs
+        usual = facts["days"].to_numpy(float)[drug]
+        days = np.maximum(np.rint(usual * rng.gamma(6, 1 / 6, len(drug))), 1).astype(np.int64)
+        old = admissions.age[admission] > 75
+        step = np.where(
+            rng.random(len(drug)) < np.where(old, 0.45, 0.12), 0, np.where(rng.random(len(drug)) < 0.8, 1, 2)
+        )
+        dose = np.rint(facts["dose"].to_numpy(float)[drug] * _DOSES[step] * 100).astype(np.int64)
+        return Prescriptions(admission, drug[order], started[order], days[order], dose[order])
+
+
+def _counts(people: People, rng: np.random.Generator) -> Array:
+    """Number of admissions of each person; more with age, and of smokers."""
+    mean = 0.9 + 1.1 * people.age / 80 + 0.6 * people.smoker
+    counts: Array = rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
+    return counts
+
+
+def _scheduled(drawn: Admissions, rng: np.random.Generator) -> Admissions:
+    """Admissions of a patient one after the other, the first as drawn.
+
+    Each next one is within :data:`SOON` days after a discharge if the patient is readmitted, else later.
+    """
+    day = drawn.day.copy()
+    soon = rng.integers(1, SOON + 1, len(day))
+    later = SOON + 1 + rng.exponential(_LATER, len(day)).astype(np.int64)
+    gap = drawn.stay + np.where(drawn.readmitted, soon, later)
+    place = _places(drawn.patient)
+    for at in range(1, int(place.max(initial=0)) + 1):
+        rows = np.flatnonzero(place == at)
+        day[rows] = day[rows - 1] + gap[rows - 1]
+    return replace(drawn, day=day)
+
+
+def _first(drawn: Admissions, n: int) -> Admissions:
+    """The first ``n`` admissions that end in time.
+
+    The last one of a patient is followed by no readmission.
+    """
+    kept = np.flatnonzero(drawn.day + drawn.stay < LAST_DAY)[:n]
+    patient = drawn.patient[kept]
+    last = np.append(patient[1:] != patient[:-1], True)
+    chosen = {name: values[kept] for name, values in vars(drawn).items() if name != "missing"}
+    missing = {name: mask[kept] for name, mask in drawn.missing.items()}
+    return replace(drawn, **chosen | {"missing": missing, "readmitted": chosen["readmitted"] & ~last})
+
+
+def _places(patient: Array) -> Array:
+    """Place of each row among those of its patient, from 0."""
+    starts = np.flatnonzero(np.append(True, patient[1:] != patient[:-1]))
+    places: Array = np.arange(len(patient)) - np.repeat(starts, np.diff(np.append(starts, len(patient))))
+    return places
+
+
+def _hospital_weights(vocabulary: Vocabulary) -> Array:
+    """Rows: region of the patient x intensive care; columns: hospitals."""
+    hospitals = vocabulary.hospitals
+    near: Mask = vocabulary.regions["prefix"].to_numpy()[:, None] == hospitals["prefix"].to_numpy()[None, :]
+    usual = np.where(near, _NEAR, _FAR) * np.sqrt(hospitals["beds"].to_numpy(float))
+    intensive = usual * hospitals["level"].map(_SPECIALIZED).to_numpy(float)
+    weights: Array = np.stack([usual, intensive], axis=1)
+    return weights.reshape(-1, len(hospitals))
+
+
+def _drug_weights(vocabulary: Vocabulary) -> Array:
+    """Weights of drugs (columns) by diagnosis (rows).
+
+    Drugs are rare beyond the chapters they are given for.
+    """
+    letters = vocabulary.diagnoses["chapter"].str[0].to_numpy()
+    given = np.array([[letter in chapters.split() for chapters in vocabulary.drugs["chapters"]] for letter in letters])
+    spread = rng_for(0, "drugs of a diagnosis").gamma(1.5, 1, given.shape)
+    weights: Array = np.where(given, spread, 0.02) * vocabulary.drugs["weight"].to_numpy(float)
+    return weights

@@ -1,0 +1,111 @@
+"""Text of a guessed configuration, of one table or of linked ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints import Constraint
+from hybrid.pipeline.starter.columns import GuessedColumn
+from hybrid.table.read_options import ReadOptions
+
+
+def refuse_existing(paths: Iterable[Path], force: bool) -> None:
+    """Refuse to replace files.
+
+    Raises
+    ------
+    ConfigError
+        Files exist, and ``force`` is not set; all of them.
+    """
+    exist = [] if force else [path for path in paths if path.exists()]
+    if exist:
+        hint = "choose another --out, or replace it with --force"
+        raise ConfigError(Problem(f"{path}: the file exists", hint) for path in exist)
+
+
+def head_lines(name: str) -> Iterator[str]:
+    """First lines: next steps, version, name and seed."""
+    yield "# Guessed by `hybrid init`. Decide every line marked review, then run `hybrid check` on this file."
+    yield "# `hybrid check --show` prints every option there is, with its default."
+    yield "version: 1"
+    yield f"name: {scalar(re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-._') or 'run')}"
+    yield "# seed: 7                 makes every draw repeatable; leave it out for a real release"
+    yield ""
+
+
+def roles_lines() -> Iterator[str]:
+    """The section ``roles``, for a person to sign."""
+    yield "# A release needs a person who has decided every role above (none may be undecided) and signs here;"
+    yield "# the certificate shows the name. Until then `hybrid run` works, for trying."
+    yield "# roles: {decided_by: NAME, date: YYYY-MM-DD}"
+
+
+def split_lines(unit: str) -> Iterator[str]:
+    """The section ``split``; ``unit`` is what it splits: records, or persons."""
+    yield ""
+    yield "split:"
+    yield f"  control: 0.3              # {unit} no generator sees; every attack is measured against them"
+    yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
+
+
+def publish_lines() -> Iterator[str]:
+    """The section ``publish``, for a person to fill in."""
+    yield "# For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):"
+    yield "# publish:"
+    yield "#   title: TITLE"
+    yield "#   description: What the table is about."
+    yield "#   license: CC-BY-4.0      # an SPDX identifier, or the address of the terms"
+    yield "#   contact: {name: NAME, email: name@example.org}"
+
+
+def constraint_lines(constraints: Sequence[Constraint]) -> Iterator[str]:
+    """The section ``constraints``, commented out."""
+    if constraints:
+        yield "# review: no row of the file breaks these. Remove the # of those that every released row must keep:"
+        yield "# constraints:"
+        yield from (f"#   - {constraint.text}" for constraint in constraints)
+
+
+def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
+    """Lines about the reading of a table, not indented."""
+    if is_csv:
+        yield f"separator: {scalar(options.separator)}            # review"
+        if options.decimal != ".":
+            yield f"decimal: {scalar(options.decimal)}              # review"
+        if options.encoding != "utf-8":
+            yield f"encoding: {options.encoding}          # review"
+    yield f'missing: {scalar(list(options.missing))}   # review: texts that mean "missing"'
+
+
+def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) -> Iterator[str]:
+    """Two lines per column, not indented: reason to review; role and kind.
+
+    Parameters
+    ----------
+    columns : sequence of GuessedColumn
+    hierarchies : dict of str to str
+        Path of each hierarchy as the configuration writes it.
+    """
+    for guessed in columns:
+        column = guessed.column
+        what: dict[str, Any] = {"role": str(guessed.role.role), "kind": str(column.kind)}
+        if column.kind.is_temporal and column.format.arrow_type is None:
+            what["format"] = column.format.date_format
+        if column.name in hierarchies:
+            what["hierarchy"] = hierarchies[column.name]
+        if guessed.role.target:
+            what["target"] = True
+        yield f"# review: {guessed.role.reason}"
+        yield f"{scalar(column.name)}: {scalar(what)}"
+
+
+def scalar(value: Any) -> str:
+    """A value in YAML's flow style, on one line."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    return text.removesuffix("\n").removesuffix("\n...")

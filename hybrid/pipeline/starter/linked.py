@@ -1,0 +1,211 @@
+"""From several tables to a guessed configuration of linked tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from hybrid.constraints import Constraint
+from hybrid.constraints.discover import discover
+from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, order_column
+from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.places import FoundTable, Place
+from hybrid.pipeline.starter.references import Reference, find_key, find_references
+from hybrid.pipeline.starter.roles import GuessedRole, role_by_name
+from hybrid.pipeline.starter.tree import Tree, find_tree
+from hybrid.table import Kind, Role, Schema, Table
+from hybrid.table.checks import unique_share
+from hybrid.table.persons import with_persons
+
+
+@dataclass(frozen=True)
+class GuessedTable:
+    """A table with persons, and its part of the configuration. Private.
+
+    Parameters
+    ----------
+    name : str
+    found : FoundTable
+    key : str or None
+        None where no column is one.
+    parent : Reference or None
+        None for the person table.
+    lookups : dict of str to str
+        Columns that refer to a public table, and that table.
+    columns : tuple of GuessedColumn
+        All but the key and the column that refers to the parent.
+    order : str or None
+        Date or time that orders the rows of one parent.
+    constraints : tuple of Constraint
+        Constraints that no row breaks, for review.
+    """
+
+    name: str
+    found: FoundTable
+    key: str | None
+    parent: Reference | None
+    lookups: dict[str, str]
+    columns: tuple[GuessedColumn, ...]
+    order: str | None
+    constraints: tuple[Constraint, ...]
+
+    def named(self, role: Role) -> list[str]:
+        """Columns of a role."""
+        return [guessed.column.name for guessed in self.columns if guessed.role.role is role]
+
+
+@dataclass(frozen=True)
+class GuessedLinks:
+    """Linked tables to start from. Holds the tables: private.
+
+    Parameters
+    ----------
+    place : Place
+        Where they were found.
+    tree : Tree
+        How they belong together.
+    tables : tuple of GuessedTable
+        Tables with persons, parents before children.
+    keys : dict of str to str
+        Keys of the public tables.
+    """
+
+    place: Place
+    tree: Tree
+    tables: tuple[GuessedTable, ...]
+    keys: dict[str, str]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for review; no cell values."""
+        person = self.tables[0]
+        rows = len(person.found.table)
+        notes = [f"person table: {person.name} ({rows:,} rows); is each of its rows one person?"]
+        notes += [f"{one.name}: {reference_words(one.parent)}" for one in self.tables if one.parent is not None]
+        for name in self.tree.public:
+            notes.append(f"{name}: {len(self.place.tables[name].table):,} rows, proposed as public: released as it is")
+        for name in self.tree.left_out:
+            notes.append(f"{name}: left out, since no reference connects it with {person.name}")
+        known = person.named(Role.QUASI_IDENTIFIER)
+        if known:
+            share = 100 * unique_share(person.found.table, known)
+            notes.append(f"{share:.1f} % of {person.name} are unique on the quasi-identifiers: {', '.join(known)}")
+        if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
+            notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+        undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
+        if undecided:
+            notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+        count = sum(len(one.constraints) for one in self.tables)
+        if count:
+            notes.append(f"{count} constraints between columns hold in all rows: decide which must be kept")
+        notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
+        return tuple(notes)
+
+
+def guess_links(place: Place) -> GuessedLinks:
+    """Guess keys, references and roles of tables that belong together.
+
+    Parameters
+    ----------
+    place : Place
+        As :func:`~hybrid.pipeline.starter.places.read_folder` or
+        :func:`~hybrid.pipeline.starter.places.read_database` finds it.
+
+    Returns
+    -------
+    GuessedLinks
+        Not written yet.
+
+    Raises
+    ------
+    DataError
+        No table could be that of the persons.
+    """
+    tables = {name: found.table for name, found in place.tables.items()}
+    references = find_references(tables, place.declared)
+    tree = find_tree(tables, references)
+    guessed = tuple(_guess_table(name, place, tree, references) for name in tree.private)
+    keys = {one.parent: one.key for one in references if one.parent in tree.public}
+    return GuessedLinks(place, tree, guessed, keys)
+
+
+def reference_words(one: Reference) -> str:
+    """Sentence about a reference, for review; no cell values."""
+    found = "declared by the database" if one.declared else "names are alike" if one.likeness else "values are alike"
+    counts = f"up to {one.most:,} rows of one, {one.childless:,} keys without rows"
+    broken = [f"{one.unknown:,} rows refer to no row of it"] if one.unknown else []
+    broken += [f"{one.missing:,} rows refer to nothing"] if one.missing else []
+    return "; ".join([f"{one.column} refers to {one.parent}.{one.key}", found, *broken, counts])
+
+
+def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Reference]) -> GuessedTable:
+    found, parent = place.tables[name], tree.parents.get(name)
+    key = find_key(name, found.table, references, place.declared)
+    if parent is not None and key == parent.column and not any(one.parent == name for one in tree.parents.values()):
+        key = None
+    links = {key} if parent is None else {key, parent.column}
+    lookups, detours = tree.lookups(name), {one.column: one for one in tree.detours(name)}
+    columns = []
+    table = _with_categories(found.table, lookups)
+    for guessed in guess_columns(table):
+        own = guessed.column.name
+        if own in links:
+            continue
+        if own in detours:
+            columns.append(_detour(guessed, detours[own]))
+            continue
+        known = _lookup(guessed, table.frame[own], lookups[own]) if own in lookups else guessed
+        columns.append(known if parent is None else _of_event(known))
+    owned = table if parent is None else with_persons(table, [parent.column])
+    order = None if parent is None else order_column(owned, columns)
+    return GuessedTable(
+        name, replace(found, table=table), key, parent, lookups, tuple(columns), order, _constraints(owned, columns)
+    )
+
+
+def _with_categories(table: Table, names: Iterable[str]) -> Table:
+    """The table with columns as categories, whatever their values look like."""
+    frame, wanted = table.frame.copy(), set(names)
+    for name in wanted:
+        frame[name] = frame[name].map(str, na_action="ignore").astype("category")
+    columns = (replace(one, kind=Kind.CATEGORICAL) if one.name in wanted else one for one in table.schema)
+    return Table(frame, Schema(tuple(columns)))
+
+
+def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
+    """A column that refers to a public table.
+
+    Its name alone says what it is, since its values are public.
+    """
+    column = replace(guessed.column, kind=Kind.CATEGORICAL)
+    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; known outside? then quasi_identifier")
+    role = role_by_name(column, int(values.nunique())) or usual
+    hierarchy = guess_hierarchy(column, values) if role.role is Role.QUASI_IDENTIFIER else None
+    return GuessedColumn(column, role, hierarchy)
+
+
+def _of_event(guessed: GuessedColumn) -> GuessedColumn:
+    """A column below the person table, where nothing is generalized."""
+    if guessed.role.role is not Role.QUASI_IDENTIFIER:
+        return guessed
+    reason = f"{guessed.role.reason}; only the person table is generalized: drop it, or let the attacks judge it"
+    return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)
+
+
+def _detour(guessed: GuessedColumn, to: Reference) -> GuessedColumn:
+    """A second reference to a table of persons."""
+    reason = f"refers to {to.parent}.{to.key}, too; the release holds fresh numbers that lead nowhere"
+    return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
+
+
+def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Constraint, ...]:
+    """Constraints between the columns that are learned as they are read."""
+    learned = [
+        guessed.column.name
+        for guessed in columns
+        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
+        and guessed.column.kind is table.schema[guessed.column.name].kind
+    ]
+    return tuple(discover(table.only(learned)))

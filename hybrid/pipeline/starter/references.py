@@ -1,0 +1,236 @@
+"""Keys of tables, and columns of other tables that refer to them.
+
+A key has another value in every row. A column refers to a key if its values are among those of the key (an inclusion
+dependency) and its name says so, or if its values are too particular to be there by chance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Codes
+from hybrid.pipeline.starter.reference_names import is_number_name, name_likeness, named_after
+from hybrid.table import Column, Kind, Table
+from hybrid.table.text import encode_texts
+
+KNOWN = 0.9
+"""Share of the rows with a value whose value must be a key, where the names are alike."""
+PARTICULAR = 20
+"""Distinct values from which values alone say that a column refers to a key, if all are keys."""
+_LONG = 5
+"""Characters of a text that is hardly a key by chance."""
+_SPARSE = 10
+"""Width of the range of whole numbers, in keys, from which a number is hardly a key by chance."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Keys and references that a database declares.
+
+    Parameters
+    ----------
+    keys : mapping
+        Table -> the one column of its primary key.
+    references : frozenset of (str, str, str, str)
+        Table, column, table referred to, its column.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    references: frozenset[tuple[str, str, str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A column that refers to the key of another table.
+
+    Parameters
+    ----------
+    table, column : str
+        The referring column.
+    parent, key : str
+        The table referred to, and its key.
+    likeness : float
+        Of the names, 0..1; 1 for a declared reference.
+    unknown : int
+        Rows whose value is no key.
+    missing : int
+        Rows without a value.
+    childless : int
+        Keys that no row refers to.
+    most : int
+        Rows that refer to one key, at most.
+    declared : bool
+        Whether the database declares it.
+    """
+
+    table: str
+    column: str
+    parent: str
+    key: str
+    likeness: float
+    unknown: int
+    missing: int
+    childless: int
+    most: int
+    declared: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True if every row refers to a key."""
+        return not self.unknown and not self.missing
+
+
+class Values:
+    """Distinct texts of a column, and the rows of each."""
+
+    def __init__(self, column: Column, values: pd.Series) -> None:
+        codes, texts = encode_texts(values, column)
+        padded = np.bincount(codes, minlength=len(texts))
+        self.texts = pd.Index([text.strip() for text in texts[:-1]], dtype=object)
+        self.rows: Codes = padded[:-1]
+        """Rows of each text; shape (n_texts,)."""
+        self.missing = int(padded[-1])
+
+    @property
+    def are_key(self) -> bool:
+        """True if every row has a value that no other row has."""
+        return not self.missing and bool(len(self.texts)) and bool((self.rows == 1).all())
+
+    @cached_property
+    def particular(self) -> bool:
+        """True if such values rarely meet in two tables by chance."""
+        if len(self.texts) < PARTICULAR:
+            return False
+        numbers = pd.to_numeric(pd.Series(self.texts), errors="coerce").to_numpy(dtype=float)
+        if not np.isnan(numbers).any():
+            return float(np.ptp(numbers)) >= _SPARSE * len(numbers) and float(np.median(np.abs(numbers))) >= 10**_LONG
+        return float(np.median([len(text) for text in self.texts])) >= _LONG
+
+
+def find_references(tables: Mapping[str, Table], declared: Declared = Declared()) -> list[Reference]:
+    """Find the columns that refer to the key of another table.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+        At least one row each. Texts and whole numbers may be keys and references.
+    declared : Declared
+        What a database says; it wins over what is found.
+
+    Returns
+    -------
+    list of Reference
+        At most one per column, to one key per table; in the order of tables and columns. A column that has another
+        value in every row, too, refers to the table that its name names, or that has more rows.
+    """
+    values = {
+        name: {
+            column.name: Values(column, table.frame[column.name])
+            for column in table.schema
+            if column.kind in (Kind.CATEGORICAL, Kind.INTEGER)
+        }
+        for name, table in tables.items()
+    }
+    candidates = [
+        found
+        for table, columns in values.items()
+        for column in columns
+        for parent, keys in values.items()
+        if parent != table
+        for key in keys
+        if keys[key].are_key and (found := _reference(values, (table, column), (parent, key), declared)) is not None
+    ]
+    chosen = {name: _chosen(name, list(columns), candidates, values, declared) for name, columns in values.items()}
+    to_keys = [one for one in candidates if one.key == chosen[one.parent]]
+    best = {(one.table, one.column): one for one in sorted(to_keys, key=_rank)}
+    return [best[name, column] for name in tables for column in tables[name].schema.names if (name, column) in best]
+
+
+def find_key(name: str, table: Table, references: Sequence[Reference], declared: Declared = Declared()) -> str | None:
+    """Key of a table.
+
+    The column that others refer to, or that the database declares, or that is named like a number and has another value
+    in every row; None where there is none.
+    """
+    referred = next((one.key for one in references if one.parent == name), declared.keys.get(name))
+    if referred is not None:
+        return referred
+    for column in table.schema:
+        counted = column.kind in (Kind.CATEGORICAL, Kind.INTEGER) and is_number_name(column.name)
+        if counted and Values(column, table.frame[column.name]).are_key:
+            return column.name
+    return None
+
+
+def _reference(
+    values: Mapping[str, Mapping[str, Values]], child: tuple[str, str], parent: tuple[str, str], declared: Declared
+) -> Reference | None:
+    (table, column), (parent_table, key) = child, parent
+    is_declared = (*child, *parent) in declared.references
+    likeness = 1.0 if is_declared else name_likeness(column, parent_table, key)
+    one, keys = values[table][column], values[parent_table][key]
+    if not len(one.texts) or (not likeness and not (one.particular and keys.particular)):
+        return None
+    known = one.texts.isin(keys.texts)
+    rows, unknown = int(one.rows.sum()), int(one.rows[~known].sum())
+    enough = is_declared or (rows - unknown >= KNOWN * rows if likeness else not unknown)
+    if not enough or (one.are_key and not is_declared and not _belongs(values, child, parent)):
+        return None
+    return Reference(
+        *child,
+        *parent,
+        likeness=likeness,
+        unknown=unknown,
+        missing=one.missing,
+        childless=len(keys.texts) - int(known.sum()),
+        most=int(one.rows[known].max(initial=0)),
+        declared=is_declared,
+    )
+
+
+def _belongs(values: Mapping[str, Mapping[str, Values]], child: tuple[str, str], parent: tuple[str, str]) -> bool:
+    """True if one of two unique columns refers to the other one.
+
+    The table that only one of the names names is the parent, else the one with more rows, else the earlier one.
+    """
+    own, other = named_after(child[1], child[0]), named_after(parent[1], parent[0])
+    if own != other:
+        return other
+    sizes = [len(values[table][column].texts) for table, column in (child, parent)]
+    order = list(values)
+    return sizes[1] > sizes[0] or (sizes[0] == sizes[1] and order.index(parent[0]) < order.index(child[0]))
+
+
+def _chosen(
+    name: str,
+    columns: Sequence[str],
+    candidates: Sequence[Reference],
+    values: Mapping[str, Mapping[str, Values]],
+    declared: Declared,
+) -> str | None:
+    """The one column of a table that references may point to."""
+    referring = Counter(one.key for one in candidates if one.parent == name)
+    firm = {one.key for one in candidates if one.parent == name and one.declared}
+
+    def rank(column: str) -> tuple[bool, ...]:
+        return (
+            column in firm,
+            declared.keys.get(name) == column,
+            is_number_name(column) and column in referring,
+            column in referring,
+            named_after(column, name),
+        )
+
+    keys = [column for column in columns if values[name][column].are_key]
+    return max(keys, key=lambda column: (rank(column), referring[column]), default=None)
+
+
+def _rank(one: Reference) -> tuple[bool, float, bool, int]:
+    """Order of references of one column, the best one last."""
+    return one.declared, one.likeness, named_after(one.key, one.parent), -one.childless

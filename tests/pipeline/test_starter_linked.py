@@ -1,0 +1,234 @@
+"""What `hybrid init` finds in a folder and in a database: keys, references, the person table, public tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid.base.errors import ConfigError, DataError
+from hybrid.linked.options import LinkOptions
+from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder, write_links
+from hybrid.pipeline.starter.reference_names import denotes_people, name_likeness
+from hybrid.pipeline.starter.references import Declared, find_key, find_references
+from hybrid.pipeline.starter.tree import find_tree
+from hybrid.table import Table
+from hybrid.table.options import DataOptions
+from hybrid.table.read_frame import read_frame
+from tests.pipeline.linked_tables import write_clinic
+
+
+def table(**columns: object) -> Table:
+    return read_frame(pd.DataFrame(columns), DataOptions(path="frame.csv"))
+
+
+def texts(*numbers: int, prefix: str = "P") -> list[str]:
+    return [f"{prefix}{number:05d}" for number in numbers]
+
+
+def found(**tables: Table) -> set[tuple[str, str, str, str]]:
+    return {(one.table, one.column, one.parent, one.key) for one in find_references(tables)}
+
+
+@pytest.mark.parametrize(
+    ("column", "of", "key", "likeness"),
+    [
+        ("patient_id", "patients", "patient_id", 1),
+        ("PatNr", "Patienten", "PatNr", 1),
+        ("patient_id", "patients", "id", 0.9),
+        ("PATIENT", "patients", "Id", 0.9),
+        ("pat_nr", "patients", "patient_id", 0.9),
+        ("category", "categories", "id", 0.9),
+        ("home_hospital_id", "hospitals", "hospital_id", 0.7),
+        ("id", "patients", "id", 0),
+        ("code", "drugs", "code", 0),
+        ("age", "patients", "id", 0),
+        ("visit_id", "patients", "patient_id", 0),
+    ],
+)
+def test_likeness_of_names(column: str, of: str, key: str, likeness: float) -> None:
+    assert name_likeness(column, of, key) == likeness
+
+
+def test_words_for_people() -> None:
+    assert denotes_people("Patienten") and denotes_people("customer_id") and not denotes_people("hospitals")
+    assert denotes_people("providers") and not denotes_people("providers", staff=False)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_references_are_found_whatever_the_order_of_rows(data: st.DataObject) -> None:
+    n = data.draw(st.integers(3, 30))
+    owners = data.draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=60))
+    order = data.draw(st.permutations(range(n)))
+    patients = table(patient_id=texts(*order), town=["x"] * n)
+    visits = table(visit_id=range(len(owners)), patient_id=texts(*owners))
+    (one,) = find_references({"visits": visits, "patients": patients})
+    assert (one.table, one.column, one.parent, one.key) == ("visits", "patient_id", "patients", "patient_id")
+    assert one.whole and one.childless == n - len(set(owners))
+    assert one.most == max(owners.count(owner) for owner in owners)
+    tree = find_tree({"visits": visits, "patients": patients}, [one])
+    assert tree.private == ("patients", "visits")
+
+
+def test_rows_that_refer_to_no_row_are_counted() -> None:
+    visits = table(patient_id=[*texts(*range(20)), "P99999", None])
+    (one,) = find_references({"patients": table(patient_id=texts(*range(20))), "visits": visits})
+    assert (one.unknown, one.missing, one.whole) == (1, 1, False)
+
+
+def test_too_many_unknown_values_are_no_reference() -> None:
+    assert not found(patients=table(patient_id=texts(*range(10))), visits=table(patient_id=texts(*range(5, 25))))
+
+
+def test_numbers_within_the_range_of_a_key_are_no_reference() -> None:
+    patients = table(id=range(1, 101), name=["x"] * 100)
+    visits = table(id=range(1, 51), age=[20 + i for i in range(50)], patient_id=[1 + i // 2 for i in range(50)])
+    assert found(patients=patients, visits=visits) == {("visits", "patient_id", "patients", "id")}
+
+
+def test_particular_values_refer_without_a_name() -> None:
+    keys = [f"{i * 7919:08x}" for i in range(1, 41)]
+    assert found(subjects=table(subject_id=keys), events=table(who=[keys[i % 30] for i in range(60)])) == {
+        ("events", "who", "subjects", "subject_id")
+    }
+
+
+def test_one_row_per_person_in_both_tables() -> None:
+    patients, cards = table(patient_id=texts(*range(30))), table(patient_id=texts(*range(20)), card=["x"] * 20)
+    assert found(cards=cards, patients=patients) == {("cards", "patient_id", "patients", "patient_id")}
+
+
+def test_database_says_more_than_names() -> None:
+    tables = {"a": table(k=range(5), x=["u"] * 5), "b": table(q=[0, 1, 4, 4, 0])}
+    assert not find_references(tables)
+    (one,) = find_references(tables, Declared({"a": "k"}, frozenset({("b", "q", "a", "k")})))
+    assert one.declared and one.whole
+
+
+def test_key_without_references() -> None:
+    drugs = table(text=["a", "b", "c"], drug_no=[3, 1, 2])
+    assert find_key("drugs", drugs, []) == "drug_no"
+    assert find_key("drugs", table(text=["a", "b"], n=[1, 1]), []) is None
+
+
+def test_tables_without_a_person_table() -> None:
+    tables = {"visits": table(patient_id=texts(1, 1, 2)), "labs": table(patient_id=texts(1, 2, 2))}
+    with pytest.raises(DataError, match=r"one row per person.*patient_id is in several tables"):
+        find_tree(tables, find_references(tables))
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GuessedLinks]:
+    folder = tmp_path_factory.mktemp("clinic")
+    write_clinic(folder)
+    return folder, guess_links(read_folder(folder))
+
+
+def written(guessed: GuessedLinks, config: Path) -> tuple[LinkOptions, dict]:
+    write_links(guessed, config)
+    content = yaml.safe_load(config.read_text(encoding="utf-8"))
+    return LinkOptions.model_validate({key: content[key] for key in ("person", "tables")}), content
+
+
+def test_folder_of_another_hospital(clinic: tuple[Path, GuessedLinks], tmp_path: Path) -> None:
+    folder, guessed = clinic
+    links, content = written(guessed, tmp_path / "config.yaml")
+    assert links.person == "patients"
+    tables = links.tables
+    assert {name: one.key for name, one in tables.items()} == {
+        "patients": "Id",
+        "encounters": "Id",
+        "medications": None,
+        "organizations": "Id",
+    }
+    assert tables["encounters"].parent.model_dump() == {"table": "patients", "column": "PATIENT", "orphans": "refuse"}
+    assert tables["medications"].parent.table == "encounters", "the lower of two parents"
+    assert tables["medications"].columns["PATIENT"].role == "identifier"
+    assert tables["encounters"].order == "START"
+    assert tables["encounters"].references == {"ORGANIZATION": "organizations"}
+    assert tables["organizations"].public and not any(tables[name].public for name in guessed.tree.private)
+    assert tables["patients"].columns["GENDER"].role == "quasi_identifier"
+    assert (tmp_path / tables["patients"].columns["GENDER"].hierarchy).is_file()
+    assert content["split"]["control"] == 0.3 and content["anonymize"]["k"] == 5
+    assert not any(one.role == "quasi_identifier" for one in tables["encounters"].columns.values())
+    assert (tmp_path / tables["patients"].path).resolve() == folder / "patients.csv"
+    notes = "\n".join(guessed.notes)
+    assert "claims_transactions: left out" in notes
+    assert "organizations: 5 rows, proposed as public" in notes
+    assert "Boston" not in notes and "Boston" not in (tmp_path / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_existing_files_stay(clinic: tuple[Path, GuessedLinks], tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("mine", encoding="utf-8")
+    with pytest.raises(ConfigError, match="the file exists"):
+        write_links(clinic[1], tmp_path / "config.yaml")
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+    write_links(clinic[1], tmp_path / "config.yaml", force=True)
+    assert "patients" in (tmp_path / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_only_some_tables(clinic: tuple[Path, GuessedLinks]) -> None:
+    place = read_folder(clinic[0], ["patients", "encounters"])
+    assert guess_links(place).tree.private == ("patients", "encounters")
+    with pytest.raises(ConfigError, match="no table 'visits'"):
+        read_folder(clinic[0], ["visits"])
+
+
+def test_folder_of_one_table(tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_text("patient_id\n1\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="1 tables; linked tables are 2 to"):
+        read_folder(tmp_path)
+
+
+def test_all_unreadable_files_at_once(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text("x,x\n1,2\n", encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_folder(tmp_path)
+    assert len(error.value.problems) == 2
+
+
+def test_doctors_and_large_tables_are_not_public(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    pd.DataFrame({"patient_id": range(40), "town_id": rng.integers(1200, size=40)}).to_csv(
+        tmp_path / "patients.csv", index=False
+    )
+    visits = {"patient_id": rng.integers(40, size=2000), "doctor_id": rng.integers(6, size=2000)}
+    pd.DataFrame(visits | {"drug_id": rng.integers(3, size=2000)}).to_csv(tmp_path / "visits.csv", index=False)
+    pd.DataFrame({"doctor_id": range(6), "room": range(6)}).to_csv(tmp_path / "doctors.csv", index=False)
+    pd.DataFrame({"drug_id": range(3), "last_name": ["a", "b", "c"]}).to_csv(tmp_path / "drugs.csv", index=False)
+    pd.DataFrame({"town_id": range(1200)}).to_csv(tmp_path / "towns.csv", index=False)
+    tree = guess_links(read_folder(tmp_path)).tree
+    assert (tree.private, tree.public) == (("patients", "visits"), ())
+    assert set(tree.left_out) == {"doctors", "drugs", "towns"}
+
+
+def test_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite3.connect(tmp_path / "clinic.db") as database:
+        database.executescript(
+            """
+            create table person (nr integer primary key, born integer, town text);
+            create table stay (nr integer primary key, who integer references person (nr), admitted date);
+            create table sample (stay integer references stay (nr), value real);
+            """
+        )
+        database.executemany("insert into person values (?, ?, ?)", [(i, 1950 + i, "ab"[i % 2]) for i in range(30)])
+        database.executemany(
+            "insert into stay values (?, ?, ?)", [(i, i % 25, f"2024-01-{1 + i % 28:02d}") for i in range(60)]
+        )
+        database.executemany("insert into sample values (?, ?)", [(i % 50, i / 7) for i in range(90)])
+    monkeypatch.setenv("CLINIC", f"sqlite:///{tmp_path / 'clinic.db'}")
+    guessed = guess_links(read_database("CLINIC"))
+    links, _ = written(guessed, tmp_path / "config.yaml")
+    assert links.person == "person"
+    assert links.tables["stay"].parent.column == "who" and links.tables["stay"].order == "admitted"
+    assert links.tables["sample"].parent.table == "stay" and links.tables["sample"].key is None
+    assert links.tables["sample"].sql.model_dump(exclude_none=True) == {"url_env": "CLINIC", "table": "sample"}
+    assert "declared by the database" in (tmp_path / "config.yaml").read_text(encoding="utf-8")
