@@ -74,7 +74,7 @@ def restored_by(
 
 
 def _copied(labels: LabelTable, copies: int) -> LabelTable:
-    """So many copies of all records, one after the other, each with persons of its own."""
+    """Copies of all records, each with persons of its own."""
     if copies == 1:
         return labels
     copied = labels.take(np.tile(np.arange(len(labels)), copies))
