@@ -228,11 +228,7 @@ def test_other_stores_give_the_same(
 def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "none"}
-    policy = {"name": "test", "version": "1", "owner": "tests", "rules": [rule]}
-    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
-    changes = {"policy": "policy.yaml"}
-    plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1], set=changes))
+    plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1]))
     expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!(cpu|seconds)\.)")
     before = (tmp_path / "before" / "comparison.json").read_text()
     base = tmp_path / "config.yaml"
