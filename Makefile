@@ -16,6 +16,9 @@ SEED ?= $(shell date +%s)
 # What the first environment can run: it lacks the extras of the deep generators. Where CI is set, nothing else may be skipped.
 FIRST = not generators and not engines
 
+# The tests start hundreds of programs: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test coverage test-all test-engines docs fuzz mutants locks licences sbom format clean
 

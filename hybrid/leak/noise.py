@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import poisson
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
@@ -76,6 +75,8 @@ def _moved(
     else:
         if not options.steps:
             return None
+        from scipy.stats import poisson
+
         steps = np.maximum(poisson.ppf(uniform[0], options.steps), 0)
         moved = numbers + np.where(uniform[1] < 0.5, -steps, steps)
     decimals = _decimals(known)

@@ -21,6 +21,7 @@ from tests.cli.cli_jobs import Run
 GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
 SUPPORT = {"console", "group", "options", "terminal"}
 HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
+SLOW = ("scipy", "sklearn", "numba", "sqlalchemy", "prefect", "distributed", "torch")
 
 
 def _commands() -> Iterator[tuple[str, Any]]:
@@ -65,6 +66,16 @@ def test_help_imports_nothing_heavy() -> None:
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         "    main(['--help'])\n"
         f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == []
+
+
+def test_a_run_imports_what_is_slow_only_where_it_is_used() -> None:
+    """Every night and every process of a comparison begins with these imports."""
+    script = (
+        "import sys, hybrid.comparison.trial, hybrid.jobs.run, hybrid.jobs.release\n"
+        f"print(*[name for name in {SLOW!r} if name in sys.modules])"
     )
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.split() == []

@@ -14,6 +14,9 @@ import yaml
 from hybrid.demo import write_demo
 
 METRICS = ["identical_match", "total_variation", "k_reached"]
+COLUMNS = ["patient_id", "age", "sex", "postcode", "diagnosis", "ward", "readmitted"]
+RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "nobody is copied"}
+POLICY = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
 FACTORS: dict[str, Any] = {
     "anonymize.k": [5, 10],
     "sample.method": ["none", "simple"],
@@ -25,10 +28,13 @@ FACTORS: dict[str, Any] = {
 
 
 def write_job(folder: Path, **plan: Any) -> Path:
-    """Data, configuration and plan in a folder; gives the plan's path."""
+    """Data, configuration, policy and plan in a folder; gives the plan's path."""
     write_demo(folder, rows=300, seed=3)
+    pd.read_csv(folder / "admissions.csv", dtype=str, usecols=COLUMNS).to_csv(folder / "admissions.csv", index=False)
     content = yaml.safe_load((folder / "config.yaml").read_text())
-    content |= {"evaluate": {"targets": ["readmitted"], "metrics": METRICS}}
+    content["data"]["columns"] = {name: content["data"]["columns"][name] for name in COLUMNS}
+    content |= {"evaluate": {"targets": ["readmitted"], "metrics": METRICS}, "policy": "policy.yaml"}
+    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     # These tests are about counting trials; of 300 people's diagnoses the protection would leave one value.
     content["protect"] = "off"
     # Which combinations are allowed depends on k, and with them everything that k else leaves alone.

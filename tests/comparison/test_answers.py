@@ -17,9 +17,6 @@ from hybrid.comparison.write import facets, recommended_yaml
 from hybrid.pipeline.config import load_config
 from tests.comparison.comparison_jobs import write_job, write_plan
 
-RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "nobody is copied"}
-POLICY = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -100,9 +97,8 @@ def test_the_command_writes_answers_and_a_file_to_run(folder: Path, tmp_path: Pa
     content = yaml.safe_load((folder / "config.yaml").read_text())
     content["evaluate"] = {"targets": ["readmitted"], "metrics": metrics}
     (folder / "config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     factors = {"anonymize.k": [5, 100_000], "transition.method": ["uniform", "conditional"]}
-    plan = write_plan(folder, factors=factors, set={"policy": "policy.yaml"})
+    plan = write_plan(folder, factors=factors, set={})
     out = tmp_path / "out"
     with pytest.raises(SystemExit) as ended:
         main(["compare", str(plan), "--out", str(out)])

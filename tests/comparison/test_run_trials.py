@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ def undisturbed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.Da
     return without_timings(out)
 
 
-def test_executions_are_the_distinct_ones_and_as_foretold(folder: Path, tmp_path: Path) -> None:
+def test_processes_give_what_one_process_gives_and_execute_what_is_distinct(
+    folder: Path, tmp_path: Path, undisturbed: pd.DataFrame
+) -> None:
     plan = load_plan(write_plan(folder, store=str(tmp_path / "store")))
     foretold = {stage.stage: stage.distinct for stage in forecast(plan, folder, tmp_path / "out").stages}
     table = compare(plan, folder, tmp_path / "out", jobs=2)
@@ -46,6 +49,7 @@ def test_executions_are_the_distinct_ones_and_as_foretold(folder: Path, tmp_path
     assert (table["status"] == "ok").all() and len(table) == 16
     again = forecast(plan, folder, tmp_path / "out")
     assert (again.done, again.seconds) == (16, 0)
+    pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), undisturbed)
 
 
 def test_rows_hold_factors_metrics_intervals_and_seconds(folder: Path, tmp_path: Path) -> None:
@@ -70,11 +74,6 @@ def test_rows_hold_factors_metrics_intervals_and_seconds(folder: Path, tmp_path:
     excess = row[[f"synthetic.identical_match_{what}" for what in ("excess_low", "excess", "excess_high")]]
     assert excess.is_monotonic_increasing and row["cpu.synthetic.identical_match"] >= 0
     assert not (tmp_path / ".store").exists()
-
-
-def test_processes_give_what_one_process_gives(folder: Path, tmp_path: Path, undisturbed: pd.DataFrame) -> None:
-    compare(load_plan(write_plan(folder)), folder, tmp_path, jobs=2)
-    pd.testing.assert_frame_equal(without_timings(tmp_path), undisturbed)
 
 
 @pytest.mark.slow
@@ -139,9 +138,9 @@ def test_a_process_that_is_killed_costs_its_row_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "run_trial", _die_with_seed_2)
-    plan = load_plan(write_plan(folder, factors={"anonymize.k": [5, 6]}, seeds=[1, 2, 3]))
+    plan = load_plan(write_plan(folder, factors={"anonymize.k": [5]}, seeds=[1, 2, 3]))
     table = compare(plan, folder, tmp_path, jobs=2)
-    assert list(table["status"]) == ["ok", "failed", "ok"] * 2
+    assert list(table["status"]) == ["ok", "failed", "ok"]
     assert set(table.loc[table["status"] == "failed", "reason"]) == {local.DIED}
 
 
@@ -156,6 +155,7 @@ def test_no_trial_starts_beside_another_without_memory(
         flying.append(len(run.flying))
 
     monkeypatch.setattr(local._Run, "_start", counted)
+    monkeypatch.setattr(local, "_pool", ThreadPoolExecutor)  # what is counted does not depend on where trials run
     plan = load_plan(write_plan(folder, factors={"anonymize.k": [5, 6]}))
     monkeypatch.setattr(local, "available_bytes", lambda: 10 * local.FIRST_GUESS)
     compare(plan, folder, tmp_path / "much", jobs=2)
@@ -214,25 +214,22 @@ def test_other_stores_give_the_same(
     monkeypatch.setattr(opened, "MEMORY_FOLDER", tmp_path)
     if store == "encrypted":
         monkeypatch.setenv(KEY_VARIABLE, new_key())
-    plan = load_plan(write_plan(folder, store="memory" if store == "memory" else str(tmp_path / "store")))
-    compare(plan, folder, tmp_path / "out", jobs=2)
-    pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), undisturbed)
+    place = "memory" if store == "memory" else str(tmp_path / "store")
+    compare(load_plan(write_plan(folder, store=place, seeds=[2])), folder, tmp_path / "out", jobs=2)
+    expected = undisturbed[undisturbed["seed"] == 2].reset_index(drop=True)
+    pd.testing.assert_frame_equal(without_timings(tmp_path / "out"), expected)
     assert not list(tmp_path.glob(".hybrid-tmp-*"))
     wards = [ward for ward in pd.read_csv(folder / "admissions.csv")["ward"].dropna().unique() if len(ward) > 6]
     assert wards
     kept = [path.read_bytes() for path in (tmp_path / "store").glob("*/result.pickle")]
-    assert (len(kept) > 40) == (store == "encrypted")
+    assert (len(kept) > 20) == (store == "encrypted")
     assert not any(ward.encode() in content for ward in wards for content in kept)
 
 
 def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rule = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.9, "reason": "none"}
-    policy = {"name": "test", "version": "1", "owner": "tests", "rules": [rule]}
-    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
-    changes = {"policy": "policy.yaml"}
-    plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1], set=changes))
+    plan = load_plan(write_job(tmp_path, factors={"anonymize.k": [5, 6]}, seeds=[1]))
     expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!(cpu|seconds)\.)")
     before = (tmp_path / "before" / "comparison.json").read_text()
     base = tmp_path / "config.yaml"
@@ -255,5 +252,5 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
     assert recommended[0] == recommended[1] and "single" not in recommended[1]
     # Another base is another comparison: no row of the first one is taken for it.
     monkeypatch.undo()
-    changed = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!(cpu|seconds)\.)")
+    changed = compare(plan, tmp_path, tmp_path / "after").filter(regex=r"^(?!(cpu|seconds)\.)")
     assert not changed.equals(expected)

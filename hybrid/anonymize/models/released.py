@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from hybrid.base.arrays import Codes, Leaves
 from hybrid.hierarchy import Hierarchy
@@ -148,6 +146,9 @@ class ClassCounts:
         """
         if self.held is None:
             return self.per_class(self.cells["value"]).nunique()
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
+
         held, classes = self.held, self.cells["class"].unique()
         member = held.groupby(["class", "person"]).ngroup().to_numpy()
         value = held.groupby(["class", "value"]).ngroup().to_numpy()

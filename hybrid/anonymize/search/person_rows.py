@@ -15,8 +15,6 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from hybrid.base.arrays import Codes, Counts, Mask, Numbers, Rows
 from hybrid.base.keys import pack_small
@@ -278,6 +276,9 @@ def matching_sizes(classes: Codes, persons: Codes, values: Codes, n_classes: int
     """
     if not len(classes):
         return np.zeros(n_classes, dtype=np.int64)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     left, members = pd.factorize(classes * (int(persons.max()) + 1) + persons)
     right, _ = pd.factorize(classes * (int(values.max()) + 1) + values)
     shape = len(members), int(right.max()) + 1

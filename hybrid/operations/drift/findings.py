@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from hybrid.base.arrays import Array
 from hybrid.operations.drift.options import DriftOptions
@@ -84,6 +83,8 @@ def by_chance(n_bins: int, old_rows: int, new_rows: int) -> float:
     """
     if n_bins < 2 or not old_rows or not new_rows:
         return 0.0
+    from scipy.special import gammaincinv
+
     chi_square = 2 * gammaincinv((n_bins - 1) / 2, _SURE)
     return float((1 / old_rows + 1 / new_rows) * chi_square)
 
