@@ -18,7 +18,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
 from hybrid.hierarchy import LabelTable
-from hybrid.leak import known_leak
+from hybrid.leak import known_leak, leak_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import fitted_rules
@@ -247,9 +247,10 @@ def _held(
 
 def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> Generated:
     """Training records among fresh ones, in the place of a generator's table."""
-    if config.risk is None or parts.release is None:
+    options = leak_of(config.risk)
+    if options is None or parts.release is None:
         raise ConfigError("risk needs fresh records", hint="set split.release")
-    return Generated(known_leak(parts.train, parts.release, config.risk, seed).table)
+    return Generated(known_leak(parts.train, parts.release, options, seed).table)
 
 
 def _two_seeds(seed: int, stage: str) -> tuple[int, int]:
