@@ -279,7 +279,7 @@ def overfit_ratio(losses: Sequence[float]) -> float:
 
 
 def just_reached(losses: Sequence[float], levels: Sequence[float]) -> list[float]:
-    """Levels that the last loss is the first to reach, after the lowest.
+    """Levels that the last loss, after the lowest, reaches first.
 
     A loss below the lowest so far starts anew: what was reached before is then reached again.
     """
