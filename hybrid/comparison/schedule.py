@@ -10,6 +10,7 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.comparison.expand import Configuration, Expansion, expand, shown
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.trial import Trial
+from hybrid.leak import leak_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import TRADEOFF
@@ -120,7 +121,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
 
 
 def _cost(pipeline: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
-    if pipeline.config.synthesize.is_off or pipeline.config.risk is not None:
+    if pipeline.config.synthesize.is_off or leak_of(pipeline.config.risk) is not None:
         return None
     key = fingerprint(source, pipeline.config.split)
     if key not in known:

@@ -79,6 +79,11 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "size_drift": entry.drift and _rounded(entry.drift.value),
         "size_drift_certain": entry.drift and _rounded(entry.drift.certain),
         "noise_retention": {name: _rounded(value) for name, value in entry.retention.items()},
+        "without_outliers": [
+            {"series": each.series, "removed": each.share, "change": _rounded(each.change)}
+            | {"low": _rounded(each.low), "high": _rounded(each.high)}
+            for each in entry.removals
+        ],
         "errs_like": near,
         "risk_models": {
             risk: {"verdict": verdict.word, "reasons": list(verdict.reasons)}

@@ -13,6 +13,7 @@ from hybrid.lab import measures
 from hybrid.lab.contestants import is_printed
 from hybrid.lab.measurements import NULL
 from hybrid.lab.measures import Drift, Share
+from hybrid.lab.removal import Removal, removals
 from hybrid.lab.risk import Series
 from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
@@ -55,6 +56,8 @@ class Entry:
         Largest change of its number with the size of the table; None where size was not varied.
     retention : mapping of str to float
         Excess with a noise, as a share of that without, by noise.
+    removals : tuple of Removal
+        Change of its excess by removing outliers, beyond a removal by chance.
     verdicts : mapping of str to Verdict
         By risk model in which a metric noticed anything: the worst over its series.
     overall : Verdict
@@ -73,6 +76,7 @@ class Entry:
     judged: tuple[Judged, ...]
     drift: Drift | None
     retention: Mapping[str, float]
+    removals: tuple[Removal, ...]
     verdicts: Mapping[str, Verdict]
     overall: Verdict
     relative: tuple[str, float] | None
@@ -171,6 +175,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 tuple(judged),
                 drift,
                 _retention(mine),
+                removals(mine),
                 verdicts,
                 worst(verdicts.values()),
                 near.get(pair),

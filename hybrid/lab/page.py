@@ -95,6 +95,12 @@ def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
             for e in entries
             if e.retention
         ],
+        "removals": [
+            {"title": title(e.contestant), "changes": {each.series: each for each in e.removals}}
+            for e in entries
+            if e.removals
+        ],
+        "ways": list(dict.fromkeys(each.series for e in entries for each in e.removals)),
     }
 
 

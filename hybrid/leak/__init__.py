@@ -4,6 +4,6 @@ They stand in for a generator where metrics themselves are tried. They hold real
 """
 
 from hybrid.leak.leaky import KnownLeak, known_leak
-from hybrid.leak.options import RiskOptions
+from hybrid.leak.options import AnyRisk, RemovalOptions, RiskOptions, leak_of, removal_of
 
-__all__ = ["KnownLeak", "RiskOptions", "known_leak"]
+__all__ = ["AnyRisk", "KnownLeak", "RemovalOptions", "RiskOptions", "known_leak", "leak_of", "removal_of"]

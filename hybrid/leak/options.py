@@ -1,8 +1,8 @@
-"""Options of a known leak: the section ``risk``."""
+"""Options of a known leak, or of removed outliers: the section ``risk``."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -55,3 +55,34 @@ class RiskOptions(composed_options("_Steps", Options, _LAMBDA, __name__)):  # ty
     def steps(self) -> float:
         """Mean number of steps of the noise: the key ``lambda``."""
         return float(getattr(self, "lambda"))
+
+
+class RemovalOptions(Options):
+    """Options of training without the most unusual people.
+
+    The generator learns the others; nothing made from it is ever released.
+    """
+
+    model: Literal["outliers"]
+    """outliers: the generator learns from the training records that are left."""
+    remove: float = Field(ge=0, le=0.5)
+    """Share of the people in the training records (0..0.5) that are removed."""
+    by: Literal["lof", "vulnerability", "random"] = "lof"
+    """lof: the largest local outlier factors (20 neighbours; standardized numbers, one-hot categories); vulnerability:
+    the largest mean distance to five nearest records (Meeus et al. 2023); random: anybody, as a control."""
+    measured: Literal["all", "kept"] = "all"
+    """all: metrics take all training records for the people at risk; kept: those that were learned."""
+
+
+AnyRisk = Annotated[RiskOptions | RemovalOptions, Field(discriminator="model")]
+"""Whatever the laboratory tries."""
+
+
+def leak_of(risk: RiskOptions | RemovalOptions | None) -> RiskOptions | None:
+    """Known leak of a section; None where a generator makes the table."""
+    return risk if isinstance(risk, RiskOptions) else None
+
+
+def removal_of(risk: RiskOptions | RemovalOptions | None) -> RemovalOptions | None:
+    """Removal of a section; None where all people are learned."""
+    return risk if isinstance(risk, RemovalOptions) else None

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid.base.hashing import fingerprint
-from hybrid.base.source_code import code_behind
+from hybrid.base.source_code import Roots, code_behind
 from hybrid.evaluation.measure import Subject
+from hybrid.leak import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import held_rules
 from hybrid.pipeline.stages import (
@@ -67,7 +68,9 @@ def stage_keys(
     keys: dict[str, str] = {}
     if config.protection is not None:
         people = keys[PROTECT.name] = _key(PROTECT, config.protection, config.k, parts, seed, *rules)
-    learned = fingerprint(people, sample)
+    removal = removal_of(config.risk)
+    kept = parts if removal is None else _removed(removal, parts, seed)
+    learned = fingerprint(people if removal is None else kept, sample)
     if anonymize is not None:
         keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, people, population)
         if config.has_tradeoff:
@@ -76,8 +79,8 @@ def stage_keys(
     if transition is not None:
         learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed, *rules)
         keys[TRANSITION.name] = learned
-    if config.risk is not None:
-        tables[SYNTHESIZE] = _key(SYNTHESIZE, config.risk, parts, seed)
+    if (leak := leak_of(config.risk)) is not None:
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, leak, parts, seed)
     else:
         tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
@@ -88,7 +91,8 @@ def stage_keys(
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
-    how = (parts, seed, *rules, *condition)
+    judged_by = kept if removal is not None and removal.measured == "kept" else parts
+    how = (judged_by, seed, *rules, *condition)
     keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
@@ -97,6 +101,12 @@ def stage_keys(
 
 def _key(stage: Stage, *depends_on: Any) -> str:
     return fingerprint(stage.name, code_behind(stage.roots), depends_on)
+
+
+def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
+    """Fingerprint of the training records that a removal leaves."""
+    code = code_behind(Roots(("hybrid.pipeline.removal",)))
+    return fingerprint("removal", code, removal.model_dump(exclude={"measured"}), parts, seed)
 
 
 def _generator(options: SynthesizeOptions) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.leak import RiskOptions
+from hybrid.leak import AnyRisk
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
@@ -145,9 +145,9 @@ class RunConfig(Options):
     """From labels back to values; null with anonymize set: the default strategy. Cannot be off with anonymize set."""
     synthesize: SynthesizeOptions = SynthesizeOptions()
     """The generator."""
-    risk: RiskOptions | None = None
-    """A table with a known leak in the place of the generator's, for `hybrid lab`: metrics are tried on it, and nothing
-    of such a run is written or released. null: none."""
+    risk: AnyRisk | None = None
+    """A table with a known leak in the place of the generator's, or training without outliers, for `hybrid lab`:
+    metrics are tried on it, and nothing of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
     policy: str | None = None

@@ -10,6 +10,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
+from hybrid.leak import leak_of, removal_of
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Kind, Role
 
@@ -123,7 +124,7 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 
 
 def _known_leak(config: RunConfig) -> Iterator[Problem]:
-    """Contradictions of a known leak with stages that would change its size."""
+    """Contradictions of a known leak, or of removed outliers, with other stages."""
     if config.risk is None:
         return
     off = {
@@ -133,13 +134,18 @@ def _known_leak(config: RunConfig) -> Iterator[Problem]:
     }
     for section in (name for name, is_off in off.items() if not is_off):
         yield Problem(
-            f"{section} is set beside risk: a table with a known leak holds training records as they are",
+            f"{section} is set beside risk: the laboratory tries training records as they are",
             "set protect: off, anonymize: null and sample: {method: none}, or leave risk out",
         )
-    if not config.split.release:
+    if removal_of(config.risk) is not None and config.synthesize.is_off:
+        yield Problem("risk.model outliers: no generator learns the others", "set synthesize.generator")
+    if leak_of(config.risk) is not None and not config.split.release:
         yield Problem("risk needs people whom neither training nor control holds", "set split.release, such as 0.333")
     if config.evaluate.retrain is not None:
-        yield Problem("evaluate.retrain trains a generator again, and with risk there is none", "leave one of them out")
+        yield Problem(
+            "evaluate.retrain trains the generator on other records, and risk says what it learns",
+            "leave one of them out",
+        )
 
 
 def _condition(config: RunConfig) -> Iterator[Problem]:

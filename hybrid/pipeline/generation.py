@@ -18,7 +18,7 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
 from hybrid.hierarchy import LabelTable
-from hybrid.leak import KnownLeak, known_leak
+from hybrid.leak import KnownLeak, known_leak, leak_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
@@ -276,9 +276,10 @@ def _held(
 
 def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> KnownLeak:
     """Training records among fresh ones, in the place of a generator's table."""
-    if config.risk is None or parts.release is None:
+    options = leak_of(config.risk)
+    if options is None or parts.release is None:
         raise ConfigError("risk needs fresh records", hint="set split.release")
-    return known_leak(parts.train, parts.release, config.risk, seed)
+    return known_leak(parts.train, parts.release, options, seed)
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from hybrid.evaluation.context import FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
+from hybrid.leak import leak_of
 from hybrid.pipeline.amplification import Explanation, together
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
@@ -207,7 +208,7 @@ class Pipeline(Tables):
             "baseline": lambda table, seed: learned_again(self.config, table, seed),
         }
         origins: dict[Subject, Array] = {}
-        if self.config.risk is not None and any("origin" in metric.needs for metric in metrics_of(options)):
+        if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
         known = self._share, again, self.rules, origins, compared

@@ -15,7 +15,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Redrawn, Rules
 from hybrid.hierarchy import Hierarchy
-from hybrid.leak import KnownLeak
+from hybrid.leak import KnownLeak, leak_of, removal_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
@@ -25,6 +25,7 @@ from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
+from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
@@ -129,7 +130,8 @@ class Tables:
     @property
     def train(self) -> Table:
         """The original training records, without identifiers: the people at risk."""
-        return self._parts.train
+        removal = removal_of(self.config.risk)
+        return self._kept if removal is not None and removal.measured == "kept" else self._parts.train
 
     @cached_property
     def protected(self) -> Protected | None:
@@ -167,6 +169,8 @@ class Tables:
 
         The protected records, or the training records as they are where protection is off.
         """
+        if removal_of(self.config.risk) is not None:
+            return self._kept
         return self.train if self.protected is None else self.protected.table
 
     @cached_property
@@ -259,7 +263,7 @@ class Tables:
     def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""
         _ = self.selection
-        if self.config.risk is not None:
+        if leak_of(self.config.risk) is not None:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
         before = self.anonymization
         if before is None:
@@ -319,6 +323,12 @@ class Tables:
         """Training, control and fresh records, without identifiers."""
         train, *others = self.inputs.split(self.split_seed)
         return Parts(train.without_identifiers(), *(part and part.without_identifiers() for part in others))
+
+    @cached_property
+    def _kept(self) -> Table:
+        """The training records that a removal leaves."""
+        removal, train = removal_of(self.config.risk), self._parts.train
+        return train if removal is None else without_unusual(train, removal, self.seed)
 
     @cached_property
     def split_seed(self) -> int:

@@ -19,11 +19,11 @@ def refuse_known_leak(config: Mapping[str, Any]) -> None:
     Raises
     ------
     ConfigError
-        Its table holds training records as they are, for the laboratory.
+        It is a trial of the laboratory; its table may hold training records as they are.
     """
     if config.get("risk") is not None:
         raise ConfigError(
-            "the configuration has a section risk: its table holds training records, which are never written or "
-            "released",
+            "the configuration has a section risk: it is a trial of the laboratory, whose tables may hold training "
+            "records and are never written or released",
             hint="hybrid lab tries metrics on such tables and keeps aggregates alone",
         )

@@ -14,6 +14,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.hashing import fingerprint, library_versions
 from hybrid.base.manifest import PACKAGE
+from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.base.source_code import Roots, code_behind, libraries_behind
@@ -23,6 +24,7 @@ from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolate
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Generator, Model
 from hybrid.synthesize.registry import distributions, is_here, require
+from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
 
 logger = logging.getLogger(__name__)
@@ -82,6 +84,13 @@ class FittedGenerator:
         """The same with other limits for the process that draws."""
         model = self.model
         return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedModel) else self
+
+    def at(self, level: str | None) -> FittedGenerator:
+        """The generator at one level of overfitting, of a training with snapshots."""
+        model = self.model
+        if level is None or not isinstance(model, Snapshots | IsolatedModel):
+            return self
+        return replace(self, model=model.at(level))
 
     def sample(self, n_rows: int, seed: int) -> Table:
         """Draw exactly ``n_rows`` (0 or more) new rows.
@@ -146,14 +155,31 @@ def fit(
     GeneratorError
         Training failed, or the table has identifiers.
     """
-    generator, own = options.engine, options.resolve()
+    found = fit_all_levels(table, options, seed, progress, unfinished, domains)
+    return found.at(drawn_level(options.resolve()))
+
+
+def fit_all_levels(
+    table: Table,
+    options: SynthesizeOptions,
+    seed: int,
+    progress: Progress = silent,
+    unfinished: Path | None = None,
+    domains: Mapping[str, Array] | None = None,
+) -> FittedGenerator:
+    """Train with the snapshots of all levels, if there are any.
+
+    As :func:`fit`; :meth:`FittedGenerator.at` chooses a level.
+    """
+    generator, own = options.engine, training_options(options.resolve())
     require(generator)
     started = time.perf_counter()
     curve = _Curve(progress)
     codec = Codec(table, generator.encoding(own), domains)
     model = None
     if codec.features:
-        model = _learn(codec.encode(table, rng_for(seed, "encode")), generator, options, seed, curve, unfinished)
+        encoded = codec.encode(table, rng_for(seed, "encode"))
+        model = _learn(encoded, generator, options, own, seed, curve, unfinished)
     record = TrainingRecord(
         trained_on=fingerprint(table),
         options=own.model_dump(mode="json"),
@@ -207,9 +233,14 @@ class _Curve:
 
 
 def _learn(
-    data: Encoded, generator: Generator, options: SynthesizeOptions, seed: int, progress: Progress, left: Path | None
+    data: Encoded,
+    generator: Generator,
+    options: SynthesizeOptions,
+    own: Options,
+    seed: int,
+    progress: Progress,
+    left: Path | None,
 ) -> Model:
-    own = options.resolve()
     if left is not None:
         _say_if_interrupted(generator, left)
     if generator.requires and (options.isolate or not is_here(generator)):

@@ -11,10 +11,11 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.store import Store
-from hybrid.synthesize.fitted import FittedGenerator, fit, model_version
+from hybrid.synthesize.fitted import FittedGenerator, fit_all_levels, model_version
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import require
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
+from hybrid.synthesize.snapshots import drawn_level, training_options
 from hybrid.table import Table
 
 logger = logging.getLogger(__name__)
@@ -37,8 +38,8 @@ def fit_or_reuse(
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
     The key of a model covers the table's content, the generator's options, the seed, the code behind the generator
-    and the versions of the libraries it is trained with; the number of drawn rows, their condition and the limits of
-    its process do not count.
+    and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits of its
+    process and the level among the snapshots of one training do not count.
 
     Parameters
     ----------
@@ -52,13 +53,15 @@ def fit_or_reuse(
     """
     generator, own = options.engine, options.resolve()
     require(generator)
-    key = "" if store.place is None else fingerprint(STAGE, own, table, domains, seed, model_version(generator))
+    known = (training_options(own), table, domains, seed, model_version(generator))
+    key = "" if store.place is None else fingerprint(STAGE, *known)
 
     def train() -> FittedGenerator:
         left = store.unfinished(STAGE, key) if key and generator.requires else None
-        return fit(table, options, seed, progress, left, domains)
+        return fit_all_levels(table, options, seed, progress, left, domains)
 
-    return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
+    fitted = _kept(store, key, train, generator.name, only_kept)
+    return fitted.at(drawn_level(own)).limited(options.limits)
 
 
 def fit_or_reuse_sequences(

@@ -10,6 +10,7 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
+from hybrid.synthesize.fitted import fit_all_levels
 from tests.synthesize.synthesize_tables import people
 
 pytestmark = pytest.mark.generators
@@ -96,7 +97,7 @@ def test_the_width_must_fit_the_heads():
 
 
 def test_overfitting_on_purpose_stops_at_the_ratio_or_says_that_it_did_not():
-    from hybrid.synthesize.generators.realtabformer import overfit_ratio
+    from hybrid.synthesize.generators.realtabformer import just_reached, overfit_ratio
 
     assert [overfit_ratio(losses) for losses in ([], [2.0, 1.0], [2.0, 1.0, 1.5])] == [1.0, 1.0, 1.5]
     table = people(60).only(["age", "job"])
@@ -105,5 +106,12 @@ def test_overfitting_on_purpose_stops_at_the_ratio_or_says_that_it_did_not():
     assert overfit_ratio(losses) >= 1.001 > max(overfit_ratio(losses[: at + 1]) for at in range(len(losses) - 1))
     with pytest.raises(GeneratorError, match="not 9"):
         fit(table, options(overfit=9), 1)
+    assert just_reached([2.0, 1.0, 1.3, 1.4, 1.6], (1.2, 1.5)) == [1.5]
+    assert just_reached([1.0, 1.3, 0.9, 1.2], (1.2, 1.5)) == [1.2] and just_reached([], (1.2,)) == []
+    highest = options(**own.options | {"overfit": 1.05})
+    whole = fit_all_levels(table, options(**highest.options | {"snapshots": (1.001, 1.05)}), 1)
+    drawn = [whole.at(level).sample(20, 1).frame for level in ("1.001", "1.05")]
+    assert not drawn[0].equals(drawn[1])
+    pd.testing.assert_frame_equal(drawn[1], fit(table, highest, 1).sample(20, 1).frame)
     with pytest.raises(ValueError, match="validation share"):
         options(overfit=2, validation=0)

@@ -8,6 +8,7 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import REGISTRY, FittedGenerator, SynthesizeOptions, fit
+from hybrid.synthesize.fitted import fit_all_levels
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of
 
@@ -146,6 +147,25 @@ def test_overfitting_on_purpose_stops_at_the_ratio_asked_for():
     assert seen[-1][1] >= 1.1 * lowest
     assert all(loss < 1.1 * min(earlier for _, earlier in seen[: at + 1]) for at, (_, loss) in enumerate(seen[:-1]))
     pd.testing.assert_frame_equal(model.sample(50, 1).frame, fit(table, own, 1).sample(50, 1).frame)
+
+
+def test_one_training_keeps_every_level_of_overfitting(tmp_path):
+    table, keep = people(120).only(["age", "job", "children", "ill"]), (1, 1.02, 1.05)
+    own = {"steps": 3000, "batch_size": 108, "layers": (64, 64), "lr": 5e-3, "lr_decay": "none", "sampling_steps": 5}
+    whole = fit_all_levels(table, options(**own, overfit=1, snapshots=keep), 1)
+    drawn = [whole.at(level).sample(40, 1).frame for level in ("1", "1.02", "1.05")]
+    assert not drawn[0].equals(drawn[1]) and not drawn[1].equals(drawn[2])
+    # The training is the one without snapshots: its weights at the level are these.
+    alone = fit(table, options(**own, overfit=1.02), 1).sample(40, 1).frame
+    pd.testing.assert_frame_equal(drawn[1], alone)
+    whole.model.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "1.02", "1.05"]
+    loaded = FittedGenerator("tabddpm", whole.codec, REGISTRY["tabddpm"].load(tmp_path / "1.02"))
+    pd.testing.assert_frame_equal(loaded.sample(40, 1).frame, drawn[1])
+    with pytest.raises(ValueError, match="one of the snapshots"):
+        options(overfit=1.5, snapshots=keep)
+    with pytest.raises(ValueError, match="must rise"):
+        options(overfit=1, snapshots=(1.1, 1))
 
 
 def test_overfitting_that_is_not_reached_is_an_error_and_one_takes_the_minimum():

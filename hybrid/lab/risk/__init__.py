@@ -8,9 +8,12 @@ from hybrid.lab.risk.hyperparameters import HYPERPARAMETERS
 from hybrid.lab.risk.leaky import LEAKY
 from hybrid.lab.risk.model import Level, RiskModel, Series
 from hybrid.lab.risk.noisy import NOISY
+from hybrid.lab.risk.outliers import OUTLIERS
 from hybrid.lab.risk.overfit import OVERFIT
 from hybrid.lab.risk.size import SIZE
 
-REGISTRY: dict[str, RiskModel] = {model.name: model for model in (LEAKY, NOISY, OVERFIT, DP, SIZE, HYPERPARAMETERS)}
+REGISTRY: dict[str, RiskModel] = {
+    model.name: model for model in (LEAKY, NOISY, OVERFIT, DP, OUTLIERS, SIZE, HYPERPARAMETERS)
+}
 
 __all__ = ["REGISTRY", "Level", "RiskModel", "Series"]

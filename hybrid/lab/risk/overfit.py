@@ -20,6 +20,14 @@ class Dial(Options):
     fixed: dict[str, Any] = Field(default_factory=dict)
     """Further options of the generator, the same at every level."""
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Options of the generator at every level.
+
+        The dial overfit keeps the weights of all levels from one training.
+        """
+        return self.fixed | ({"snapshots": list(self.levels)} if self.dial == "overfit" else {})
+
 
 CART: dict[str, Any] = {"dial": "min_leaf", "levels": [50, 20, 10, 5, 2, 1], "fixed": {"smoothing": 0}}
 """Trees with ever smaller leaves, without smoothing: at 1 they repeat the training records."""
@@ -45,7 +53,9 @@ class Overfit(RiskModel):
         return tuple(self._of(generator, dial) for generator, dial in options.generators.items())
 
     def _of(self, generator: str, dial: Dial) -> Series:
-        made = tuple(Level(value, trained(generator, dial.fixed | {dial.dial: _plain(value)})) for value in dial.levels)
+        made = tuple(
+            Level(value, trained(generator, dial.shared | {dial.dial: _plain(value)})) for value in dial.levels
+        )
         return Series(generator, f"{dial.dial} of {generator}", "order", (NO_LEAK, *made))
 
 

@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -25,11 +26,12 @@ from hybrid.base.progress import Progress
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.isolation.contained import global_seed, quiet
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.snapshots import Snapshots, named, refuse_unordered
 
 STEP = "fit realtabformer"
 OPERATIONS_PER_SECOND = 7e10
 """Of one core, in single precision."""
-_FOLDER, _FEATURES, _CHECKPOINTS = "realtabformer", "features.json", "checkpoints"
+_FOLDER, _FEATURES, _CHECKPOINTS, _SNAPSHOTS = "realtabformer", "features.json", "checkpoints", "snapshots"
 
 
 class RealtabformerOptions(Options):
@@ -62,6 +64,9 @@ class RealtabformerOptions(Options):
     overfit: float | None = Field(default=None, gt=1, le=10)
     """For research on memorization: no early stopping, but an end where the validation loss is this many times its
     minimum. null: the weights at the minimum."""
+    snapshots: tuple[Annotated[float, Field(gt=1, le=10)], ...] | None = Field(default=None, min_length=1)
+    """Levels of overfit to keep from one training, ascending; overfit is the one of them that is drawn from.
+    Configurations that only differ in overfit share the training."""
     gpu: bool = True
     """Use a GPU when there is one."""
 
@@ -71,6 +76,8 @@ class RealtabformerOptions(Options):
             raise ValueError(f"n_embd must be a multiple of n_head ({self.n_head})")
         if self.overfit is not None and not self.validation:
             raise ValueError("overfit needs a validation share above 0")
+        if self.snapshots is not None:
+            refuse_unordered(self.snapshots, self.overfit)
         return self
 
 
@@ -151,7 +158,7 @@ class Realtabformer:
         seed: int,
         progress: Progress,
         unfinished: Path | None = None,
-    ) -> RealtabformerModel:
+    ) -> RealtabformerModel | Snapshots:
         """Train; see :class:`RealtabformerOptions`. Without ``unfinished`` checkpoints are temporary."""
         validation = options.validation if len(data) * options.validation >= 1 else 0.0
         if len(data) < 2:
@@ -164,16 +171,22 @@ class Realtabformer:
             trainer = network.fit(
                 _frame(data), device=_device(options), n_critic=0, gen_kwargs={}, resume_from_checkpoint=last
             )
-        reached = overfit_ratio(_validation_losses(trainer.state))
-        if options.overfit is not None and reached < options.overfit:
-            raise GeneratorError(
-                f"realtabformer: the validation loss ended at {reached:.3f} times its minimum, not {options.overfit:g}",
-                hint="set more epochs or a larger learning rate",
-            )
+            reached = overfit_ratio(_validation_losses(trainer.state))
+            if options.overfit is not None and reached < options.overfit:
+                raise GeneratorError(
+                    f"realtabformer: the validation loss ended at {reached:.3f} times its minimum, not "
+                    f"{options.overfit:g}",
+                    hint="set more epochs or a larger learning rate",
+                )
+            kept = {named(level): _weights(folder, level) for level in options.snapshots or ()}
         # The temporary folders are gone; nothing of this machine stays in a saved model.
         network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."
         network.training_args_kwargs = {}
-        return RealtabformerModel(network, tuple(data.features), options)
+        features = tuple(data.features)
+        if not kept:
+            return RealtabformerModel(network, features, options)
+        networks = {level: _with_weights(network, weights) for level, weights in kept.items()}
+        return Snapshots({level: RealtabformerModel(each, features, options) for level, each in networks.items()})
 
     def load(self, folder: Path) -> RealtabformerModel:
         """As :class:`hybrid.synthesize.protocol.Generator`."""
@@ -207,8 +220,11 @@ def _network(
                 progress(STEP, int(step), int(state.max_steps), **values)
 
     class Overfitting(TrainerCallback):
-        def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-            control.should_training_stop |= overfit_ratio(_validation_losses(state)) >= (options.overfit or math.inf)
+        def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002
+            losses = _validation_losses(state)
+            for level in just_reached(losses, options.snapshots or ()):
+                _keep_weights(folder, level, model)
+            control.should_training_stop |= overfit_ratio(losses) >= (options.overfit or math.inf)
 
     class Network(REaLTabFormer):
         def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
@@ -260,6 +276,36 @@ def overfit_ratio(losses: Sequence[float]) -> float:
     1.0 if there is none.
     """
     return losses[-1] / min(losses) if losses else 1.0
+
+
+def just_reached(losses: Sequence[float], levels: Sequence[float]) -> list[float]:
+    """Levels that the last loss, after the lowest, reaches first.
+
+    A loss below the lowest so far starts anew: what was reached before is then reached again.
+    """
+    ratios = [loss / min(losses) for loss in losses[losses.index(min(losses)) :]] if losses else [0.0]
+    return [level for level in levels if ratios[-1] >= level > max(ratios[:-1], default=0.0)]
+
+
+def _keep_weights(folder: Path, level: float, model: Any) -> None:
+    import torch
+
+    (folder / _SNAPSHOTS).mkdir(exist_ok=True)
+    torch.save(model.state_dict(), folder / _SNAPSHOTS / named(level))
+
+
+def _weights(folder: Path, level: float) -> Any:
+    import torch
+
+    return torch.load(folder / _SNAPSHOTS / named(level), weights_only=True)
+
+
+def _with_weights(network: Any, weights: Any) -> Any:
+    """A copy of the trained network with other weights."""
+    other = copy.copy(network)
+    other.model = copy.deepcopy(network.model)
+    other.model.load_state_dict(weights)
+    return other
 
 
 def _validation_losses(state: Any) -> list[float]:

@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,10 @@ class IsolatedModel:
         with _folder() as folder:
             _run(folder, job, self.generator, self.limits, silent)
             return read_columns(folder / "drawn.parquet")
+
+    def at(self, level: str) -> IsolatedModel:
+        """The model of one level, of a training with snapshots."""
+        return replace(self, folder=self.folder / level)
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.protocol.Model`."""

@@ -69,7 +69,7 @@ class Training:
             "order": self.order.clone(),
             "step": self.step,
             "told": self.told,
-            "watch": None if watch is None else (watch.lowest, watch.reached, watch.best and watch.best.state_dict()),
+            "watch": None if watch is None else (watch.lowest, watch.reached, _weights(watch)),
         }
         temporary = folder / f"{FILE}.tmp"
         torch.save(state, temporary)
@@ -93,9 +93,13 @@ class Training:
         (torch.cuda if device.type == "cuda" else torch).set_rng_state(state["dropout"])
         self.order, self.step, self.told = state["order"].to(device), state["step"], state["told"]
         if self.watch is not None:
-            self.watch.lowest, self.watch.reached, best = state["watch"]
-            self.watch.remember(self.averaged, best)
+            self.watch.lowest, self.watch.reached, kept = state["watch"]
+            self.watch.remember(self.averaged, kept)
         return True
+
+
+def _weights(watch: Watch) -> dict[float, dict[str, Tensor]]:
+    return {level: network.state_dict() for level, network in watch.kept.items()}
 
 
 def _dropout_state(device: torch.device) -> Tensor:

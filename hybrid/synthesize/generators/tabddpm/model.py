@@ -30,6 +30,7 @@ from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOpt
 from hybrid.synthesize.generators.tabddpm.quantiles import Quantiles
 from hybrid.synthesize.generators.tabddpm.train import train
 from hybrid.synthesize.protocol import Encoded
+from hybrid.synthesize.snapshots import Snapshots, named
 
 _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
@@ -109,7 +110,7 @@ def load_model(folder: Path) -> TabddpmModel:
 
 def learn_model(
     data: Encoded, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
-) -> TabddpmModel:
+) -> TabddpmModel | Snapshots:
     """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
     levels = tuple(feature.n_levels for feature in data.features)
     refuse_wide("tabddpm", {feature.name: feature.n_levels for feature in data.features}, options.max_inputs)
@@ -127,9 +128,13 @@ def learn_model(
         torch.manual_seed(int(random.integers(2**63)))
         network = _network(frequencies, levels, options).to(device)
         diffusion = _diffusion(levels, frequencies, options)
-        averaged = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
+        networks = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
     sampled = _sampled(frequencies, levels, len(data), rng_for(seed, "tabddpm shares"))
-    return TabddpmModel(levels, frequencies, sampled, quantiles, averaged, options)
+    models = {
+        named(level): TabddpmModel(levels, frequencies, sampled, quantiles, each, options)
+        for level, each in networks.items()
+    }
+    return Snapshots(models) if options.snapshots else next(iter(models.values()))
 
 
 def _sampled(frequencies: Tensor, levels: Sequence[int], n: int, random: np.random.Generator) -> Tensor:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
+from hybrid.synthesize.snapshots import refuse_unordered
 
 OF_BOTH_ENGINES = frozenset(
     ("engine", "timesteps", "steps", "epochs", "batch_size", "lr", "weight_decay", "layers", "dropout", "gpu")
@@ -56,6 +57,9 @@ class TabddpmOptions(Options):
     overfit: float | None = Field(default=None, ge=1, le=10)
     """For research on memorization: hold back a tenth of the records and stop when their loss is this many times
     its minimum; 1: take the weights at the minimum. null: no records are held back, all steps are made."""
+    snapshots: tuple[Annotated[float, Field(ge=1, le=10)], ...] | None = Field(default=None, min_length=1)
+    """Levels of overfit to keep from one training, ascending; overfit is the one of them that is drawn from.
+    Configurations that only differ in overfit share the training."""
     sampling_steps: int = Field(default=50, ge=1)
     """Denoising steps per record; 100 were no better than 50 for one model of the Adult table (the paper: 1000)."""
     balanced: bool = True
@@ -71,6 +75,12 @@ class TabddpmOptions(Options):
     """Use a GPU when there is one."""
     max_inputs: int = Field(default=60_000, ge=1)
     """Refuse tables whose columns have more states than this in all."""
+
+    @model_validator(mode="after")
+    def _level_is_kept(self) -> Self:
+        if self.snapshots is not None:
+            refuse_unordered(self.snapshots, self.overfit)
+        return self
 
     @model_validator(mode="after")
     def _known_to_the_engine(self) -> Self:

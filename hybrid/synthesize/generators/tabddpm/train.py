@@ -37,8 +37,10 @@ def train(
     rng: torch.Generator,
     progress: Progress,
     unfinished: Path | None = None,
-) -> Denoiser:
-    """Minimize the diffusion's loss; return the averaged network, ready to sample from.
+) -> dict[float, Denoiser]:
+    """Minimize the diffusion's loss; return averaged networks, ready to sample from.
+
+    By level of overfitting; a single one, at 0, where none is watched.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def train(
             losses = []
         if unfinished is not None and training.step % CHECKPOINT_EVERY == 0:
             training.save(unfinished)
-    return averaged if watch is None else watch.result(averaged)
+    return {0.0: averaged} if watch is None else watch.result()
 
 
 def _hold_back(
@@ -99,7 +101,8 @@ def _hold_back(
         raise GeneratorError("tabddpm: overfit needs two records or more")
     order = torch.randperm(len(states), generator=rng, device=states.device)
     held, kept = order.tensor_split([max(1, len(states) // 10)])
-    return Watch(diffusion, states[held], numbers[held], options.overfit), states[kept], numbers[kept]
+    levels = options.snapshots or (options.overfit,)
+    return Watch(diffusion, states[held], numbers[held], levels), states[kept], numbers[kept]
 
 
 def _next_batch(training: Training, n: int, size: int) -> Tensor:

@@ -1,6 +1,6 @@
 """Watch the loss on held-back records to stop training.
 
-At its minimum, or at a given distance past it.
+At its minimum, or at given distances past it.
 
 Imported only where torch is needed.
 """
@@ -36,21 +36,23 @@ class Watch:
         The noise process.
     states, numbers : Tensor
         The held-back records.
-    ratio : float
-        1: keep the weights with the lowest loss. More: stop when the loss is that many times the lowest so far.
+    levels : tuple of float
+        Ascending. 1: keep the weights with the lowest loss. More: keep those at the first look after it whose loss is
+        that many times as large; training stops at the last.
     """
 
     diffusion: Diffusion
     states: Tensor
     numbers: Tensor
-    ratio: float
+    levels: tuple[float, ...]
     lowest: float = field(default=float("inf"), init=False)
     reached: float = field(default=1.0, init=False)
-    best: Denoiser | None = field(default=None, init=False)
+    kept: dict[float, Denoiser] = field(default_factory=dict, init=False)
+    """Weights by level."""
 
     @torch.no_grad()
     def look(self, averaged: Denoiser) -> float:
-        """Measure the loss, remember the lowest.
+        """Measure the loss, keep the weights of the levels reached.
 
         Afterwards :attr:`done` is True to stop.
         """
@@ -64,33 +66,35 @@ class Watch:
         self.reached = max(self.reached, loss / self.lowest) if loss >= self.lowest else 1.0
         if loss < self.lowest:
             self.lowest = loss
-            self.best = copy.deepcopy(averaged) if self.ratio == 1 else None
+            self.kept.clear()
+        for level in self.levels:
+            if level <= self.reached and level not in self.kept:
+                self.kept[level] = copy.deepcopy(averaged)
         return loss
 
-    def remember(self, like: Denoiser, weights: dict[str, Tensor] | None) -> None:
-        """Take the best weights from a checkpoint; ``like`` has their shapes."""
-        if weights is not None:
-            self.best = copy.deepcopy(like)
-            self.best.load_state_dict(weights)
+    def remember(self, like: Denoiser, weights: dict[float, dict[str, Tensor]]) -> None:
+        """Take the kept weights from a checkpoint; ``like`` has their shapes."""
+        self.kept = {level: copy.deepcopy(like) for level in weights}
+        for level, state in weights.items():
+            self.kept[level].load_state_dict(state)
 
     @property
     def done(self) -> bool:
         """True if the loss is far enough past its minimum."""
-        return self.ratio > 1 and self.reached >= self.ratio
+        return self.levels[-1] > 1 and self.reached >= self.levels[-1]
 
-    def result(self, averaged: Denoiser) -> Denoiser:
-        """The network that was asked for.
+    def result(self) -> dict[float, Denoiser]:
+        """Networks of all levels.
 
         Raises
         ------
         GeneratorError
             Training ended before the loss was so far past its minimum.
         """
-        if self.ratio == 1:
-            return averaged if self.best is None else self.best
-        if not self.done:
+        if len(self.kept) < len(self.levels):
             raise GeneratorError(
-                f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not {self.ratio:g}",
+                f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not "
+                f"{self.levels[-1]:g}",
                 hint="set more steps, lr_decay: none, a larger learning rate or larger layers",
             )
-        return averaged
+        return self.kept
