@@ -18,7 +18,7 @@ from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, re
 from hybrid.pipeline.starter.reference_names import denotes_people, name_likeness
 from hybrid.pipeline.starter.references import Declared, find_key, find_references
 from hybrid.pipeline.starter.tree import find_tree
-from hybrid.table import Table
+from hybrid.table import Role, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_frame import read_frame
 from tests.pipeline.linked_tables import write_clinic
@@ -47,6 +47,8 @@ def found(**tables: Table) -> set[tuple[str, str, str, str]]:
         ("category", "categories", "id", 0.9),
         ("home_hospital_id", "hospitals", "hospital_id", 0.7),
         ("id", "patients", "id", 0),
+        ("district_id", "district", "A1", 0.7),
+        ("Vertrag", "Vertraege", "VertragNr", 0.9),
         ("code", "drugs", "code", 0),
         ("age", "patients", "id", 0),
         ("visit_id", "patients", "patient_id", 0),
@@ -208,6 +210,20 @@ def test_doctors_and_large_tables_are_not_public(tmp_path: Path) -> None:
     tree = guess_links(read_folder(tmp_path)).tree
     assert (tree.private, tree.public) == (("patients", "visits"), ())
     assert set(tree.left_out) == {"doctors", "drugs", "towns"}
+
+
+def test_accounts_are_not_public(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    districts = pd.DataFrame({"A1": range(1, 20), "A2": [f"town {i}" for i in range(19)]})
+    clients = pd.DataFrame({"client_id": range(60), "district_id": rng.integers(1, 20, size=60)})
+    accounts = pd.DataFrame({"account_id": range(50), "frequency": rng.choice(["M", "W"], 50)})
+    held = pd.DataFrame({"client_id": rng.integers(60, size=70), "account_id": rng.integers(50, size=70)})
+    for name, frame in {"district": districts, "client": clients, "account": accounts, "disp": held}.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    guessed = guess_links(read_folder(tmp_path))
+    assert (guessed.tree.private, guessed.tree.public) == (("client", "disp"), ("district",))
+    assert guessed.tables[0].named(Role.QUASI_IDENTIFIER) == ["district_id"]
+    assert guessed.tree.left_out == ("account",)
 
 
 def test_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

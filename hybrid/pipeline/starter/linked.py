@@ -87,7 +87,7 @@ class GuessedLinks:
         for name in self.tree.public:
             notes.append(f"{name}: {len(self.place.tables[name].table):,} rows, proposed as public: released as it is")
         for name in self.tree.left_out:
-            notes.append(f"{name}: left out, since no reference connects it with {person.name}")
+            notes.append(f"{name}: left out, since no references lead from its rows to {person.name}")
         known = person.named(Role.QUASI_IDENTIFIER)
         if known:
             share = 100 * unique_share(person.found.table, known)
@@ -134,7 +134,7 @@ def guess_links(place: Place) -> GuessedLinks:
 def reference_words(one: Reference) -> str:
     """Sentence about a reference, for review; no cell values."""
     found = "declared by the database" if one.declared else "names are alike" if one.likeness else "values are alike"
-    counts = f"up to {one.most:,} rows of one, {one.childless:,} keys without rows"
+    counts = f"at most {one.most:,} to the same one, to {one.childless:,} of them none"
     broken = [f"{one.unknown:,} rows refer to no row of it"] if one.unknown else []
     broken += [f"{one.missing:,} rows refer to nothing"] if one.missing else []
     return "; ".join([f"{one.column} refers to {one.parent}.{one.key}", found, *broken, counts])

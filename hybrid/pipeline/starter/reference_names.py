@@ -27,8 +27,8 @@ def name_likeness(column: str, table: str, key: str) -> float:
     float
         1 for the same name, unless that is a bare number word such as ``id``; .9 for the table's name, in the singular,
         plural or abbreviated, with or without a number word (``patient_id``, ``PATIENT``, ``pat_nr``), if the key is
-        named after the table or is a bare number word; .7 for a name that ends in one of these (``home_hospital_id``);
-        else 0.
+        named after the table or is a bare number word; .7 if the key has another name, or for a name that ends in one
+        of these (``home_hospital_id``); else 0.
     """
     words, of_key, of_table = (_words(name) for name in (column, key, table))
     subject, key_subject = _subject(words), _subject(of_key)
@@ -37,8 +37,8 @@ def name_likeness(column: str, table: str, key: str) -> float:
     if words == of_key:
         return SAME
     after_table = not key_subject or _names(key_subject, of_table)
-    if after_table and _names(subject, of_table):
-        return TABLE
+    if _names(subject, of_table):
+        return TABLE if after_table else QUALIFIED
     if len(words) > len(of_key) and key_subject and words[-len(of_key) :] == of_key:
         return QUALIFIED
     if after_table and len(subject) > len(of_table) and _names(subject[-len(of_table) :], of_table):
@@ -77,6 +77,12 @@ def denotes_people(name: str, *, staff: bool = True) -> bool:
     return bool(stems & people) and (staff or not stems & serving)
 
 
+def denotes_events(name: str) -> bool:
+    """True if a name has a word for something that one person has: a visit, a contract."""
+    events = {_stem(word) for word in vocabulary().events}
+    return bool(events & {_stem(word) for word in _words(name)})
+
+
 def _words(name: str) -> list[str]:
     known = vocabulary()
     return known.without_fillers(known.split(name))
@@ -97,8 +103,9 @@ def _names(words: list[str], table: list[str]) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A word without the ending of its plural."""
+    """A word without the ending of its plural, and with umlauts as plain letters."""
     if word.endswith("ies") and len(word) > _SHORTEST + 1:
         return word[:-3] + "y"
+    word = word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
     ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _SHORTEST), "")
     return word.removesuffix(ending)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hybrid.base.errors import DataError
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
-from hybrid.pipeline.starter.reference_names import denotes_people
+from hybrid.pipeline.starter.reference_names import denotes_events, denotes_people
 from hybrid.pipeline.starter.references import Reference
 from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Table
@@ -31,7 +31,7 @@ class Tree:
     others : tuple of Reference
         References of the person table and those below it, besides those to parents.
     left_out : tuple of str
-        Tables that no reference connects with the person table, or in the wrong direction.
+        Tables from whose rows no references lead to the person table.
     """
 
     person: str
@@ -68,8 +68,8 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
     Tree
         The person table is one that is named after persons, or else the one with most tables below it. Of several
         possible parents a table has the lowest one, and preferably one that all of its rows refer to. Public are small
-        tables that others refer to, with fewer rows than these, without columns of persons, that refer to public
-        tables only.
+        tables that others refer to, with fewer rows than these, without traits of persons and dates, not named after
+        persons, visits or contracts, that refer to public tables only.
 
     Raises
     ------
@@ -109,7 +109,8 @@ def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set
         key = next((one.key for one in references if one.parent == name), "")
         largest = max((len(tables[other]) for other in referring), default=0)
         small = len(table) <= MOST_PUBLIC_ROWS and len(table) < largest
-        if referring and small and not denotes_people(name) and not denotes_people(key) and not _holds_persons(table):
+        private = any(denotes_people(text) or denotes_events(text) for text in (name, key)) or _holds_persons(table)
+        if referring and small and not private:
             found.add(name)
     while refers := {one.table for one in references if one.table in found and one.parent not in found}:
         found -= refers
@@ -117,10 +118,11 @@ def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set
 
 
 def _holds_persons(table: Table) -> bool:
-    """True if a column is a trait, or holds names, of persons."""
+    """True if a column is a trait, or holds names, of persons, or dates, which lookup tables rarely have."""
     known = vocabulary()
     return any(
-        has_phrase(known.without_fillers(known.split(column.name)), known.personal)
+        column.kind.is_temporal
+        or has_phrase(known.without_fillers(known.split(column.name)), known.personal)
         or ((found := pattern_of(column, table.frame[column.name])) is not None and found.what == NAMES)
         for column in table.schema
     )

@@ -74,7 +74,7 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield f"  {name}:"
         yield from (f"    {line}" for line in _public_lines(guessed, name, folder))
     for name in guessed.tree.left_out:
-        yield f"  # review: {name} is left out, since no reference connects it with {guessed.tree.person}"
+        yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
     yield ""
     yield from roles_lines()
     yield from split_lines("persons")
