@@ -85,11 +85,8 @@ class PersonOptions(Options):
 
 if TYPE_CHECKING:
 
-    class DataOptions(_SourceChoice, ReadOptions, PersonOptions):
-        """Options of the input table: its source and how to read.
-
-        One key per source of the registry.
-        """
+    class SourceOptions(_SourceChoice):
+        """Options that name the source of a table, one key per source of the registry."""
 
         path: str = ""
 
@@ -98,16 +95,11 @@ else:
         source.key: (source.type, Field(default=source.unset, description=source.description))
         for source in SOURCES.values()
     }
-    DataOptions = create_model(
-        "DataOptions",
-        __base__=(
-            ReadOptions,
-            PersonOptions,
-            create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys),
-        ),
-        __module__=__name__,
-        __doc__="Options of the input table, one key per source.",
-    )
+    SourceOptions = create_model("SourceOptions", __base__=_SourceChoice, __module__=__name__, **_keys)
+
+
+class DataOptions(ReadOptions, PersonOptions, SourceOptions):
+    """Options of the input table, one key per source."""
 
 
 class SplitOptions(Options):
