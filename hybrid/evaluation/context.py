@@ -18,6 +18,7 @@ from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.parentage import Parentage
 from hybrid.table import Schema, Table
 from hybrid.table.weights import weights_of
 
@@ -87,6 +88,8 @@ class Context:
         Called for every training.
     rules : Rules
         The declared constraints, fitted to the training records.
+    parentage : Parentage, optional
+        Parents of the rows, where the table is one of several linked ones.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Context:
         fit_and_sample: FitAndSample | None = None,
         progress: Progress = silent,
         rules: Rules = NO_RULES,
+        parentage: Parentage | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -112,6 +116,7 @@ class Context:
         self.fit_and_sample = fit_and_sample
         self.progress = progress
         self.rules = rules
+        self.parentage = parentage
         self._own: dict[Hashable, Any] = {}
         self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
         """The parts that each part of :meth:`parts` was cut with."""
@@ -123,17 +128,8 @@ class Context:
 
         Only results that depend on the people alone are shared.
         """
-        return Context(
-            self.train,
-            self.control,
-            table,
-            self.options,
-            self.seed,
-            self.stage,
-            self._share,
-            progress=self.progress,
-            rules=self.rules,
-        )
+        what = self.train, self.control, table, self.options, self.seed, self.stage, self._share
+        return Context(*what, progress=self.progress, rules=self.rules)
 
     @property
     def schema(self) -> Schema:

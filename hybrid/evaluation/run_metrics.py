@@ -20,6 +20,7 @@ from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import Schema, Table
@@ -35,6 +36,7 @@ def evaluate(
     share: Share | None = None,
     retrain: Mapping[Subject, FitAndSample] | None = None,
     rules: Rules = NO_RULES,
+    parentage: Mapping[Subject, Parentage] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -64,6 +66,8 @@ def evaluate(
         (``options.retrain``); stages that are not in it are not attacked so.
     rules : Rules
         The declared constraints, fitted to the training records.
+    parentage : mapping of stage name to Parentage, optional
+        Parents of the rows, where the tables are of one of several linked ones.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules)
+        of_rows = (parentage or {}).get(stage)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, of_rows)
         return _measured(context, [metric for metric in chosen if _is_due(metric, context)])
 
     models = any(metric.family == "utility" or metric.mechanism == "learned model" for metric in chosen)
@@ -102,7 +107,11 @@ def _is_due(metric: Metric, context: Context) -> bool:
         return False
     if metric.family == "privacy" or context.options.metrics is not None:
         return True
-    known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
+    known = {
+        "persons": context.train.persons is not None,
+        "order": context.schema.order is not None,
+        "parents": context.parentage is not None,
+    }
     return all(known.get(need, True) for need in metric.needs)
 
 
