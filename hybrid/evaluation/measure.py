@@ -170,7 +170,7 @@ class Evaluation:
         return None
 
     def of_table(self, table: str) -> Evaluation:
-        """The metrics of a single table as those of one of several linked tables."""
+        """The metrics as those of one of several tables."""
         return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Parents of the rows of a table that is one of several linked ones."""
+"""Parents of the rows of a linked table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run of linked tables: one folder with all tables, or none; and its candidate for release."""
+"""Run of linked tables: one folder with all tables, or none."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run_linked(
 
 
 def write_linked_candidate(run: LinkedRun, places: Places) -> Candidate:
-    """Write a candidate of linked tables: the run's folder and the data that the gate needs.
+    """Write a candidate: the folder of a linked run.
 
     Errors as :func:`hybrid.jobs.release.write_candidate`.
     """
@@ -81,7 +81,7 @@ def write_linked_candidate(run: LinkedRun, places: Places) -> Candidate:
 
 
 def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
-    """Write a linked run's folder and count its draw: one, whatever the number of tables.
+    """Write a linked run's folder and count its one draw.
 
     Parameters and errors as for :func:`hybrid.jobs.run.write_draw`.
     """
@@ -105,7 +105,10 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
 
 
 def _write_tables(run: LinkedRun, folder: Path) -> None:
-    """Write the released tables in the conventions of their sources; public ones as they are."""
+    """Write the released tables in their sources' conventions.
+
+    Public ones as they are.
+    """
     for name, table in run.released.items():
         config, pipeline = run.config.views[name], run.tables[name]
         where = folder / file_of(name, config)
@@ -122,7 +125,10 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
 
 
 def _write_anonymization(run: LinkedRun, folder: Path) -> None:
-    """Write what protection changed in each table, and the labels of the person table in random order."""
+    """Write the results of protection and of anonymization.
+
+    Labels of the person table are in random order.
+    """
     protected = {name: table.protected for name, table in run.tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
@@ -141,7 +147,7 @@ def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequ
 
 
 def _results(run: LinkedRun) -> dict[str, Any]:
-    """Metrics of all tables, disclosure by the transition, power and verdict as JSON."""
+    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if run.person.give_away is None else run.person.give_away.to_json()
     power = None if run.power is None else run.power.to_json()
     judged = {"power": power, "verdict": run.verdict.to_json(), "draw": None if run.draw is None else run.draw.number}

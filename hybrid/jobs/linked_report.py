@@ -1,4 +1,4 @@
-"""Report of a linked run: a first page with the joint verdict, and one page per table."""
+"""Report of a linked run: a joint page, one per table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from hybrid.report.run.sections.tables import LinkedRow
 
 
 def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """File and HTML of the page of every table about people, and last the joint one, whose file is not named.
+    """File and HTML of every table's page; last the joint one.
+
+    The file of the joint one is not named.
 
     No seed, no path, no record: the report is published.
     """
@@ -68,7 +70,7 @@ def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[Entry]) ->
 
 
 def _facts(run: LinkedRun, config: dict[str, Any], table: TableFacts) -> dict[str, Any]:
-    """What the first page of a page says beside its verdict."""
+    """Facts beside the verdict of a page."""
     return {
         "owner": run.policy.owner,
         "config": config,

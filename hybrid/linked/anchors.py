@@ -1,4 +1,4 @@
-"""Dates of rows as distances from a date of their parent, so that both fit together."""
+"""Dates of rows as distances from a date of their parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOSER = 0.5
 
 @dataclass(frozen=True)
 class Anchor:
-    """A date of rows, and the date of their parents that it is counted from.
+    """A date of rows, counted from a date of their parents.
 
     Parameters
     ----------

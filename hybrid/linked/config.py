@@ -44,7 +44,10 @@ class LinkedConfig:
 
     @property
     def person(self) -> RunConfig:
-        """Configuration of the person table; its sections but ``data`` are those of the whole run."""
+        """Configuration of the person table.
+
+        Its sections but ``data`` are those of the whole run.
+        """
         return self.views[self.links.person]
 
     @property
@@ -57,7 +60,7 @@ class LinkedConfig:
         return self.public[name] if name in self.public else self.views[name]
 
     def source(self, name: str) -> DataOptions:
-        """Where a table is read from, and how."""
+        """Source of a table, and the options of reading it."""
         return DataOptions.model_validate(reading(self.links.tables[name]))
 
     def model_dump(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ def load_any(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfi
 
 
 def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig | LinkedConfig:
-    """The content of a configuration file, of a table or of linked tables, with other values for some keys.
+    """The configuration of a table, or of linked tables.
 
     Arguments and errors as for :func:`hybrid.pipeline.config.configured`.
     """
@@ -125,7 +128,7 @@ def linked_config(content: Mapping[str, Any], source: Source, path: Path) -> Lin
 
 
 def in_table(name: str, problem: Problem) -> Problem:
-    """A problem of one table, with its keys as the configuration of linked tables has them."""
+    """A problem of one table, with keys under ``tables``."""
 
     def renamed(text: str) -> str:
         return text.replace("data.", f"tables.{name}.")
@@ -134,7 +137,10 @@ def in_table(name: str, problem: Problem) -> Problem:
 
 
 def reading(table: TableOptions) -> dict[str, Any]:
-    """Section ``data`` of one table (JSON types): keys are identifiers, and references are categories."""
+    """Section ``data`` of one table (JSON types).
+
+    Keys are identifiers, and references are categories.
+    """
     data = table.model_dump(mode="json", include=_DATA, exclude_unset=True)
     columns = dict(data.get("columns", {}))
     for column in key_columns(table):
@@ -161,7 +167,10 @@ def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str,
 
 
 def _person_column(links: LinkOptions, name: str) -> str:
-    """Column of a view that names the person: the parent column of a child of the person table, or an added one."""
+    """Column of a view that names the person.
+
+    The parent column of a child of the person table, or an added one.
+    """
     parent = links.tables[name].parent
     assert parent is not None
     if parent.table == links.person:

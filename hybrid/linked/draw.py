@@ -1,4 +1,4 @@
-"""Drawing of the rows of a table, given the drawn rows of its parent."""
+"""Drawing of rows, given the drawn rows of their parent."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ def _owners(table: Table) -> Rows:
 
 
 def _held(draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int) -> tuple[Table, Redrawn]:
-    """Rows of all parents; those of a parent are drawn again while one of them breaks a rule."""
+    """Rows of all parents that keep all rules.
+
+    Those of a parent are drawn again while one of them breaks a rule.
+    """
     table = rules.settle(draw(np.arange(n_parents), 0))
     found = first_draw(rules, table)
     for attempt in range(1, MOST_ROUNDS + 1):

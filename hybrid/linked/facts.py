@@ -1,4 +1,4 @@
-"""Facts about the tables of a linked run, for its manifest and its report."""
+"""Facts about linked tables, for manifest and report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from hybrid.table.read_file import PARQUET_SUFFIXES
 
 
 def file_of(name: str, config: RunConfig) -> str:
-    """File of a released table: its name, in the format of its source unless the configuration says another."""
+    """File of a released table.
+
+    Its name, in the format of its source unless the configuration says another.
+    """
     file, wanted = config.data_file, config.output.format
     same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
     return f"{name}.{same if wanted == 'same' else wanted}"
@@ -56,7 +59,9 @@ def table_facts(run: LinkedRun, name: str) -> TableFacts:
 
 
 def joint_facts(run: LinkedRun) -> TableFacts:
-    """Counts and roles of all columns of tables about people, each with the name of its table.
+    """Counts and roles of the columns of all tables about people.
+
+    Each column with the name of its table.
 
     Records and control records are those of the person table: people.
     """

@@ -37,6 +37,9 @@ def renamed(table: Table, names: Mapping[str, str]) -> Table:
 
 
 def own_names(other: Table, taken: Table, prefix: str) -> dict[str, str]:
-    """Names of another table's columns beside a table: their own, with a prefix where the table has that name."""
+    """Names of another table's columns beside a table.
+
+    Their own, with a prefix where the table has that name.
+    """
     names = other.without_identifiers().schema.names
     return {name: f"{prefix}.{name}" if name in taken.schema else name for name in names}

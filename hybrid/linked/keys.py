@@ -1,4 +1,4 @@
-"""Keys of released tables: surrogates that link the rows as they were drawn."""
+"""Keys of released tables: surrogates that link drawn rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid.table.surrogates import with_surrogates
 
 
 def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, LinkedTable]) -> dict[str, Table]:
-    """Released tables with the columns of their sources, in the order of these.
+    """Released tables with the columns of their sources.
 
     Every row has a key of its own, and the key of the parent row that it was drawn for: references are whole by
     construction. Other identifiers are surrogates, too.
@@ -43,7 +43,7 @@ def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, LinkedT
 
 
 def _with(table: Table, name: str, keys: pd.Series) -> Table:
-    """The table with the keys of its parents, in the kind of its own column."""
+    """The table with the keys of its parents."""
     texts = not isinstance(keys.dtype, pd.Int64Dtype)
     dtype = "category" if texts else DTYPES[table.schema[name].kind]
     return replace(table, frame=table.frame.assign(**{name: keys.astype(dtype)}))

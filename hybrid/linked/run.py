@@ -1,4 +1,4 @@
-"""Run of linked tables: all pipelines, one evaluation, one verdict, and the tables to release."""
+"""Run of linked tables: pipelines, one evaluation, one verdict."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class LinkedRun:
 
     @cached_property
     def tables(self) -> Mapping[str, LinkedTable]:
-        """Pipelines of the person table and of every table below it, parents first."""
+        """Pipelines of all tables about people, parents first."""
         first, *others = self.config.views
         found = {first: self.person}
         for name in others:
@@ -118,13 +118,15 @@ class LinkedRun:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Privacy, utility and fidelity of every table, and of the references between them."""
+        """Privacy, utility and fidelity of all tables and references."""
         found = [one.of_table(name).metrics for name, one in self._evaluations.items()]
         return Evaluation(tuple(metric for metrics in found for metric in metrics))
 
     @cached_property
     def power(self) -> Power | None:
-        """Planted leaks that the verdict noticed, of each kind in the table where it noticed fewest.
+        """Planted leaks that the verdict noticed.
+
+        Of each kind in the table where it noticed fewest.
 
         None where none are planted.
         """
@@ -135,7 +137,10 @@ class LinkedRun:
 
     @property
     def verdict(self) -> Verdict:
-        """The gate's verdict on all tables together: the worst of the tables and of the references."""
+        """The gate's verdict on all tables together.
+
+        The worst of the tables and of the references.
+        """
         anonymized = self.person.anonymized
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
@@ -149,7 +154,10 @@ class LinkedRun:
 
     @cached_property
     def roles(self) -> DecidedRoles:
-        """Decision about the roles of all columns; those of other tables than the person table with its name."""
+        """Decision about the roles of all columns.
+
+        Columns of other tables than the person table have the table's name.
+        """
         person = decided_roles(self.person.config, self.person.table)
         for name, table in self.sources.tables.items():
             if name == self.config.links.person:
@@ -169,7 +177,10 @@ class LinkedRun:
 
     @cached_property
     def released(self) -> Mapping[str, Table]:
-        """The tables to release but for public ones: the sources' columns in their order, keys made up."""
+        """The tables to release, but for public ones.
+
+        The sources' columns in their order; keys are made up.
+        """
         return with_keys(self.config.links, self.sources, self.tables)
 
     @property
@@ -207,7 +218,7 @@ class LinkedRun:
         )
 
     def _released_links(self, name: str) -> tuple[Rows, int]:
-        """Parent row of each released row, and the number of rows with a reference that leads nowhere."""
+        """Parent row of each released row; number of broken references."""
         tables, options = self.config.links.tables, self.config.links.tables[name]
         frame, parent = self.released[name].frame, options.parent
         assert parent is not None
@@ -229,7 +240,9 @@ class LinkedRun:
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:
-    """Of each kind of leak, the trials of the table where it was noticed least; None without trials.
+    """Trials of the table that notices a leak least, by kind.
+
+    None without trials.
 
     A table that lacks the columns of a leak counts only where all tables do.
     """

@@ -44,7 +44,7 @@ class Sources:
 
 
 def read_sources(config: LinkedConfig) -> Sources:
-    """Read all tables, and find the parent and the person of every row.
+    """Read all tables; find every row's parent and person.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _collected(problems: list[Problem], name: str) -> Iterator[None]:
 
 
 def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
-    """Keys and references that name columns which the table does not have, or of a kind that cannot link."""
+    """Keys and references without a column that can link."""
     at, problems = f"tables.{name}", []
     parent = None if options.parent is None else options.parent.column
     keys = {"key": options.key, "parent.column": parent, "order": options.order}
@@ -118,7 +118,7 @@ def _key(name: str, key: str | None, table: Table) -> list[Problem]:
 
 
 def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem]) -> Sources:
-    """Tables with the parent and the person of each row; parents come first."""
+    """Tables with the parent and the person of each row."""
     tables: dict[str, Table] = {}
     owners: dict[str, Rows] = {}
     orphans: dict[str, int] = {}
@@ -178,7 +178,9 @@ def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem
 
 
 def places_of(key: pd.Series, values: pd.Series) -> Rows:
-    """Position in ``key`` of each value; -1 where it is missing or not there; shape (n,), int64.
+    """Position in ``key`` of each value; shape (n,), int64.
+
+    -1 where it is missing or not there.
 
     Of a key that repeats, positions are those among its different values.
     """

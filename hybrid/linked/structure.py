@@ -1,4 +1,4 @@
-"""Structure of linked tables: which table descends from which, and what is wrong with it."""
+"""Structure of linked tables and its problems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEEPEST = 4
 
 
 def structure_problems(links: LinkOptions) -> Iterator[Problem]:
-    """Everything that is wrong with keys, parents and references, before a table is read."""
+    """Problems of keys, parents and references of a configuration."""
     person = links.tables.get(links.person)
     if person is None:
         yield Problem(
@@ -29,7 +29,7 @@ def structure_problems(links: LinkOptions) -> Iterator[Problem]:
 
 
 def below(links: LinkOptions) -> list[str]:
-    """Names of the person table and all tables below it, parents before their children."""
+    """Names of all tables about people, parents first."""
     found = [links.person]
     for name in found:
         found += [
@@ -41,7 +41,7 @@ def below(links: LinkOptions) -> list[str]:
 
 
 def key_columns(table: TableOptions) -> tuple[str, ...]:
-    """Columns that link the rows of a table: its key, and the one that holds its parent's."""
+    """Columns that link a table: its key and its parent's."""
     columns = (table.key, None if table.parent is None else table.parent.column)
     return tuple(column for column in columns if column is not None)
 
@@ -125,7 +125,7 @@ def _keys(name: str, table: TableOptions) -> Iterator[Problem]:
 
 
 def _cycles(links: LinkOptions) -> Iterator[Problem]:
-    """Tables that do not descend from the person table, or too far below it."""
+    """Tables in a circle, or too far below the person table."""
     parents = {name: table.parent.table for name, table in links.tables.items() if table.parent is not None}
     for name in parents:
         path = [name]

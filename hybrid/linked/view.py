@@ -1,4 +1,4 @@
-"""Pipelines of linked tables: the person table, and a view of every table below it.
+"""Pipelines of linked tables: the person table, and views.
 
 A view is a table with the columns of its persons beside it. It is an ordinary run, but for three things: its training
 and control persons are those of the person table; the columns of the persons are protected, anonymized and sampled
@@ -98,7 +98,7 @@ class LinkedTable(Pipeline):
 
     @property
     def verdict(self) -> Verdict:
-        """Part of the joint verdict that is about this table; before that, its own."""
+        """Part of the joint verdict; its own before that is known."""
         return super().verdict if self.judged is None else self.judged
 
     @cached_property
@@ -113,12 +113,12 @@ class LinkedTable(Pipeline):
 
     @cached_property
     def kept(self) -> tuple[Table, Rows]:
-        """Records that a generator learns, and the row of the source of each."""
+        """Records that a generator learns, with their source rows."""
         return self.values, persons_of(self.values)
 
     @cached_property
     def drawn_owners(self) -> Rows:
-        """Row of the drawn parent table that each drawn row belongs to: a person is its own."""
+        """Drawn parent row of each drawn row; a person's own."""
         return np.arange(len(self.generated.table))
 
 
@@ -153,7 +153,9 @@ class Link:
     released: Callable[[], tuple[Rows, int]]
 
     def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
-        """What rows may depend on: columns of the parent, under its name, and numbers of rows of the siblings.
+        """Columns that rows may depend on.
+
+        Those of the parent, under its name, and numbers of rows of the siblings.
 
         Parameters
         ----------
@@ -174,7 +176,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DrawnRows:
-    """Drawn rows of a view, and the row of the drawn parent table of each."""
+    """Drawn rows of a view, with their drawn parents."""
 
     generated: Generated
     owners: Rows
@@ -217,7 +219,10 @@ class View(LinkedTable):
 
     @cached_property
     def seed(self) -> int:
-        """Source of randomness of this table alone, which follows from that of the person table."""
+        """Source of randomness of this table alone.
+
+        It follows from that of the person table.
+        """
         return int(rng_for(self.link.people.seed, "linked", self.link.name).integers(2**63))
 
     @cached_property
@@ -227,12 +232,15 @@ class View(LinkedTable):
 
     @cached_property
     def static(self) -> tuple[str, ...]:
-        """Columns of the person, with one value in all rows of a person."""
+        """Columns of the person, beside the rows."""
         return tuple(self.link.static.values())
 
     @cached_property
     def protected(self) -> Protected | None:
-        """Training records without rare values; the columns of persons as the person table has them."""
+        """Training records without rare values.
+
+        Columns of persons are as the person table has them.
+        """
         return None if self.config.protection is None else self._stage(PROTECT.name, self._protect)
 
     @cached_property
@@ -243,7 +251,7 @@ class View(LinkedTable):
 
     @property
     def parentage(self) -> Mapping[Subject, Parentage]:
-        """Parents of the rows of the source, and of the released rows by their keys."""
+        """Parents of source rows, and of released rows by keys."""
         parent, owners = self.link.parent, self.link.owners
         found: dict[Side, Parents] = {
             "train": Parents(parent.train, positions(owners[self.rows], parent.rows), self.own)
@@ -257,7 +265,10 @@ class View(LinkedTable):
 
     @cached_property
     def kept(self) -> tuple[Table, Rows]:
-        """Learned rows of the parent rows that are learned, with the learned values of their persons."""
+        """Records that a generator learns, with their source rows.
+
+        Those whose parent is learned, with the learned values of their persons.
+        """
         places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
         table, people = self.learned.take(places >= 0), self.link.people.kept
         joined = beside(table, people[0], positions(persons_of(table), people[1]), self.link.static)
@@ -265,7 +276,7 @@ class View(LinkedTable):
 
     @cached_property
     def drawn_owners(self) -> Rows:
-        """Row of the drawn parent table that each drawn row belongs to."""
+        """Drawn parent row of each drawn row."""
         return self._drawn.owners
 
     @cached_property
@@ -317,6 +328,9 @@ def persons_of(table: Table) -> Rows:
 
 
 def positions(values: Rows, among: Rows) -> Rows:
-    """Position of each value among different others; -1 where it is not there; shape (n,), int64."""
+    """Position of each value among different others; shape (n,), int64.
+
+    -1 where it is not there.
+    """
     found: Rows = pd.Index(among).get_indexer(pd.Index(values)).astype(np.int64)
     return found

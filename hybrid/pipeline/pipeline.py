@@ -96,7 +96,7 @@ class Pipeline(Tables):
 
     @property
     def parentage(self) -> Mapping[Subject, Parentage] | None:
-        """Parents of the rows of each judged table; None for a table without a parent table."""
+        """Parents of each judged table's rows; None without a parent table."""
         return None
 
     @cached_property

@@ -135,7 +135,7 @@ def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
 
 
 def _about(metric: MetricResult) -> str | None:
-    """The column that a number is about, and its table where there are several."""
+    """The column of a number, with its table if several."""
     return metric.column if metric.table is None else f"{metric.table}.{metric.column}"
 
 

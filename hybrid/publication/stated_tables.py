@@ -1,4 +1,4 @@
-"""Released tables as a run's manifest states them, where there are several linked ones."""
+"""Released linked tables as a run's manifest states them."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class StatedTable:
 
 
 def table_files(certificate: Mapping[str, Any]) -> list[str]:
-    """Files of the released table, or of all linked ones, that a certificate names."""
+    """Files of the released tables that a certificate names."""
     linked = [table["file"] for table in certificate.get("tables") or ()]
     return linked or [name for name in certificate["files"] if Path(name).stem == "synthetic"]
 
 
 def stated_tables(manifest: Mapping[str, Any]) -> tuple[StatedTable, ...]:
-    """Linked tables of a run; none for a run of a single table."""
+    """Linked tables of a run; none for a single table."""
     return tuple(StatedTable(**about | {"columns": tuple(about["columns"])}) for about in manifest.get("tables") or ())

@@ -1,4 +1,4 @@
-"""Fitting of a generator to the rows of a table, given the rows of its parent table."""
+"""Fitting of a generator to rows, given their parents."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _sequences(parents: Encoded, rows: Encoded, who: Codes, owners: Codes, order
 
 
 def _known(parents: Encoded, rng: np.random.Generator) -> list[Array]:
-    """Columns of parents with states that were never seen replaced by seen ones, drawn at random."""
+    """Columns of parents, unseen states replaced by random ones."""
     return [_seen(feature, column, rng) for feature, column in zip(parents.features, parents.columns, strict=True)]
 
 

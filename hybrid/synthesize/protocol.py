@@ -221,7 +221,7 @@ class SequenceModel(Protocol):
         """
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """Draw the rows of given persons, or of given rows of a parent table.
+        """Draw the rows of given persons, or of parent rows.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class PersonOptions(Options):
 if TYPE_CHECKING:
 
     class SourceOptions(_SourceChoice):
-        """Options that name the source of a table, one key per source of the registry."""
+        """Options that name the source of a table."""
 
         path: str = ""
 

@@ -34,7 +34,7 @@ def orphans(context: Context) -> Outcome:
 
 
 def children_per_parent(context: Context) -> Outcome:
-    """Kolmogorov-Smirnov distance of the number of rows per row of the parent table, 0..1.
+    """Kolmogorov-Smirnov distance of rows per parent row, 0..1.
 
     The largest difference between the distribution functions of the table and of train; parents without rows count. The
     reference is the same for control.
@@ -52,7 +52,7 @@ def children_per_parent(context: Context) -> Outcome:
 
 
 def parent_child_association(context: Context) -> Outcome:
-    """Mean difference in the association of a row's columns with its parent's, 0..2.
+    """Mean difference in the association with parent rows, 0..2.
 
     Over all pairs of a column of the table and a column of its parent; association as
     :func:`hybrid.evaluation.fidelity.pairs.associations`, between the table and train. The reference is the same for

@@ -244,7 +244,10 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
 def _learn_people(
     table: PersonTable, counts: Array, options: CartOptions, seed: int, progress: Progress
 ) -> tuple[CartModel, CartModel | None]:
-    """Trees of the person table; where persons have no rows, those of the extent of the rows apart."""
+    """Trees of the person table.
+
+    Where persons have no rows, those of the extent of the rows are apart.
+    """
     data, rows = table.encoded, counts > 0
     if rows.all() or table.first_at is None or not rows.any():
         return Cart().learn(data, options, seed, progress), None
