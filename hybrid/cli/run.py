@@ -12,6 +12,7 @@ from hybrid.cli.group import Group
 from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
+    from hybrid.linked.config import LinkedConfig
     from hybrid.pipeline.pipeline import Pipeline
 
 Names = list[str] | None
@@ -29,10 +30,13 @@ def run(
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.jobs.run import new_folder
     from hybrid.jobs.run import run as run_pipeline
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.config import LinkedConfig, load_any
 
-    loaded = load_config(config, overrides(set_))
+    loaded = load_any(config, overrides(set_))
     folder = out or new_folder(loaded.name)
+    if isinstance(loaded, LinkedConfig):
+        _run_linked(loaded, folder, seed, store, work)
+        return
     with console.progress() as progress:
         pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
     console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
@@ -69,6 +73,22 @@ def sample(
 
 def _show_results(pipeline: Pipeline, folder: Path) -> None:
     console.out.print(f"synthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
+    console.out.print(f"report           {folder / 'report.html'}")
+
+
+def _run_linked(config: LinkedConfig, folder: Path, seed: int | None, store: str | None, work: Path) -> None:
+    """Run linked tables, and print the joint verdict."""
+    from hybrid.jobs.linked import run_linked
+    from hybrid.linked.facts import stated
+
+    with console.progress() as progress:
+        run = run_linked(config, folder, seed=seed, store=store, work=work, progress=progress)
+    console.print_verdict(run.verdict, "" if run.draw is None else run.draw.words)
+    console.out.print()
+    for table in stated(run):
+        console.out.print(
+            f"{'public' if table.public else 'synthetic'} table  {folder / table.file}  ({table.rows:,} rows)"
+        )
     console.out.print(f"report           {folder / 'report.html'}")
 
 

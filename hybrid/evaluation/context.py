@@ -18,6 +18,7 @@ from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.parentage import Parentage
 from hybrid.table import Schema, Table
 from hybrid.table.weights import weights_of
 
@@ -89,6 +90,8 @@ class Context:
         The declared constraints, fitted to the training records.
     origin : numpy.ndarray, shape (n_table,), int, optional
         Training row that each row was made from, -1 for none; None where that is not known.
+    parentage : Parentage, optional
+        Parents of the rows, where the table is one of several linked ones.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class Context:
         progress: Progress = silent,
         rules: Rules = NO_RULES,
         origin: Array | None = None,
+        parentage: Parentage | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -116,6 +120,7 @@ class Context:
         self.progress = progress
         self.rules = rules
         self.origin = origin
+        self.parentage = parentage
         self._own: dict[Hashable, Any] = {}
         self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
         """The parts that each part of :meth:`parts` was cut with."""
@@ -127,31 +132,13 @@ class Context:
 
         Only results that depend on the people alone are shared.
         """
-        return Context(
-            self.train,
-            self.control,
-            table,
-            self.options,
-            self.seed,
-            self.stage,
-            self._share,
-            progress=self.progress,
-            rules=self.rules,
-        )
+        what = self.train, self.control, table, self.options, self.seed, self.stage, self._share
+        return Context(*what, progress=self.progress, rules=self.rules)
 
     def compared_with(self, train: Table, control: Table | None) -> Context:
         """The same context for other training and control records."""
-        return Context(
-            train,
-            control,
-            self.table,
-            self.options,
-            self.seed,
-            self.stage,
-            self._share,
-            progress=self.progress,
-            rules=self.rules,
-        )
+        what = train, control, self.table, self.options, self.seed, self.stage, self._share
+        return Context(*what, progress=self.progress, rules=self.rules)
 
     @property
     def schema(self) -> Schema:

@@ -26,10 +26,11 @@ Lacking = Literal[
     "lone_values",
     "constraints",
     "encoder",
+    "parents",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
-records, a signal, values that one row of the table holds alone, declared constraints, an encoder."""
+records, a signal, values that one row of the table holds alone, declared constraints, an encoder, a parent table."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ class MetricResult:
     """Wall clock."""
     cpu_seconds: float = field(default=0.0, compare=False)
     """Processor time of the whole process meanwhile; with that of other tables measured at the same time."""
+    table: str | None = None
+    """Table it is about, of several linked ones; None for a single table."""
 
     def to_json(self) -> dict[str, Any]:
         """JSON form: name, family, stage, value, ci, direction, details, and more.
@@ -119,6 +122,8 @@ class MetricResult:
             "column": self.column,
             "seconds": round(self.seconds, 4),
         }
+        if self.table is not None:
+            base["table"] = self.table
         if isinstance(self.outcome, NotComputable):
             return base | {
                 "value": None,
@@ -153,15 +158,22 @@ class Evaluation:
 
     metrics: tuple[MetricResult, ...]
 
-    def find(self, name: str, stage: Subject, column: str | None = None) -> MetricResult | None:
+    def find(
+        self, name: str, stage: Subject, column: str | None = None, table: str | None = None
+    ) -> MetricResult | None:
         """Metric of this name and stage; None if it was not requested.
 
-        And about this column, if one is given.
+        And about this column, or this one of several linked tables, if one is given.
         """
         for metric in self.metrics:
-            if metric.name == name and metric.stage == stage and column in (None, metric.column):
+            is_about = column in (None, metric.column) and table in (None, metric.table)
+            if is_about and (metric.name, metric.stage) == (name, stage):
                 return metric
         return None
+
+    def of_table(self, table: str) -> Evaluation:
+        """The metrics as those of one of several tables."""
+        return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics))
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""

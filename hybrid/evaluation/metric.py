@@ -15,7 +15,9 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin", "encoder"]
+Need = Literal[
+    "control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin", "encoder", "parents"
+]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -159,6 +161,8 @@ class Metric:
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
         if "persons" in self.needs and context.train.persons is None:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
+        if "parents" in self.needs and context.parentage is None:
+            return NotComputable("the table has no parent table", lacks="parents")
         if "weight" in self.needs and not context.schema.having(Role.WEIGHT):
             return NotComputable("no column has the role weight", lacks="weight")
         if "control" in self.needs and context.control is None:

@@ -29,7 +29,7 @@ from hybrid.evaluation.attacks import (
     singling_out,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, weighted
+from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, references, weighted
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility import c2st, discriminator, prediction, queries
 
@@ -62,6 +62,7 @@ MODULES: tuple[ModuleType, ...] = (
     pairs,
     histories,
     constraints,
+    references,
     weighted,
     joint,
 )

@@ -21,6 +21,7 @@ from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import Schema, Table
@@ -38,6 +39,7 @@ def evaluate(
     rules: Rules = NO_RULES,
     origins: Mapping[Subject, Array] | None = None,
     compared: tuple[Table, Table | None] | None = None,
+    parentage: Mapping[Subject, Parentage] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -72,6 +74,8 @@ def evaluate(
     compared : tuple of Table, and of Table or None, optional
         Training and control records that utility and fidelity compare with, where those are fewer than privacy asks
         about; by default ``train`` and ``control``.
+    parentage : mapping of stage name to Parentage, optional
+        Parents of the rows, where the tables are of one of several linked ones.
 
     Returns
     -------
@@ -92,8 +96,8 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        origin = (origins or {}).get(stage)
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, origin)
+        more = (origins or {}).get(stage), (parentage or {}).get(stage)
+        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
         others = context if compared is None else context.compared_with(*compared)
         return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)])
 
@@ -112,7 +116,11 @@ def _is_due(metric: Metric, context: Context) -> bool:
         return False
     if metric.family == "privacy" or context.options.metrics is not None:
         return True
-    known = {"persons": context.train.persons is not None, "order": context.schema.order is not None}
+    known = {
+        "persons": context.train.persons is not None,
+        "order": context.schema.order is not None,
+        "parents": context.parentage is not None,
+    }
     return all(known.get(need, True) for need in metric.needs)
 
 

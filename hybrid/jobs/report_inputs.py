@@ -74,7 +74,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         stage_verdicts=verdicts_by_stage(pipeline.policy, pipeline.evaluation),
         metric_texts=describe(REGISTRY.values()),
         limits=LIMITS,
-        licences=_licences(config.synthesize.generator),
+        licences=licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
         config=_public_yaml(pipeline),
@@ -150,7 +150,8 @@ def _class_sizes(train: Table) -> Array:
     return sizes
 
 
-def _licences(generator: str) -> dict[str, str]:
+def licences(generator: str) -> dict[str, str]:
+    """Licences of this package and of a generator."""
     found = {entry.name: entry.licence for entry in availability()}
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 

@@ -1,1 +1,1 @@
-"""Linked tables: several tables about the same people, from their configuration to their release."""
+"""Linked tables: several tables about the same people."""

@@ -16,7 +16,7 @@ TableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]
 
 
 class ParentOptions(Options):
-    """Reference of every row of a table to one row of its parent."""
+    """Reference of every row to one row of the parent."""
 
     table: TableName
     """The parent: a table that is not public, and has a key."""
@@ -27,7 +27,7 @@ class ParentOptions(Options):
 
 
 class TableOptions(ReadOptions, SourceOptions):
-    """Options of one linked table: its source, how to read it, and its references."""
+    """Options of one linked table: source, reading, references."""
 
     key: str | None = Field(default=None, min_length=1)
     """The column with a different value in every row, never missing; needed where other tables refer to this one. Keys

@@ -9,7 +9,6 @@ message. ``hybrid check CONFIG --show`` prints a configuration with all its defa
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +36,7 @@ from hybrid.leak import AnyRisk
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
+from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import DEFAULT_TRANSITION, TransitionOptions
@@ -60,11 +60,6 @@ IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.valu
 """Keys of the section ``data`` where the table is a DataFrame."""
 SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Limits of the trade-off curve beside the configured one."""
-_CHOICES = {
-    "transition.method": {"order"},
-    "synthesize.generator": {"rows", "where", "isolate", "time_limit", "memory_limit"},
-}
-"""Keys that decide which options a section has, and the options that it has anyway."""
 
 
 def _is_off(value: Any) -> bool:
@@ -370,9 +365,7 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong
     to the file's.
     """
-    changed = copy.deepcopy(dict(content))
-    for key in sorted(overrides, key=lambda key: key not in _CHOICES):
-        _override(changed, key, overrides[key])
+    changed = overridden(content, overrides)
     source = content.source if isinstance(content, YamlMapping) else Source(str(path))
     config = parse_config(changed, source.with_changes(overrides))
     config._folder = path.parent
@@ -384,16 +377,3 @@ def parse_config(content: Mapping[str, Any], source: Source = Source("config")) 
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)
     return config
-
-
-def _override(content: dict[str, Any], key: str, value: Any) -> None:
-    *parents, last = key.split(".")
-    at = content
-    for parent in parents:
-        if not isinstance(at.get(parent), dict):
-            at[parent] = {}
-        at = at[parent]
-    if key in _CHOICES and at.get(last, value) != value:
-        for option in set(at) - _CHOICES[key]:
-            del at[option]
-    at[last] = value

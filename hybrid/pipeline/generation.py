@@ -96,9 +96,11 @@ class Generation:
 
         For configurations that do not anonymize.
         """
-        return self._from_values(
-            Restored(sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample")))
-        )
+        return self._from_values(Restored(self.sampled()))
+
+    def sampled(self) -> Table:
+        """Sample of the training records, where nothing is anonymized."""
+        return sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample"))
 
     def from_anonymized(self, anonymization: Anonymization) -> Generated:
         """Learn restored values, or learn labels and restore drawn ones.

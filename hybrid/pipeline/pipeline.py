@@ -23,6 +23,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Subject
+from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.leak import leak_of
 from hybrid.pipeline.amplification import Explanation, together
@@ -35,7 +36,7 @@ from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, evaluation_of, named, subject_of
 from hybrid.pipeline.tables import Tables
 from hybrid.publication.composition import Membership, membership
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
@@ -96,6 +97,14 @@ class Pipeline(Tables):
         """
         judged = subject_of(stage)
         _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
+
+    together: Evaluation | None = None
+    """Evaluation of this and other tables that are released together, whose intervals hold together; None: of this."""
+
+    @property
+    def parentage(self) -> Mapping[Subject, Parentage] | None:
+        """Parents of each judged table's rows; None without a parent table."""
+        return None
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -187,7 +196,8 @@ class Pipeline(Tables):
     def _measure_power(self) -> Power:
         tables = self.train, self.control, self.generated.table
         found, options = self.evaluated("synthetic"), self.config.evaluate
-        return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share)
+        confidence = None if self.together is None else confidence_of_each(self.policy, self.together)
+        return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share, confidence)
 
     def _measure_together(self, subjects: Sequence[Subject]) -> None:
         """Measure side by side all tables without a kept evaluation."""
@@ -211,7 +221,7 @@ class Pipeline(Tables):
         if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
-        known = self._share, again, self.rules, origins, compared
+        known = self._share, again, self.rules, origins, compared, self.parentage
         return evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
 
     def _evaluated(self, subject: Subject) -> Evaluation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hybrid.base.progress import Progress, silent
@@ -14,6 +14,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import remembering
+from hybrid.publication.criteria import Criterion
 from hybrid.publication.gate import confidence_of_each
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import BLOCKED, LeakTrials, Power
@@ -42,6 +43,7 @@ def measure_power(
     seed: int,
     progress: Progress = silent,
     share: Share | None = None,
+    confidence: Mapping[Criterion | None, float] | None = None,
 ) -> Power:
     """Plant every demanded leak into the judged table, and judge again.
 
@@ -67,6 +69,8 @@ def measure_power(
         Told after every trial, from several threads.
     share : callable, optional
         As for :func:`hybrid.evaluation.evaluate`.
+    confidence : mapping of criterion to float, optional
+        Confidence of the excesses that the verdict judges, if it judges more tables than this one.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def measure_power(
         Trials of every kind of leak in the policy's ``must_detect``.
     """
     metric_seed = int(rng_for(seed, "evaluate").integers(2**63))
-    gate = _Gate(policy, evaluation)
+    gate = _Gate(policy, evaluation, confidence or confidence_of_each(policy, evaluation))
     context = Context(train, control, table, options, metric_seed, share=share or remembering({}))
     planned = trials_for(policy.power.trials, len(table))
 
@@ -104,8 +108,8 @@ def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, context: Context, seed: 
 class _Gate:
     """The rules about excesses that pass on the judged table."""
 
-    def __init__(self, policy: Policy, evaluation: Evaluation) -> None:
-        self._confidence = confidence_of_each(policy, evaluation)
+    def __init__(self, policy: Policy, evaluation: Evaluation, confidence: Mapping[Criterion | None, float]) -> None:
+        self._confidence = confidence
         self._kind = MetricRules()
         rules = [rule for rule in policy.rules if rule.detects and rule.metric in REGISTRY]
         before = {rule: self._checks(rule, evaluation) for rule in rules}

@@ -259,6 +259,11 @@ class Tables:
         """The sampled records with specific values again; None without anonymization."""
         return None if self.anonymization is None else self.anonymization.restored
 
+    @property
+    def values(self) -> Table:
+        """Records with specific values that a generator learns under ``transition.order: pre``."""
+        return self._generation.sampled() if self.restored is None else self.restored.table
+
     @cached_property
     def generated(self) -> Generated:
         """The synthetic records, with specific values, without identifiers, in random order."""

@@ -14,6 +14,7 @@ from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.redact import WITHHELD, public_anonymization, public_config
+from hybrid.publication.stated_tables import stated_tables
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 
@@ -106,11 +107,18 @@ def build_certificate(
         "source": {"tag": data_tag, "about": DATA_NOTE, "fingerprint": WITHHELD},
         "release_tag": release_tag,
         "code": {key: run.manifest.get(key) for key in ("packages", "python", "git")},
+        **_tables(run.manifest),
         "files": {name: dict(about) for name, about in sorted(files.items())},
         "signing": dict(signing),
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
     return plain | {"checksum": checksum(plain)}
+
+
+def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Files and rows of linked tables; nothing for a single one."""
+    found = [{"name": one.name, "file": one.file, "rows": one.rows} for one in stated_tables(manifest)]
+    return {"tables": found} if found else {}
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
@@ -125,13 +133,15 @@ def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
         anonymization=run.anonymization,
         private=manifest.get("differential_privacy", False),
         protected=manifest.get("protection"),
+        tables=stated_tables(manifest),
     )
     return first_page(verdict, run.evaluation, facts)
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Values of an evaluation, without the details."""
-    return [{key: metric.to_json()[key] for key in METRIC_ENTRIES} for metric in evaluation.metrics]
+    whole = [metric.to_json() for metric in evaluation.metrics]
+    return [{key: entry[key] for key in (*METRIC_ENTRIES, "table") if key in entry} for entry in whole]
 
 
 def checksum(content: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hybrid.base.errors import HybridError
 from hybrid.base.manifest import MANIFEST
-from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.key import data_tag, draw_tag, release_key
@@ -124,9 +124,19 @@ def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
     The order of floating-point sums thus makes no other draw.
     """
     return [
-        (metric.name, metric.stage, metric.column, *(f"{round(number, 9):.6g}" for number in _values(metric.outcome)))
+        (
+            metric.name,
+            metric.stage,
+            _about(metric),
+            *(f"{round(number, 9):.6g}" for number in _values(metric.outcome)),
+        )
         for metric in evaluation.metrics
     ]
+
+
+def _about(metric: MetricResult) -> str | None:
+    """The column of a number, with its table if several."""
+    return metric.column if metric.table is None else f"{metric.table}.{metric.column}"
 
 
 def _values(outcome: Measure | NotComputable) -> tuple[float, ...]:

@@ -55,9 +55,22 @@ class FinishedRun:
         return stated
 
     @property
+    def tables(self) -> dict[str, str]:
+        """SHA-256 of the files of the released tables, by name."""
+        return {name: sha256 for name, sha256 in self.payload.items() if Path(name).suffix != Path(REPORT).suffix}
+
+    @property
     def table_sha256(self) -> str:
-        """SHA-256 of the synthetic table's file."""
-        return next(sha256 for name, sha256 in self.payload.items() if name != REPORT)
+        """SHA-256 of the synthetic table's file, or of several tables together."""
+        return joint_sha256(self.tables)
+
+
+def joint_sha256(files: Mapping[str, str]) -> str:
+    """SHA-256 of one file, or of the names and SHA-256 of several."""
+    if len(files) == 1:
+        return next(iter(files.values()))
+    lines = (f"{sha256}  {name}\n" for name, sha256 in sorted(files.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def read_whole_run(folder: Path) -> FinishedRun:
@@ -111,10 +124,17 @@ def read_run(folder: Path) -> FinishedRun:
             raise ValueError
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
+    linked = manifest.get("tables") or ()
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
-    missing = [name for name in (EVALUATION, REPORT, POLICY) if name not in files]
-    if len(synthetic) != 1 or missing:
-        lacks = ", ".join(missing if len(synthetic) == 1 else ["synthetic.csv or .parquet", *missing])
+    wanted = [EVALUATION, REPORT, POLICY, *(about["file"] for about in linked)]
+    pages = [about["report"] for about in linked if about["report"] is not None]
+    missing = [name for name in (*wanted, *pages) if name not in files]
+    if linked:
+        synthetic = [about["file"] for about in linked]
+    elif len(synthetic) != 1:
+        missing = ["synthetic.csv or .parquet", *missing]
+    if missing:
+        lacks = ", ".join(missing)
         raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", hint="run it again with hybrid run")
     anonymization = None
     if ANONYMIZATION in files:
@@ -128,7 +148,7 @@ def read_run(folder: Path) -> FinishedRun:
         manifest,
         evaluation_from_json(evaluated),
         anonymization,
-        {name: files[name] for name in (*synthetic, REPORT)},
+        {name: files[name] for name in (*synthetic, REPORT, *pages)},
         Policy.model_validate(_checked_json(folder, POLICY, files)),
         hashlib.sha256(content).hexdigest(),
         None if power is None else Power.from_json(power),
@@ -151,7 +171,7 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
     else:
         outcome = NotComputable(entry["details"]["reason"], entry["state"], entry["details"].get("lacks"))
     about = (entry["name"], entry["family"], entry["stage"], entry["direction"])
-    return MetricResult(*about, outcome, entry["column"], entry["seconds"])
+    return MetricResult(*about, outcome, entry["column"], entry["seconds"], table=entry.get("table"))
 
 
 def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:

@@ -12,6 +12,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
+from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Decision, Verdict
 
@@ -53,6 +54,8 @@ class RunFacts:
     anonymization: AnonymizationResult | None = None
     private: bool = False
     protected: Mapping[str, Any] | None = None
+    tables: tuple[StatedTable, ...] = ()
+    """Released tables, where there are several linked ones."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,9 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _table(facts: RunFacts) -> Iterator[str]:
+    if facts.tables:
+        yield from _tables(facts)
+        return
     table = facts.table
     yield (
         f"The table has {_about(table.rows)} rows and {table.columns} {_plural('column', table.columns)}. "
@@ -142,6 +148,26 @@ def _table(facts: RunFacts) -> Iterator[str]:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:
         yield "None of these was kept apart to test attacks."
+
+
+def _tables(facts: RunFacts) -> Iterator[str]:
+    """Sentences about linked tables, of which records are people."""
+    yield (
+        f"These are {len(facts.tables)} tables that belong together. "
+        f"They were made on {facts.created} under the name {facts.name}."
+    )
+    for table in facts.tables:
+        how = " It is a public table, as it was given." if table.public else ""
+        columns = len(table.columns)
+        yield f"{table.name} has {_about(table.rows)} rows and {columns} {_plural('column', columns)}.{how}"
+    yield f"They were made from the records of about {text_of(facts.table.records)} people."
+    if facts.table.control:
+        yield (
+            f"About {text_of(facts.table.control)} of these people were kept apart to test attacks. "
+            "No row was learned from them."
+        )
+    else:
+        yield "None of these people was kept apart to test attacks."
 
 
 def _decided(facts: RunFacts, policy: str) -> Iterator[str]:

@@ -30,6 +30,10 @@ PERSONS_DRAWN_WITHOUT_NUMBER = (
     "Persons had several records, and the published table holds synthetic persons: the rows of each were drawn "
     "together and follow one another without a person number, and belong to no real person."
 )
+LINKED_TABLES = (
+    "The published tables hold synthetic persons: rows that are linked by their keys are those of one synthetic "
+    "person, drawn together, and belong to no real person."
+)
 NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
 
@@ -62,7 +66,7 @@ def guarantee_sentence(
     if anonymization is None:
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
-        start = [*_anonymity(anonymization), *_restored(config)]
+        start = [*_anonymity(anonymization), *_person_table(config), *_restored(config)]
     start += [*_constrained(config), *_conditional(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
@@ -158,7 +162,7 @@ def _restored(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
-    declared = config.get("constraints") or ()
+    declared = declared_constraints(config)
     if not declared:
         return
     known = learns_values(declared)
@@ -190,13 +194,34 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
     return f"{_used(sample, records)}; {trained}."
 
 
+def is_linked(config: Mapping[str, Any]) -> bool:
+    """True if the configuration is about linked tables."""
+    return bool(config.get("tables"))
+
+
+def declared_constraints(config: Mapping[str, Any]) -> list[Any]:
+    """Constraints between columns of the table, or of all linked tables."""
+    tables = (config.get("tables") or {}).values()
+    return [*(config.get("constraints") or ()), *(one for table in tables for one in table.get("constraints") or ())]
+
+
+def _person_table(config: Mapping[str, Any]) -> Iterator[str]:
+    if is_linked(config):
+        yield (
+            f"The intermediate table is that of {config['person']}; the other tables about people have no generalized "
+            "columns, and only rows of the persons that it keeps were learned from."
+        )
+
+
 def _several_rows(config: Mapping[str, Any]) -> bool:
     """True if the configuration names the person of a row."""
-    return (config.get("data") or {}).get("person") not in (None, EACH_ROW)
+    return is_linked(config) or (config.get("data") or {}).get("person") not in (None, EACH_ROW)
 
 
 def draws_persons(config: Mapping[str, Any]) -> bool:
     """True if the generator drew persons with all their rows."""
+    if is_linked(config):
+        return True
     data, generator = config.get("data") or {}, (config.get("synthesize") or {}).get("generator")
     return _several_rows(config) and data.get("max_rows") != 1 and generator in sequence_generators()
 
@@ -207,6 +232,8 @@ def has_person_number(config: Mapping[str, Any]) -> bool:
 
 
 def _linked(config: Mapping[str, Any]) -> str:
+    if is_linked(config):
+        return LINKED_TABLES
     if not draws_persons(config):
         return NOT_LINKED
     return PERSONS_DRAWN if has_person_number(config) else PERSONS_DRAWN_WITHOUT_NUMBER

@@ -7,7 +7,13 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
-from hybrid.publication.guarantee import draws_persons, has_person_number, where_of
+from hybrid.publication.guarantee import (
+    declared_constraints,
+    draws_persons,
+    has_person_number,
+    is_linked,
+    where_of,
+)
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
@@ -39,9 +45,11 @@ def protection(
     yield _identifiers(table, config)
     yield from _protected(protected)
     yield from _anonymized(table, anonymization)
-    several = anonymization is not None and anonymization.persons is not None
+    several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
     yield _sampled(SampleOptions.model_validate(config.get("sample") or {}), "person" if several else "record")
-    if draws_persons(config):
+    if is_linked(config):
+        yield "Released rows that are linked by their keys are those of one made-up person."
+    elif draws_persons(config):
         yield f"One person had several records. {_drawn(config)}"
     elif several:
         yield "One person had several records. Each released row has a person number of its own."
@@ -122,7 +130,7 @@ def _written(config: Mapping[str, Any]) -> Iterator[str]:
     """The last two steps, in their order."""
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
-    declared, where = config.get("constraints") or (), where_of(config)
+    declared, where = declared_constraints(config), where_of(config)
     steps = [_rows_written(off)]
     if transition:
         drawn = _values_drawn(transition, learned=learns_values(declared))

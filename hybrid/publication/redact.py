@@ -23,6 +23,8 @@ WITHHELD = "withheld"
 METHOD = ("version", "name", "constraints", "split", "protect", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
+TABLE = ("key", "parent", "order", "references", "public", "constraints")
+"""Keys of one of several linked tables about the method."""
 COUNTS = ("suppressed", "records", "persons", "suppressed_persons")
 """Counts of the anonymization of which a release tells the nearest ten."""
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
@@ -36,9 +38,20 @@ _LONGEST_COMMON_SEED = 10**8
 
 def public_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Public method: options and column roles, without seeds and places."""
-    columns = (config.get("data") or {}).get("columns") or {}
-    roles = {name: {key: about[key] for key in COLUMN if key in about} for name, about in columns.items()}
-    return {key: _withhold(config[key]) for key in METHOD if key in config} | {"columns": roles}
+    public = {key: _withhold(config[key]) for key in METHOD if key in config}
+    if "tables" in config:
+        tables = {name: _public_table(table) for name, table in config["tables"].items()}
+        return public | {"person": config["person"], "tables": tables}
+    return public | {"columns": _roles((config.get("data") or {}).get("columns") or {})}
+
+
+def _public_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Public description of one of several linked tables."""
+    return {key: _withhold(table[key]) for key in TABLE if key in table} | {"columns": _roles(table["columns"])}
+
+
+def _roles(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {key: about[key] for key in COLUMN if key in about} for name, about in columns.items()}
 
 
 def public_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,10 +93,8 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
         "the data's fingerprint": str(run.manifest["data_fingerprint"]),
         "the path of the run": str(run.folder.resolve()),
         "the path of the private zone": str(private_dir.resolve()),
-        "the path of the data": str((run.manifest["config"].get("data") or {}).get("path") or ""),
+        **_absolute_paths(run.manifest["config"]),
     }
-    if not Path(secrets["the path of the data"]).is_absolute():
-        del secrets["the path of the data"]
     if run.manifest["seed"] >= _LONGEST_COMMON_SEED:
         secrets["the seed"] = str(run.manifest["seed"])
     problems = [
@@ -95,6 +106,14 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
     ]
     if problems:
         raise VerificationError(problems)
+
+
+def _absolute_paths(config: Mapping[str, Any]) -> dict[str, str]:
+    """Absolute paths of the source's files, by what they are."""
+    sources = {"the path of the data": config.get("data") or {}}
+    sources |= {f"the path of the table {name}": table for name, table in (config.get("tables") or {}).items()}
+    paths = {what: str(source.get("path") or "") for what, source in sources.items()}
+    return {what: path for what, path in paths.items() if Path(path).is_absolute()}
 
 
 def _withhold(value: Any) -> Any:

@@ -35,6 +35,8 @@ class Check:
     """Metric of the released table that the check is about."""
     excess: tuple[float, float] | None = None
     """Ends of the excess over people never seen, widened so that the intervals of all rules hold together."""
+    table: str | None = None
+    """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
 
     @property
     def decision(self) -> Decision:

@@ -16,6 +16,7 @@ from hybrid.publication.folder import WITHDRAWN
 from hybrid.publication.names import person_of
 from hybrid.publication.signing.check import signature_problems, statement_problems
 from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
+from hybrid.publication.stated_tables import table_files
 from hybrid.publication.verdict import Check, Verdict
 
 if TYPE_CHECKING:
@@ -114,9 +115,8 @@ def _folder_problems(
     files = {name: file_sha256(path) for name, path in present.items() if path.is_file() and not path.is_symlink()}
     if signed is not None:
         yield from statement_problems(release_dir, certificate, signed, files)
-    if EVALUATION not in certificate["files"] or not any(
-        Path(name).stem == "synthetic" for name in certificate["files"]
-    ):
+    tables = table_files(certificate)
+    if not tables or not {EVALUATION, *tables} <= certificate["files"].keys():
         yield Problem(f"{CERTIFICATE} names no synthetic table or no {EVALUATION}", _FETCH)
     above = {parent.as_posix() for name in expected for parent in Path(name).parents}
     for name in sorted(set(present) - set(expected) - above - {CERTIFICATE, ENVELOPE, WITHDRAWN}):

@@ -75,6 +75,11 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.columns[0])
 
+    def take(self, rows: Array) -> Encoded:
+        """The rows at these positions, or of this mask."""
+        persons = None if self.persons is None else self.persons[rows]
+        return Encoded(self.features, [column[rows] for column in self.columns], persons)
+
 
 @dataclass(frozen=True)
 class Sequences:
@@ -213,6 +218,19 @@ class SequenceModel(Protocol):
 
         Encoded as the training data; the same seed gives the same persons. Rows of a person are ascending in the column
         that orders them.
+        """
+
+    def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
+        """Draw the rows of given persons, or of parent rows.
+
+        Parameters
+        ----------
+        persons : sequence of numpy.ndarray, each of shape (n_persons,)
+            Encoded as the persons learned from.
+        n_persons : int
+            1 or more. Each may get no row.
+        seed : int
+            The same persons and seed give the same rows.
         """
 
 

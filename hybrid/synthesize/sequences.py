@@ -157,7 +157,7 @@ def arranged(whole: Encoded, persons: Codes, static: Mask, order: int | None) ->
         Position in ``whole`` of the column that orders the rows.
     """
     groups = person_groups(persons)
-    rows = np.lexsort([groups] if order is None else [_missing_last(whole.columns[order]), groups])
+    rows = np.lexsort([groups] if order is None else [missing_last(whole.columns[order]), groups])
     counts = np.bincount(groups)
     owner, of_person, of_row, holes = np.repeat(np.arange(len(counts)), counts), [], [], []
     for at, (feature, column) in enumerate(zip(whole.features, whole.columns, strict=True)):
@@ -193,7 +193,7 @@ def _missing(feature: Feature, values: Array) -> Mask:
     return np.asarray(values == (feature.n_levels - 1 if feature.missing else -1))
 
 
-def _missing_last(values: Array) -> Array:
+def missing_last(values: Array) -> Array:
     """Numbers that sort a column, missing values last; shape (n,), float64."""
     numbers = values.astype(np.float64)
     return np.where(np.isnan(numbers), np.inf, numbers)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 import typer
 import yaml
 
+from hybrid.base.config_files import Source
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.lab.plan import LabPlan
+from hybrid.linked.config import is_linked, linked_config
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.publication.policy import Policy
 from tests.docs.documentation_pages import DOCS, ROOT, anchors, blocks, everything, prose, written
@@ -79,6 +81,8 @@ def test_configurations_shown_are_accepted(page: str) -> None:
             LabPlan.model_validate(content)
         elif "rules" in content or "anonymity" in content:
             Policy.model_validate(content)
+        elif is_linked(content):
+            linked_config(content, Source(page), Path(page))
         elif "columns" in content.get("data", {}):
             parse_config(content)
         elif set(content) & set(RunConfig.model_fields):

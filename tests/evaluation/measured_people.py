@@ -10,10 +10,10 @@ from hybrid.table import Table
 FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), singling_out_columns=(3, 5))
 
 
-LACKING = {"copied_identifiers", "constraint_violations"} | {
-    name for name, metric in REGISTRY.items() if {"persons", "order", "weight"} & set(metric.needs)
+LACKING = {"copied_identifiers", "constraint_violations", "orphans"} | {
+    name for name, metric in REGISTRY.items() if {"persons", "order", "weight", "parents"} & set(metric.needs)
 }
-"""Metrics for what these people lack: columns that name single records, constraints, several rows, weights."""
+"""Metrics for what these people lack: columns that name single records, constraints, rows, weights, parents."""
 
 
 def run(

@@ -53,7 +53,7 @@ def test_progress_is_told_to_the_end(tables: tuple[Table, Table, Table]) -> None
         assert told[0][1:] == (0, 100)
         assert told[-1] == (f"evaluate {stage}", 100, 100)
         assert [step[1] for step in told] == sorted(step[1] for step in told)
-        named = {m.name for m in metrics_of(options) if "persons" not in m.needs}
+        named = {m.name for m in metrics_of(options) if not {"persons", "parents"} & set(m.needs)}
         assert {step[0].partition(": ")[2] for step in told[:-1]} == named
 
 
@@ -69,6 +69,8 @@ def test_without_control_what_needs_one_says_so(tables: tuple[Table, Table, Tabl
             assert result.outcome == NotComputable("no constraint between columns is declared", lacks="constraints")
         elif "weight" in REGISTRY[result.name].needs:
             assert result.outcome == NotComputable("no column has the role weight", lacks="weight")
+        elif result.name == "orphans":
+            assert result.outcome == NotComputable("the table has no parent table", lacks="parents")
         else:
             assert isinstance(result.outcome, Measure), result.name
             if result.name not in ("k_reached", "l_reached", "t_reached"):
@@ -121,7 +123,7 @@ def test_a_used_up_budget_is_a_state_and_spares_other_families(tables: tuple[Tab
         if result.family == "privacy":
             assert isinstance(result.outcome, NotComputable)
             assert result.outcome.state == "timed_out"
-        elif result.name != "constraint_violations" and "weight" not in REGISTRY[result.name].needs:
+        elif result.name not in ("constraint_violations", "orphans") and "weight" not in REGISTRY[result.name].needs:
             assert isinstance(result.outcome, Measure)
 
 

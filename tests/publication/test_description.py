@@ -8,6 +8,7 @@ import platform
 import re
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.datapackage import datapackage
 from hybrid.publication.description.dcat import dcat
-from hybrid.publication.description.description import Description, ReleasedFile, describe
+from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile, describe
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.description.readme import readme
-from hybrid.publication.finished_run import read_run
+from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag
 from hybrid.publication.policy import Policy
@@ -131,6 +132,7 @@ def test_a_file_is_read_by_its_croissant_description(make_run: RunMaker, tmp_pat
 def test_a_parquet_table_is_described_without_conventions_of_csv(make_run: RunMaker) -> None:
     folder = make_run(schema=SCHEMA)
     run = read_run(folder)
+    run = replace(run, payload={"synthetic.parquet": "", REPORT: ""})
     (folder / "synthetic.csv").rename(folder / "synthetic.parquet")
     for name in ("anonymized.parquet", "policy.json", "anonymization.json"):
         (folder / name).unlink()  # no release has them
@@ -155,7 +157,8 @@ def test_whatever_names_and_words_are_no_format_breaks(names: list[str], words: 
     file = ReleasedFile("synthetic.csv", "0" * 64, 1, "the released table")
     said = PublishOptions(title=words, description=words)
     page = FirstPage(words, (words,), (words,), (words,), (), ())
-    about = Description("d", "r", "2026-11-21T00:00:00+00:00", said, columns, 1, file, (), ",", "utf-8", page, "s")
+    table = DescribedTable("synthetic", file, 1, columns)
+    about = Description("d", "r", "2026-11-21T00:00:00+00:00", said, (table,), (), page, "s")
     rows = [line for line in readme(about).split("\n") if line.startswith("| ")]
     cells = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows]
     assert cells[: 1 + len(names)] == [5] * (1 + len(names))  # four cells in every row

@@ -33,7 +33,7 @@ def _compared(context: Context, values: Callable[[Role], Any], compare: Callable
     return Measure(value, reference=reference, n=int(person_of_rows(context, "table").max(initial=-1)) + 1)
 
 
-def _ks(one: Array, other: Array) -> float | None:
+def ks_distance(one: Array, other: Array) -> float | None:
     """Largest difference of two distribution functions, 0..1; None without values."""
     if not len(one) or not len(other):
         return None
@@ -48,7 +48,7 @@ def rows_per_person(context: Context) -> Outcome:
     The largest difference between the distribution functions of the table and of train. In a table whose rows are not
     linked each row is a person. The reference is the same for control.
     """
-    return _compared(context, lambda role: np.bincount(person_of_rows(context, role)), _ks)
+    return _compared(context, lambda role: np.bincount(person_of_rows(context, role)), ks_distance)
 
 
 def gaps_between_rows(context: Context) -> Outcome:
@@ -63,7 +63,7 @@ def gaps_between_rows(context: Context) -> Outcome:
         found = times[after] - times[before]
         return np.asarray(found[~np.isnan(found)])
 
-    return _compared(context, gaps, _ks)
+    return _compared(context, gaps, ks_distance)
 
 
 def rows_in_order(context: Context) -> Outcome:

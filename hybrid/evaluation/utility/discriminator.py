@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hybrid.base.arrays import Array
@@ -11,6 +13,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import boosting, features
+from hybrid.table.persons import person_groups
 
 FOLDS = 3
 ITERATIONS = 50
@@ -35,6 +38,12 @@ def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
     return folds
 
 
+def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Folds with all rows of a person in the same one."""
+    groups = [person_groups(codes) for codes in persons]
+    return np.concatenate([(rng.permutation(int(of.max(initial=-1)) + 1) % FOLDS)[of] for of in groups])
+
+
 def _scores(context: Context, real: Role = "control", together: bool = True) -> tuple[Array, Array]:
     """Out-of-fold probability of being synthetic, and the labels.
 
@@ -52,7 +61,9 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
     )
     labels = np.repeat([0, 1], size)
     fold = np.concatenate([rng.permutation(size) % FOLDS for _ in rows])
-    if together:
+    if together and context.train.persons is not None:
+        fold = _of_persons([context.persons(role)[r] for role, r in zip((real, "table"), rows, strict=True)], rng)
+    elif together:
         contents = np.concatenate([context.keys[role][r] for role, r in zip((real, "table"), rows, strict=True)])
         fold = _together(contents, fold, rng)
     scores = np.empty(len(labels))
@@ -68,7 +79,7 @@ def discriminator(context: Context) -> Measure:
     """AUC of a classifier that separates the table from control.
 
     Gradient boosting, with 3-fold cross-validation. Equal rows are in one fold, so that no row is recognized by its
-    twin.
+    twin; where persons have several rows, these are, so that no row is recognized by its person.
 
     0.5 is no separation, 1 is perfect separation. ``details`` carry 2 max(AUC, 1 - AUC) - 1 and the
     propensity score mean squared error pMSE (Woo et al. 2009; 0 is best, 0.25 worst for equal sizes). Interval by

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import Description, ReleasedFile
+from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
 from hybrid.publication.description.options import PartyOptions
 from hybrid.table import Kind
 
@@ -83,10 +83,27 @@ def croissant(about: Description) -> dict[str, Any]:
         content["keywords"] = list(said.keywords)
     if said.language:
         content["inLanguage"] = said.language
-    files = [_file(about, file) for file in (about.table, *about.others)]
-    fields = [_field(about, column) for column in about.columns]
-    records = {"@type": "cr:RecordSet", "@id": RECORDS, "name": RECORDS, "description": about.text, "field": fields}
-    return content | _responsible(about) | {"distribution": files, "recordSet": [records]}
+    files = [_file(about, file) for file in (*(table.file for table in about.tables), *about.others)]
+    records = [_records(about, table) for table in about.tables]
+    return content | _responsible(about) | {"distribution": files, "recordSet": records}
+
+
+def _records(about: Description, table: DescribedTable) -> dict[str, Any]:
+    """Rows of one table, with its key."""
+    name = _set_of(about, table)
+    text = about.text if len(about.tables) == 1 else f"Table {table.name}. {about.text}"
+    content = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": text}
+    key = {} if table.key is None else {"key": {"@id": _field_id(name, table.key)}}
+    return content | key | {"field": [_field(about, table, column) for column in table.columns]}
+
+
+def _set_of(about: Description, table: DescribedTable) -> str:
+    """Id of a table's record set."""
+    return RECORDS if len(about.tables) == 1 else table.name
+
+
+def _field_id(records: str, column: str) -> str:
+    return f"{records}/{quote(column, safe='')}"
 
 
 def _responsible(about: Description) -> dict[str, Any]:
@@ -134,25 +151,33 @@ def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
     }
 
 
-def _data_type(about: Description, column: DescribedColumn) -> str:
+def _data_type(table: DescribedTable, column: DescribedColumn) -> str:
     """Data type of a column.
 
     Text for truth values that a CSV file writes in words of its own: readers would take every text as true.
     """
-    own_words = about.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
+    own_words = table.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
     return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
 
 
-def _field(about: Description, column: DescribedColumn) -> dict[str, Any]:
+def _field(about: Description, table: DescribedTable, column: DescribedColumn) -> dict[str, Any]:
     words = column.words if column.description is None else f"{column.description} ({column.words})"
-    source: dict[str, Any] = {"fileObject": {"@id": about.table.name}, "extract": {"column": column.name}}
-    if about.is_csv and column.kind.is_temporal:
+    source: dict[str, Any] = {"fileObject": {"@id": table.file.name}, "extract": {"column": column.name}}
+    if table.is_csv and column.kind.is_temporal:
         source["format"] = column.date_format
-    return {
+    return _reference(about, table, column) | {
         "@type": "cr:Field",
-        "@id": f"{RECORDS}/{quote(column.name, safe='')}",
+        "@id": _field_id(_set_of(about, table), column.name),
         "name": column.name,
         "description": words,
-        "dataType": _data_type(about, column),
+        "dataType": _data_type(table, column),
         "source": source,
     }
+
+
+def _reference(about: Description, table: DescribedTable, column: DescribedColumn) -> dict[str, Any]:
+    """The key that a column refers to; nothing for other columns."""
+    other = about.table(table.references[column.name]) if column.name in table.references else None
+    if other is None or other.key is None:
+        return {}
+    return {"references": {"field": {"@id": _field_id(_set_of(about, other), other.key)}}}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import Description
+from hybrid.publication.description.description import DescribedTable, Description
 from hybrid.publication.description.options import PartyOptions
 from hybrid.table import Kind
 
@@ -26,7 +26,7 @@ TYPES = {
 
 
 def datapackage(about: Description) -> dict[str, Any]:
-    """Describe a release as a data package of one table.
+    """Describe a release as a data package, one resource per table.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def datapackage(about: Description) -> dict[str, Any]:
         content["keywords"] = list(said.keywords)
     if about.base is not None:
         content["homepage"] = about.base
-    return content | {"resources": [_table(about)]}
+    return content | {"resources": [_table(about, table) for table in about.tables]}
 
 
 def _license(stated: str, url: str | None) -> dict[str, str]:
@@ -64,11 +64,11 @@ def _contributor(party: PartyOptions, role: str) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value is not None} | {"role": role, "roles": [role]}
 
 
-def _table(about: Description) -> dict[str, Any]:
-    file = about.table
+def _table(about: Description, table: DescribedTable) -> dict[str, Any]:
+    file = table.file
     content: dict[str, Any] = {
         "type": "table",
-        "name": re.sub(r"[^a-z0-9_-]+", "-", Path(file.name).stem.lower()),
+        "name": _resource(table),
         "path": file.name,
         "format": Path(file.name).suffix.removeprefix("."),
         "mediatype": file.media_type,
@@ -76,11 +76,28 @@ def _table(about: Description) -> dict[str, Any]:
         "hash": f"sha256:{file.sha256}",
         "description": file.meaning,
     }
-    if about.is_csv:
-        padded = any(column.padding for column in about.columns)
-        dialect = {"csv": {"delimiter": about.separator} | ({"skipInitialSpace": True} if padded else {})}
-        content |= {"encoding": about.encoding, "dialect": dialect}
-    return content | {"schema": {"fields": [_field(column, about.is_csv) for column in about.columns]}}
+    if table.is_csv:
+        padded = any(column.padding for column in table.columns)
+        dialect = {"csv": {"delimiter": table.separator} | ({"skipInitialSpace": True} if padded else {})}
+        content |= {"encoding": table.encoding, "dialect": dialect}
+    fields = {"fields": [_field(column, table.is_csv) for column in table.columns]}
+    return content | {"schema": fields | _links(about, table)}
+
+
+def _resource(table: DescribedTable) -> str:
+    """Name of a table's resource."""
+    return re.sub(r"[^a-z0-9_-]+", "-", table.name.lower())
+
+
+def _links(about: Description, table: DescribedTable) -> dict[str, Any]:
+    """Primary key and foreign keys of a linked table."""
+    content: dict[str, Any] = {} if table.key is None else {"primaryKey": [table.key]}
+    others = {column: about.table(name) for column, name in table.references.items()}
+    keys = [
+        {"fields": [column], "reference": {"resource": _resource(other), "fields": [other.key]}}
+        for column, other in others.items()
+    ]
+    return content | ({"foreignKeys": keys} if keys else {})
 
 
 def _field(column: DescribedColumn, csv: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.description.description import Description, ReleasedFile
+from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
 from hybrid.publication.description.options import PartyOptions
 
 CONTEXT = {
@@ -41,7 +41,7 @@ def dcat(about: Description) -> dict[str, Any]:
     dict
         JSON-LD of JSON types. What the publisher has not stated is left out.
     """
-    said = about.said
+    said, found = about.said, [_distribution(about, table) for table in about.tables]
     content: dict[str, Any] = {
         "@context": CONTEXT | ({} if about.base is None else {"@base": about.base}),
         "@id": FOLDER,
@@ -61,7 +61,7 @@ def dcat(about: Description) -> dict[str, Any]:
             "oa:hasBody": {"@id": CERTIFICATE},
         },
         "foaf:page": [_document(file) for file in about.others],
-        "dcat:distribution": _distribution(about),
+        "dcat:distribution": found[0] if len(found) == 1 else found,
     }
     if said.keywords:
         content["dcat:keyword"] = [_text(about, word) for word in said.keywords]
@@ -81,8 +81,8 @@ def _document(file: ReleasedFile) -> dict[str, Any]:
     return {"@id": file.name, "@type": "foaf:Document", "dct:title": file.meaning}
 
 
-def _distribution(about: Description) -> dict[str, Any]:
-    table = about.table
+def _distribution(about: Description, described: DescribedTable) -> dict[str, Any]:
+    table, form = described.file, "CSV" if described.is_csv else "PARQUET"
     content: dict[str, Any] = {
         "@id": f"#{Path(table.name).stem}",
         "@type": "dcat:Distribution",
@@ -90,7 +90,7 @@ def _distribution(about: Description) -> dict[str, Any]:
         "dcat:accessURL": {"@id": FOLDER},
         "dcat:downloadURL": {"@id": table.name},
         "dcat:mediaType": {"@id": f"{IANA}{table.media_type}", "@type": "dct:MediaType"},
-        "dct:format": {"@id": f"{FILE_TYPES}{'CSV' if about.is_csv else 'PARQUET'}", "@type": "dct:MediaTypeOrExtent"},
+        "dct:format": {"@id": f"{FILE_TYPES}{form}", "@type": "dct:MediaTypeOrExtent"},
         "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(table.bytes)},
         "spdx:checksum": {
             "@type": "spdx:Checksum",

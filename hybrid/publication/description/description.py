@@ -6,8 +6,8 @@ It holds what the certificate says anyway, the shape of the released table, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.options import ColumnDescription, PartyOptions, PublishOptions
 from hybrid.publication.finished_run import EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
+from hybrid.publication.stated_tables import stated_tables
 from hybrid.table.schema import PARQUET_SUFFIXES
 
 SPDX = "https://spdx.org/licenses/"
@@ -49,6 +50,45 @@ class ReleasedFile:
 
 
 @dataclass(frozen=True)
+class DescribedTable:
+    """A released table.
+
+    Parameters
+    ----------
+    name : str
+        The file's name without its suffix.
+    file : ReleasedFile
+        The file.
+    rows : int
+        Its rows.
+    columns : tuple of DescribedColumn
+        In the file's order.
+    separator, encoding : str
+        Of a CSV file.
+    key : str or None
+        Column with a different value in every row, where the table is one of several linked ones and has one.
+    references : mapping of str to str
+        Columns that hold the key of another table, and that table.
+    """
+
+    name: str
+    file: ReleasedFile
+    rows: int
+    columns: tuple[DescribedColumn, ...]
+    separator: str = ","
+    encoding: str = "utf-8"
+    key: str | None = None
+    references: Mapping[str, str] = field(default_factory=dict)
+    public: bool = False
+    """Whether it is released as it was given."""
+
+    @property
+    def is_csv(self) -> bool:
+        """True if the table is a CSV file."""
+        return Path(self.file.name).suffix not in PARQUET_SUFFIXES
+
+
+@dataclass(frozen=True)
 class Description:
     """Facts about a release, for its readers.
 
@@ -58,16 +98,10 @@ class Description:
         Name that all releases of the data set share; name of this one; when it was made (UTC, ISO 8601).
     said : PublishOptions
         The publisher's own words.
-    columns : tuple of DescribedColumn
-        In the file's order.
-    rows : int
-        Rows of the released table.
-    table : ReleasedFile
-        The released table.
+    tables : tuple of DescribedTable
+        The released table, or several linked ones.
     others : tuple of ReleasedFile
         The other files, certificate and descriptions excepted.
-    separator, encoding : str
-        Of a CSV file.
     page : FirstPage
         What was done, in plain words.
     software : str
@@ -78,12 +112,8 @@ class Description:
     release: str
     created: str
     said: PublishOptions
-    columns: tuple[DescribedColumn, ...]
-    rows: int
-    table: ReleasedFile
+    tables: tuple[DescribedTable, ...]
     others: tuple[ReleasedFile, ...]
-    separator: str
-    encoding: str
     page: FirstPage
     software: str
 
@@ -95,7 +125,8 @@ class Description:
     @property
     def text(self) -> str:
         """Subject of the table."""
-        neutral = f"Table {self.data_set}, made from records of people and released under a policy that protects them."
+        tables = f"{'Table' if len(self.tables) == 1 else 'Tables'} {self.data_set}"
+        neutral = f"{tables}, made from records of people and released under a policy that protects them."
         return self.said.description or neutral
 
     @property
@@ -125,9 +156,13 @@ class Description:
         return self.said.publisher or self.said.contact
 
     @property
-    def is_csv(self) -> bool:
-        """True if the table is a CSV file."""
-        return Path(self.table.name).suffix not in PARQUET_SUFFIXES
+    def columns(self) -> tuple[DescribedColumn, ...]:
+        """Columns of all tables."""
+        return tuple(column for table in self.tables for column in table.columns)
+
+    def table(self, name: str) -> DescribedTable:
+        """The table with this name."""
+        return next(table for table in self.tables if table.name == name)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -157,27 +192,47 @@ def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page
     """
     config = run.manifest["config"]
     said = PublishOptions.model_validate(config.get("publish") or {})
-    files = [
-        ReleasedFile(name, about["sha256"], about["bytes"], MEANINGS.get(name, "the released table"))
+    files = {
+        name: ReleasedFile(name, about["sha256"], about["bytes"], _meaning(name, run))
         for name, about in hash_files(folder).items()
-    ]
-    table = next(file for file in files if file.name not in MEANINGS)
-    data = config.get("data") or {}
+    }
+    tables = tuple(_tables(run, files, said.columns))
     version = (run.manifest.get("packages") or {}).get(PACKAGE, "")
     return Description(
         data_set=run.data_set,
         release=release,
         created=created,
         said=said,
-        columns=_columns(run.manifest["columns"], said.columns),
-        rows=run.manifest["table"]["rows"],
-        table=table,
-        others=tuple(file for file in files if file is not table),
-        separator=data.get("separator", ","),
-        encoding=data.get("encoding", "utf-8"),
+        tables=tables,
+        others=tuple(file for name, file in files.items() if name not in run.tables),
         page=page,
         software=f"{PACKAGE} {version}".strip(),
     )
+
+
+def _meaning(name: str, run: FinishedRun) -> str:
+    """Content of a file in plain words."""
+    if name in MEANINGS:
+        return MEANINGS[name]
+    stated = stated_tables(run.manifest)
+    pages = {table.report: f"report about the table {table.name}" for table in stated}
+    public = {table.file: "a public table, as it was given" for table in stated if table.public}
+    return (pages | public).get(name, "the released table" if not stated else "a released table")
+
+
+def _tables(
+    run: FinishedRun, files: Mapping[str, ReleasedFile], said: Mapping[str, ColumnDescription]
+) -> Iterator[DescribedTable]:
+    """The released table, or all linked ones."""
+    for table in stated_tables(run.manifest):
+        columns, form = _columns(table.columns, said), (table.separator, table.encoding)
+        about = DescribedTable(table.name, files[table.file], table.rows, columns, *form)
+        yield replace(about, key=table.key, references=table.references, public=table.public)
+    if not run.manifest.get("tables"):
+        (name,), data = run.tables, run.manifest["config"].get("data") or {}
+        columns = _columns(run.manifest["columns"], said)
+        form = data.get("separator", ","), data.get("encoding", "utf-8")
+        yield DescribedTable(Path(name).stem, files[name], run.manifest["table"]["rows"], columns, *form)
 
 
 def _columns(stated: Sequence[Mapping[str, Any]], said: Mapping[str, ColumnDescription]) -> tuple[DescribedColumn, ...]:

@@ -51,20 +51,24 @@ def provenance(about: Description, run: FinishedRun, source_tag: str, approvers:
     people = _people(run, approvers)
     graph = [source, software, *people.values()]
     before = "#source"
-    for step in steps:
-        after = about.table.name if step == steps[-1] else f"#after-{step}"
+    for step in steps[:-1]:
+        after = f"#after-{step}"
         graph.append(_activity(step, WORDS[step], before))
         graph.append(_node(after, "Entity", after.removeprefix("#"), _made(step, before)))
         before = after
-    table = {"dct:identifier": f"sha256:{about.table.sha256}"}
-    graph[-1] |= table
-    graph.append(_activity("evaluate", "measures privacy, utility and fidelity", about.table.name))
-    graph.append(_node(EVALUATION, "Entity", EVALUATION, _made("evaluate", about.table.name)))
+    graph.append(_activity(steps[-1], WORDS[steps[-1]], before))
+    tables = [table.file for table in about.tables if not table.public]
+    graph += [_node(table.file.name, "Entity", table.file.name, {}) for table in about.tables if table.public]
+    for file in tables:
+        identified = _made(steps[-1], before) | {"dct:identifier": f"sha256:{file.sha256}"}
+        graph.append(_node(file.name, "Entity", file.name, identified))
+    graph.append(_activity("evaluate", "measures privacy, utility and fidelity", *(file.name for file in tables)))
+    graph.append(_node(EVALUATION, "Entity", EVALUATION, _made("evaluate", *(file.name for file in tables))))
     decided = {"prov:wasAssociatedWith": [{"@id": key} for key in ("#software", *people)]}
     judged = _activity("judge", f"applies the policy {run.policy.name} {run.policy.version}", EVALUATION) | decided
     release = {
         "prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": about.created},
-        "prov:hadMember": [{"@id": about.table.name}, {"@id": EVALUATION}],
+        "prov:hadMember": [*({"@id": table.file.name} for table in about.tables), {"@id": EVALUATION}],
         **_made("judge", "#source"),
     }
     graph += [judged, _node("./", "Collection", about.release, release)]
@@ -100,10 +104,15 @@ def _node(key: str, kind: str, label: str, more: Mapping[str, Any]) -> dict[str,
     return {"@id": key, "@type": f"prov:{kind}", "rdfs:label": label, **more}
 
 
-def _activity(step: str, words: str, used: str) -> dict[str, Any]:
-    links = {"prov:used": {"@id": used}, "prov:wasAssociatedWith": {"@id": "#software"}}
+def _activity(step: str, words: str, *used: str) -> dict[str, Any]:
+    links = {"prov:used": _ids(used), "prov:wasAssociatedWith": {"@id": "#software"}}
     return _node(f"#{step}", "Activity", f"{step}: {words}", links)
 
 
-def _made(step: str, before: str) -> dict[str, Any]:
-    return {"prov:wasGeneratedBy": {"@id": f"#{step}"}, "prov:wasDerivedFrom": {"@id": before}}
+def _made(step: str, *before: str) -> dict[str, Any]:
+    return {"prov:wasGeneratedBy": {"@id": f"#{step}"}, "prov:wasDerivedFrom": _ids(before)}
+
+
+def _ids(keys: Sequence[str]) -> Any:
+    found = [{"@id": key} for key in keys]
+    return found[0] if len(found) == 1 else found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import Description
+from hybrid.publication.description.description import DescribedTable, Description
 from hybrid.publication.description.options import PartyOptions
 from hybrid.table import Kind
 
@@ -19,34 +19,49 @@ def readme(about: Description) -> str:
 
 def _lines(about: Description) -> Iterator[str]:
     yield from (f"# {_plain(about.title)}", "", _plain(about.text), "")
-    yield f"Release {about.release} of {about.date}: {about.rows:,} rows, {len(about.columns)} columns."
-    yield from ("", "## Columns", "")
-    yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
-    yield from (_row(about, column) for column in about.columns)
-    form = f"CSV: columns separated by `{about.separator}`, encoding {about.encoding}" if about.is_csv else "Parquet"
+    if len(about.tables) == 1:
+        (table,) = about.tables
+        yield f"Release {about.release} of {about.date}: {table.rows:,} rows, {len(table.columns)} columns."
+        yield from _columns("Columns", table)
+    else:
+        yield f"Release {about.release} of {about.date}: {len(about.tables)} tables that are linked by their keys."
+        for table in about.tables:
+            yield from _columns(f"Table {table.name}: {table.rows:,} rows", table)
     page = about.page
-    yield from ("", f"The file is {form}.", "", "## What was done", "")
+    yield from ("", "## What was done", "")
     yield from (f"- {_plain(sentence)}" for sentence in (*page.table, *page.protection, *page.decided))
     yield from ("", "## Limits", "", _plain(page.answer), "")
     yield from (f"- {_plain(sentence)}" for sentence in about.limits)
     yield from ("", "## Licence and contact", "")
     yield from _terms(about)
     yield from ("", "## Files", "", "| file | content | bytes | SHA-256 |", "|---|---|---|---|")
-    for file in (about.table, *about.others):
+    for file in (*(table.file for table in about.tables), *about.others):
         yield f"| {file.name} | {file.meaning} | {file.bytes:,} | `{file.sha256}` |"
     yield ""
     yield f"The guarantees, the verdict and the SHA-256 of every file, this one included, are in {CERTIFICATE}."
     yield f"Made with {about.software}; `hybrid verify` checks the folder offline."
 
 
-def _row(about: Description, column: DescribedColumn) -> str:
+def _columns(title: str, table: DescribedTable) -> Iterator[str]:
+    """Columns of one table, and the form of its file."""
+    yield from ("", f"## {title}", "")
+    yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
+    yield from (_row(table, column) for column in table.columns)
+    form = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}" if table.is_csv else "Parquet"
+    yield from ("", f"The file is {form}.")
+    links = [f"`{_plain(column)}` is a key of {other}" for column, other in table.references.items()]
+    if links:
+        yield from ("", f"{'; '.join(links)}.")
+
+
+def _row(table: DescribedTable, column: DescribedColumn) -> str:
     kind = column.words
-    if about.is_csv and column.kind.is_temporal:
+    if table.is_csv and column.kind.is_temporal:
         kind += f", written {column.date_format}"
-    if about.is_csv and column.kind is Kind.BOOLEAN:
+    if table.is_csv and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"
     missing = f"`{column.missing}`" if column.missing else "empty"
-    cells = (column.name, kind, column.description or "not stated", missing if about.is_csv else "null")
+    cells = (column.name, kind, column.description or "not stated", missing if table.is_csv else "null")
     return f"| {' | '.join(_plain(cell) for cell in cells)} |"
 
 

@@ -76,10 +76,10 @@ class MetricRules(RuleKind[MetricRule]):
             check = missing(rule, "it is not among the metrics of this run", details=_subject(rule, rule.column))
             yield _about_release(check, rule)
         for metric in metrics:
-            found, subject = _compared(rule, metric, facts), _subject(rule, metric.column)
+            found, subject = _compared(rule, metric, facts), _subject(rule, metric.column, metric.table)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
             check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
-            yield _about_release(check, rule, metric.column)
+            yield _about_release(check, rule, metric.column, metric.table)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics whose direction is not the rule's.
@@ -104,23 +104,25 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     ]
 
 
-def _about_release(check: Check, rule: MetricRule, column: str | None = None) -> Check:
-    """The check with its column and metric."""
-    message = f"About {column}: {check.message}" if column else check.message
-    return replace(check, message=message, metric=rule.metric if rule.stage == "synthetic" else None)
+def _about_release(check: Check, rule: MetricRule, column: str | None = None, table: str | None = None) -> Check:
+    """The check with its table, column and metric."""
+    place = ", ".join(part for part in (table, column) if part)
+    message = f"About {place}: {check.message}" if place else check.message
+    return replace(check, message=message, metric=rule.metric if rule.stage == "synthetic" else None, table=table)
 
 
-def _subject(rule: MetricRule, column: str | None) -> str:
+def _subject(rule: MetricRule, column: str | None, table: str | None = None) -> str:
     """A metric by the program's own names."""
-    return f"{rule.metric} of {column} at stage {rule.stage}" if column else f"{rule.metric} at stage {rule.stage}"
+    name = ".".join(part for part in (table, column) if part)
+    return f"{rule.metric} of {name} at stage {rule.stage}" if name else f"{rule.metric} at stage {rule.stage}"
 
 
 def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | str:
     """The number to compare, or why there is none."""
     if isinstance(metric.outcome, NotComputable):
         return metric.outcome.reason
-    subject = _subject(rule, metric.column)
-    other = facts.evaluation.find(metric.name, rule.other, metric.column) if rule.other is not None else None
+    subject, about_one = _subject(rule, metric.column, metric.table), (metric.column, metric.table)
+    other = facts.evaluation.find(metric.name, rule.other, *about_one) if rule.other is not None else None
     details = f"{subject}: {measure_text(metric.outcome)}"
     judged = facts.confidence.get(criterion_of(rule.metric), MEASURED), facts.strictness
     compared = Compared(subject, details, metric.outcome, *judged, rule.other, other)

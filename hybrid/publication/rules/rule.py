@@ -27,6 +27,7 @@ Condition = Literal[
     "l_diversity",
     "lone_values",
     "constraints",
+    "parents",
     "persons",
     "several_rows",
     "households",
@@ -34,7 +35,7 @@ Condition = Literal[
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
 row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows;
-households: data.household names columns; weight: a column has that role.
+households: data.household names columns; parents: the table has a parent table; weight: a column has that role.
 Control records are none of them."""
 
 

@@ -13,6 +13,7 @@ from securesystemslib.signer import Signature, SSlibKey
 from hybrid.base.errors import Problem
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate
+from hybrid.publication.stated_tables import table_files
 
 SHOWN = 16
 """Digits of a key id in a message."""
@@ -94,7 +95,7 @@ def _replayed(signed: SignedCertificate, files: Mapping[str, str]) -> bool:
 
     Neither table nor manifest is the signed one.
     """
-    marking = [name for name in signed.subjects if name == "manifest.json" or name.startswith("synthetic.")]
+    marking = [name for name in ("manifest.json", *table_files(signed.certificate)) if name in signed.subjects]
     return all(name in files and files[name] != signed.subjects[name] for name in marking)
 
 

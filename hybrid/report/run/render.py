@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -42,21 +43,23 @@ def environment() -> Environment:
     return templates
 
 
-def render_report(inputs: ReportInputs) -> str:
+def render_report(inputs: ReportInputs, sections: Sequence[Section] = SECTIONS) -> str:
     """Render the report of one run as one self-contained HTML document.
 
     Parameters
     ----------
     inputs : ReportInputs
         Aggregates; what is absent is said to be absent.
+    sections : sequence of Section
+        In their order; those of a single table by default.
 
     Returns
     -------
     str
-        HTML with inline styles and figures: no script, no link to anything outside the file.
+        HTML with inline styles and figures: no script, no link but to the other pages of the report.
     """
     templates = environment()
-    parts = [part for section in SECTIONS if (part := _part(section, inputs, templates)) is not None]
+    parts = [part for section in sections if (part := _part(section, inputs, templates)) is not None]
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
     return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts)
 

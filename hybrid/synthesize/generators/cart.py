@@ -106,14 +106,16 @@ class CartModel:
     steps: tuple[_Step, ...]
     smoothers: Mapping[int, Smoother]
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
+    def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
+        """As :class:`hybrid.synthesize.protocol.Model`; ``given`` are the first columns, which stay as they are."""
         rng = rng_for(seed, "cart draw")
-        drawn: dict[int, Array] = {}
+        drawn: dict[int, Array] = dict(enumerate(given))
         for step in self.steps:
-            drawn[step.target] = step.draw(drawn, n_rows, rng)
+            if step.target >= len(given):
+                drawn[step.target] = step.draw(drawn, n_rows, rng)
         for at, smoother in self.smoothers.items():
-            drawn[at] = smoother.apply(drawn[at], rng)
+            if at >= len(given):
+                drawn[at] = smoother.apply(drawn[at], rng)
         return [drawn[at] for at in range(len(drawn))]
 
     def save(self, folder: Path) -> None:

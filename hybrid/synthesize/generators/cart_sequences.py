@@ -31,10 +31,15 @@ from hybrid.synthesize.generators.cart import (
     person_weights,
     smoother_of,
 )
-from hybrid.synthesize.generators.person_table import PersonTable, order_values, person_table
+from hybrid.synthesize.generators.person_table import (
+    PersonTable,
+    encoded_order,
+    order_values,
+    person_table,
+)
 from hybrid.synthesize.generators.predictors import Ranks, Scores
 from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
-from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
 
 LEAST_REPEATED = 0.05
 """Share of rows that repeat the value of the row before, beyond chance, from which repeats are drawn on their own."""
@@ -75,7 +80,9 @@ class CartSequenceModel:
     Parameters
     ----------
     people : CartModel
-        Of the person table.
+        Of the person table; without the first value and the span of the order, where ``ends`` draws these.
+    ends : CartModel or None
+        Of the whole person table, from the persons who have rows; None where all have.
     counts_at, first_at, n_static : int
         As in :class:`~hybrid.synthesize.generators.person_table.PersonTable`.
     features : tuple of Feature
@@ -93,6 +100,7 @@ class CartSequenceModel:
     """
 
     people: CartModel
+    ends: CartModel | None
     counts_at: int
     first_at: int | None
     n_static: int
@@ -106,7 +114,20 @@ class CartSequenceModel:
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
         """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         rng = rng_for(seed, "cart sequences draw")
-        people = self.people.draw(n_persons, int(rng.integers(2**31)))
+        return self._drawn((), n_persons, rng)
+
+    def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
+        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
+        return self._drawn(persons, n_persons, rng_for(seed, "cart sequences draw rows"))
+
+    def _people(self, given: Sequence[Array], n_persons: int, rng: np.random.Generator) -> list[Array]:
+        """Columns of the person table, of which the first may be given."""
+        people = self.people.draw(n_persons, int(rng.integers(2**31)), given)
+        return people if self.ends is None else self.ends.draw(n_persons, int(rng.integers(2**31)), people)
+
+    def _drawn(self, given: Sequence[Array], n_persons: int, rng: np.random.Generator) -> DrawnSequences:
+        """Persons and their rows, the rows of one position at once."""
+        people = self._people(given, n_persons, rng)
         counts = np.rint(people[self.counts_at]).astype(np.int64)
         persons = np.argsort(-counts, kind="stable")
         starts = np.cumsum(counts) - counts
@@ -122,7 +143,7 @@ class CartSequenceModel:
             for column, values in zip(columns, row, strict=True):
                 column[starts[persons] + position] = values
         if self.order is not None:
-            columns[self.order] = _as_encoded(self.features[self.order], columns[self.order])
+            columns[self.order] = encoded_order(self.features[self.order], columns[self.order])
         return DrawnSequences(people[: self.n_static], columns, counts)
 
     def _row(self, own: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
@@ -205,7 +226,8 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     features, order = tuple(data.rows.features), data.order
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
-    people = Cart().learn(table.encoded, options.model_copy(update={"visit_order": first[0]}), seed, progress)
+    own = options.model_copy(update={"visit_order": first[0]})
+    people, ends = _learn_people(table, data.counts, own, seed, progress)
     lasting = {at: f for at, f in lasting_columns(features, data.rows.columns, data.counts).items() if at != order}
     rows, rng = _training_rows(data, table, lasting), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
@@ -216,7 +238,25 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
             used = rows.later if at == order else np.arange(len(rows.persons))
             smoothers[at] = smoother_of(rows.targets[at][used], options.smoothing, rows.persons[used])
     places = table.counts_at, table.first_at, table.n_static
-    return CartSequenceModel(people, *places, features, order, lasting, tuple(steps), repeats, smoothers)
+    return CartSequenceModel(people, ends, *places, features, order, lasting, tuple(steps), repeats, smoothers)
+
+
+def _learn_people(
+    table: PersonTable, counts: Array, options: CartOptions, seed: int, progress: Progress
+) -> tuple[CartModel, CartModel | None]:
+    """Trees of the person table.
+
+    Where persons have no rows, those of the extent of the rows are apart.
+    """
+    data, rows = table.encoded, counts > 0
+    if rows.all() or table.first_at is None or not rows.any():
+        return Cart().learn(data, options, seed, progress), None
+    some = table.counts_at + 1
+    people = Encoded(data.features[:some], data.columns[:some], data.persons)
+    with_rows = Encoded(
+        data.features, [c[rows] for c in data.columns], None if data.persons is None else data.persons[rows]
+    )
+    return Cart().learn(people, options, seed, progress), Cart().learn(with_rows, options, seed, progress)
 
 
 def _grow_all(
@@ -360,15 +400,3 @@ def _donors(tree: Any, leaves: Array, persons: Array, least: int) -> tuple[Array
 def _n_known(persons: Array) -> int:
     """Number of different persons with a key."""
     return len(np.unique(persons[persons >= 0]))
-
-
-def _as_encoded(feature: Feature, values: Array) -> Array:
-    """Values of the order in the column's encoding.
-
-    As they are, or codes.
-    """
-    if not feature.is_discrete:
-        return values
-    known = feature.n_levels - feature.missing
-    codes = np.where(np.isnan(values), known, np.clip(np.rint(np.nan_to_num(values)), 0, known - 1))
-    return codes.astype(np.int32)

@@ -50,6 +50,18 @@ def order_values(feature: Feature, values: Array) -> Array:
     return numbers
 
 
+def encoded_order(feature: Feature, values: Array) -> Array:
+    """Values of the order in the column's encoding.
+
+    As they are, or codes.
+    """
+    if not feature.is_discrete:
+        return values
+    known = feature.n_levels - feature.missing
+    codes = np.where(np.isnan(values), known, np.clip(np.rint(np.nan_to_num(values)), 0, known - 1))
+    return codes.astype(np.int32)
+
+
 def person_table(data: Sequences) -> PersonTable:
     """Summarize the rows of every person.
 

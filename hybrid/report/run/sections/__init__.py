@@ -15,6 +15,7 @@ from hybrid.report.run.sections import (
     privacy,
     protection,
     stages,
+    tables,
     utility,
     verdict,
     walk,
@@ -36,6 +37,8 @@ SECTIONS: tuple[Section, ...] = (
     limits.SECTION,
 )
 """Every section, in the order of the report."""
+JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION, changes.SECTION, limits.SECTION)
+"""Sections of the first page of a report of linked tables."""
 
 
 def collect_sections(run: FinishedRun, smallest: int) -> dict[str, Any]:

@@ -1,0 +1,179 @@
+"""Run of linked tables: one folder with all tables, or none."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.atomic import write_json, write_text
+from hybrid.base.hashing import file_sha256
+from hybrid.base.manifest import MANIFEST, build_manifest
+from hybrid.base.ownership import check_replaceable
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.jobs.linked_report import linked_pages
+from hybrid.jobs.release import Candidate, Places
+from hybrid.jobs.run import LABELS, new_folder, staged
+from hybrid.linked.config import LinkedConfig
+from hybrid.linked.facts import file_of, joint_facts, stated
+from hybrid.linked.run import LinkedRun
+from hybrid.pipeline.roles import refuse_undecided
+from hybrid.pipeline.stages import libraries
+from hybrid.publication.approvals import RAN_BY, account
+from hybrid.publication.count_draws import count_draw
+from hybrid.publication.finished_run import (
+    ANONYMIZATION,
+    EVALUATION,
+    POLICY,
+    PROTECTION,
+    REPORT,
+    joint_sha256,
+    read_run,
+)
+from hybrid.publication.key import record_secret, release_key
+from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.seal import sealed
+from hybrid.store import StorePlace
+from hybrid.table.write import write_table
+from hybrid.table.write_csv import layout_of
+
+
+def run_linked(
+    config: LinkedConfig,
+    out: Path,
+    *,
+    seed: int | None = None,
+    store: Path | str | None = None,
+    work: Path = Path("work"),
+    progress: Progress = silent,
+) -> LinkedRun:
+    """Run all linked tables, and write the run's folder.
+
+    Parameters as for :func:`hybrid.jobs.run.run`.
+
+    Raises
+    ------
+    HybridError
+        Of any stage of any table; then nothing is written.
+    """
+    check_replaceable(out)
+    run = LinkedRun(config, seed, None if store is None else StorePlace(str(store)).open(), progress)
+    write_linked_draw(run, out, work)
+    return run
+
+
+def write_linked_candidate(run: LinkedRun, places: Places) -> Candidate:
+    """Write a candidate: the folder of a linked run.
+
+    Errors as :func:`hybrid.jobs.release.write_candidate`.
+    """
+    for view in run.config.views.values():
+        refuse_undecided(view)
+    folder = new_folder(run.config.name, places.runs)
+    check_replaceable(folder)
+    write_linked_draw(run, folder, places.work)
+    assert run.draw is not None
+    return Candidate(folder, places, run.verdict, run.draw)
+
+
+def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
+    """Write a linked run's folder and count its one draw.
+
+    Parameters and errors as for :func:`hybrid.jobs.run.write_draw`.
+    """
+    earlier = Ledger(private_dir).entries(run.config.name)
+    run.check()
+    created = datetime.now(UTC)
+    _ = run.evaluation
+    with staged(folder) as temporary:
+        _write_tables(run, temporary)
+        files = {table.file: file_sha256(temporary / table.file) for table in stated(run)}
+        digest = joint_sha256(files)
+        run.draw = count_draw(private_dir, run.data_fingerprint, run.policy, digest, run.evaluation)
+        _write_anonymization(run, temporary)
+        write_json(temporary / EVALUATION, _results(run))
+        _write_report(run, temporary, created, earlier)
+        write_json(temporary / POLICY, run.policy.model_dump(mode="json"))
+        write_json(temporary / MANIFEST, sealed(_manifest(run, temporary, created), private_dir))
+    if run.person.anonymized is not None:
+        found = run.person.membership(record_secret(release_key(private_dir)))
+        keep_membership(private_dir, read_run(folder).id, found)
+
+
+def _write_tables(run: LinkedRun, folder: Path) -> None:
+    """Write the released tables in their sources' conventions.
+
+    Public ones as they are.
+    """
+    for name, table in run.released.items():
+        config, pipeline = run.config.views[name], run.tables[name]
+        where = folder / file_of(name, config)
+        write_table(table, where, config.data.separator, config.data.encoding, pipeline.layout)
+    for name, table in run.sources.public.items():
+        config = run.config.public[name]
+        file, where = config.data_file, folder / file_of(name, config)
+        if file is not None and run.config.person.output.format == "same":
+            with file.open() as source, where.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            layout = None if file is None else layout_of(file, config.data.separator, config.data.encoding)
+            write_table(table, where, config.data.separator, config.data.encoding, layout)
+
+
+def _write_anonymization(run: LinkedRun, folder: Path) -> None:
+    """Write the results of protection and of anonymization.
+
+    Labels of the person table are in random order.
+    """
+    protected = {name: table.protected for name, table in run.tables.items()}
+    found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
+    if found:
+        write_json(folder / PROTECTION, found)
+    anonymized = run.person.anonymized
+    if anonymized is not None:
+        labels = anonymized.labels.to_table()
+        order = rng_for(run.seed, "order", "labels").permutation(len(labels))
+        write_table(labels.take(order), folder / LABELS)
+        write_json(folder / ANONYMIZATION, anonymized.result.to_json())
+
+
+def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[Entry]) -> None:
+    for name, page in linked_pages(run, created, earlier):
+        write_text(folder / (name or REPORT), page)
+
+
+def _results(run: LinkedRun) -> dict[str, Any]:
+    """Metrics, disclosure by the transition, power and verdict as JSON."""
+    give_away = None if run.person.give_away is None else run.person.give_away.to_json()
+    power = None if run.power is None else run.power.to_json()
+    judged = {"power": power, "verdict": run.verdict.to_json(), "draw": None if run.draw is None else run.draw.number}
+    return run.evaluation.to_json() | {"give_away": give_away} | judged
+
+
+def _manifest(run: LinkedRun, folder: Path, created: datetime) -> dict[str, Any]:
+    """Content of the manifest of a linked run."""
+    manifest = build_manifest(
+        name=run.config.name,
+        config=run.config.model_dump(),
+        seed=run.seed,
+        data_fingerprint=run.data_fingerprint,
+        folder=folder,
+        libraries=libraries(),
+        stages=run.stages,
+        created=created,
+    )
+    tables = stated(run)
+    return manifest | {
+        "draw": None if run.draw is None else run.draw.number,
+        RAN_BY: account(),
+        "roles": run.roles.to_json(),
+        "explanation": run.person.explanation.text if run.person.explanations else None,
+        "differential_privacy": run.person.is_private,
+        "table": joint_facts(run).to_json(),
+        "columns": list(tables[0].columns),
+        "tables": [table.to_json() for table in tables],
+    }

@@ -1,0 +1,246 @@
+"""Configuration of linked tables, compiled into one configuration per table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
+from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.linked.options import LinkOptions, TableOptions
+from hybrid.linked.structure import below, key_columns, structure_problems
+from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.overrides import overridden
+from hybrid.synthesize.registry import sequence_generators
+from hybrid.table import Kind, Role
+from hybrid.table.options import DataOptions
+
+LINKS = tuple(LinkOptions.model_fields)
+"""Top-level keys of a configuration of linked tables that a single table's does not have."""
+_DATA = set(DataOptions.model_fields) & set(TableOptions.model_fields) - {"order"}
+
+
+@dataclass(frozen=True)
+class LinkedConfig:
+    """Configuration of a run of linked tables.
+
+    Parameters
+    ----------
+    links : LinkOptions
+        The tables and the person table.
+    views : mapping of str to RunConfig
+        Configuration of the person table and of every table below it, parents first. That of the person table has all
+        sections as they are set; the others are not anonymized and sampled again, since their persons are those of the
+        person table.
+    public : mapping of str to RunConfig
+        Where public tables are read from.
+    """
+
+    links: LinkOptions
+    views: Mapping[str, RunConfig]
+    public: Mapping[str, RunConfig]
+
+    @property
+    def person(self) -> RunConfig:
+        """Configuration of the person table.
+
+        Its sections but ``data`` are those of the whole run.
+        """
+        return self.views[self.links.person]
+
+    @property
+    def name(self) -> str:
+        """Names the run's folder and release."""
+        return self.person.name
+
+    def config_of(self, name: str) -> RunConfig:
+        """Configuration of a table about people, or of a public one."""
+        return self.public[name] if name in self.public else self.views[name]
+
+    def source(self, name: str) -> DataOptions:
+        """Source of a table, and the options of reading it."""
+        return DataOptions.model_validate(reading(self.links.tables[name]))
+
+    def model_dump(self) -> dict[str, Any]:
+        """As resolved, every default filled in (JSON types)."""
+        shared = self.person.model_dump(mode="json", exclude={"data", "constraints", "risk", "stages"})
+        first = {key: shared.pop(key) for key in ("version", "name", "seed")}
+        return first | self.links.model_dump(mode="json") | shared
+
+
+def is_linked(content: Mapping[str, Any]) -> bool:
+    """True if a configuration's content is about linked tables."""
+    return "tables" in content
+
+
+def load_any(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfig | LinkedConfig:
+    """Read the configuration of a table or of linked tables.
+
+    Arguments and errors as for :func:`hybrid.pipeline.config.load_config`.
+    """
+    return configured_any(read_yaml(path), overrides or {}, path)
+
+
+def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig | LinkedConfig:
+    """The configuration of a table, or of linked tables.
+
+    Arguments and errors as for :func:`hybrid.pipeline.config.configured`.
+    """
+    if not is_linked(content):
+        return configured(content, overrides, path)
+    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    return linked_config(overridden(content, overrides), source.with_changes(overrides), path)
+
+
+def linked_config(content: Mapping[str, Any], source: Source, path: Path) -> LinkedConfig:
+    """Check the content of a configuration of linked tables.
+
+    Raises
+    ------
+    ConfigError
+        Unknown keys and wrong values; or tables, keys and sections that do not fit together; all problems at once.
+    """
+    shared = {key: value for key, value in content.items() if key not in LINKS}
+    links = validated(LinkOptions, {key: content[key] for key in LINKS if key in content}, source)
+    problems = [*_beside(content), *structure_problems(links)]
+    if problems:
+        raise ConfigError(_located(problems, source))
+    views: dict[str, RunConfig] = {}
+    public: dict[str, RunConfig] = {}
+    for name in [*below(links), *(name for name, table in links.tables.items() if table.public)]:
+        try:
+            config = configured(YamlMapping(_view(links, name, shared), _shifted(source, name)), {}, path)
+        except HybridError as error:
+            problems += [in_table(name, problem) for problem in error.problems]
+            continue
+        if name == links.person and not config.synthesize.learns_sequences:
+            raise ConfigError(_located([_single_rows(config)], source))
+        (public if links.tables[name].public else views)[name] = config
+    if problems:
+        raise ConfigError({problem.message: problem for problem in problems}.values())
+    found = LinkedConfig(links, views, public)
+    problems = list(_unsupported(found))
+    if problems:
+        raise ConfigError(_located(problems, source))
+    return found
+
+
+def in_table(name: str, problem: Problem) -> Problem:
+    """A problem of one table, with keys under ``tables``."""
+
+    def renamed(text: str) -> str:
+        return text.replace("data.", f"tables.{name}.")
+
+    return Problem(renamed(problem.message), renamed(problem.hint), problem.values)
+
+
+def reading(table: TableOptions) -> dict[str, Any]:
+    """Section ``data`` of one table (JSON types).
+
+    Keys are identifiers, and references are categories.
+    """
+    data = table.model_dump(mode="json", include=_DATA, exclude_unset=True)
+    columns = dict(data.get("columns", {}))
+    for column in key_columns(table):
+        columns[column] = columns.get(column, {}) | {"role": Role.IDENTIFIER.value}
+    for column in [*table.references, *([table.key] if table.public and table.key else [])]:
+        columns[column] = columns.get(column, {}) | {"kind": Kind.CATEGORICAL.value}
+    return data | {"columns": columns}
+
+
+def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Content of the configuration of one table."""
+    table = links.tables[name]
+    data = reading(table)
+    if table.public:
+        return {"data": data, "name": shared.get("name", "run")}
+    constraints = table.model_dump(mode="json", include={"constraints"}, exclude_unset=True)
+    if name == links.person:
+        return {**shared, **constraints, "data": data | {"person": table.key, "max_rows": 1}}
+    person = _person_column(links, name)
+    columns = {person: {"role": Role.IDENTIFIER.value}} | data["columns"]
+    order = {} if table.order is None else {"order": table.order}
+    off = {"anonymize": None, "transition": None, "sample": {"method": "none"}}
+    return {**shared, **off, **constraints, "data": data | {"columns": columns, "person": person} | order}
+
+
+def _person_column(links: LinkOptions, name: str) -> str:
+    """Column of a view that names the person.
+
+    The parent column of a child of the person table, or an added one.
+    """
+    parent = links.tables[name].parent
+    assert parent is not None
+    if parent.table == links.person:
+        return parent.column
+    return f"{links.person}.{links.tables[links.person].key}"
+
+
+def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """Sections that have another place beside ``tables``."""
+    if "data" in content:
+        yield Problem("data and tables exclude each other", "describe every table under tables")
+    if content.get("constraints"):
+        yield Problem("constraints: of which table?", "write them under tables.NAME.constraints")
+    for key in ("risk", "stages"):
+        if content.get(key) is not None:
+            yield Problem(f"{key} is for single tables", f"leave {key} out")
+
+
+def _single_rows(config: RunConfig) -> Problem:
+    return Problem(
+        f"synthesize.generator: {config.synthesize.generator} does not draw rows of a parent",
+        f"use {' or '.join(sequence_generators())}",
+    )
+
+
+def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
+    """Options of single tables that linked tables do not have."""
+    person, links = config.person, config.links
+    if person.transition is not None and person.transition.order == "post":
+        yield Problem(
+            "transition.order: post is for single tables: rows are drawn given the values of their parents",
+            "use order: pre",
+        )
+    if person.evaluate.retrain is not None:
+        yield Problem("evaluate.retrain is for single tables", "leave it out")
+    if person.split.key is not None or person.split.rows is not None:
+        yield Problem("split.key and split.rows are for single tables: persons are split", "leave them out")
+    if person.output.identifiers == "drop":
+        yield Problem("output.identifiers: drop would cut the links between the tables", "use surrogate")
+    for name in config.views:
+        for column, about in links.tables[name].columns.items():
+            if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
+                yield Problem(
+                    f"tables.{name}.columns.{column}: the role {about.role} is supported in the person table alone",
+                    "give it the role sensitive or insensitive, or move what is constant within persons to "
+                    f"{links.person}",
+                )
+    if person.anonymize is not None:
+        yield from _models(config)
+
+
+def _models(config: LinkedConfig) -> Iterator[Problem]:
+    """Privacy models about columns of other tables than the person table."""
+    own = config.links.tables[config.links.person].columns
+    others = {name for table in config.links.tables.values() for name in table.columns if name not in own}
+    for model in config.person.anonymize.models if config.person.anonymize else ():
+        attribute = getattr(model, "attribute", None)
+        if attribute in others:
+            yield Problem(
+                f"anonymize.models: {attribute!r} is not a column of {config.links.person}",
+                "privacy models are about columns of the person table",
+            )
+
+
+def _located(problems: list[Problem], source: Source) -> list[Problem]:
+    return [Problem(f"{source.at_key_of(one.message)}: {one.message}", one.hint) for one in problems]
+
+
+def _shifted(source: Source, name: str) -> Source:
+    """Source of one table's configuration: the lines of its keys under ``data``."""
+    lines = {("data", *path[2:]): line for path, line in source.lines.items() if path[:2] == ("tables", name)}
+    own = {path: line for path, line in source.lines.items() if path[0] not in LINKS}
+    return Source(source.name, own | lines, source.changed)

@@ -1,0 +1,144 @@
+"""Drawing of rows, given the drawn rows of their parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hybrid.base.arrays import Rows
+from hybrid.base.errors import GeneratorError
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.constraints import Form, Redrawn, Rules, first_draw
+from hybrid.linked.anchors import Anchor
+from hybrid.linked.join import beside
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize.children import fit_children
+from hybrid.table import Table
+from hybrid.table.append import appended
+
+MOST_ROUNDS = 100
+"""Rounds of drawing again at most."""
+
+
+@dataclass(frozen=True)
+class DrawnParents:
+    """Drawn rows of a parent table, and the persons behind them.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        Everything that the rows of a child may depend on.
+    people : Table, m rows
+        The persons.
+    persons : numpy.ndarray, shape (n,), int64
+        Row of ``people`` of each parent.
+    """
+
+    table: Table
+    people: Table
+    persons: Rows
+
+
+@dataclass(frozen=True)
+class ChildDraw:
+    """Learning and drawing of one table, with its constraints held.
+
+    Parameters
+    ----------
+    options : SynthesizeOptions
+        The generator.
+    rules : Rules
+        Constraints that the table's rows keep; they may name columns of the person.
+    anchors : sequence of Anchor
+        Dates that are learned as distances from a date of the parent.
+    static : mapping of str to str
+        Columns of the person table, and what they are called beside the rows.
+    seed : int
+        The source of all randomness.
+    progress : Progress
+        Called while the generator learns.
+    """
+
+    options: SynthesizeOptions
+    rules: Rules
+    anchors: Sequence[Anchor]
+    static: Mapping[str, str]
+    seed: int
+    progress: Progress
+
+    def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
+        """Learn real rows given their parents, and draw rows of other parents.
+
+        Parameters
+        ----------
+        learned : Table, n rows
+            Rows with the columns of their person; ``persons`` has the position of each row's parent.
+        parents : Table
+            Rows of the parent table that are learned from.
+        drawn : DrawnParents
+            Those that rows are drawn for.
+
+        Returns
+        -------
+        tuple of Table and Redrawn or None
+            Rows with the columns of their person, ``persons`` as in ``learned`` but of ``drawn``, ascending; and the
+            rows that were drawn again to keep the constraints.
+
+        Raises
+        ------
+        GeneratorError
+            Rows that keep the constraints are too rare.
+        """
+        form = Form.of(self.rules, learned, [*self.static.values()])
+        encoded = form.encoded
+        anchors = [anchor for anchor in self.anchors if anchor.column not in form.replaced]
+        owners = _owners(encoded)
+        rows = encoded.only([name for name in encoded.schema.names if name not in self.static.values()])
+        for anchor in anchors:
+            rows = anchor.encode(rows, parents, owners)
+        learning, drawing = (int(seed) for seed in rng_for(self.seed, "synthesize").integers(2**31, size=2))
+        fitted = fit_children(parents, rows, self.options, learning, self.progress)
+
+        def draw(places: Rows, attempt: int) -> Table:
+            seed = int(rng_for(drawing, "again", attempt).integers(2**31)) if attempt else drawing
+            table = fitted.sample(drawn.table.take(places), seed)
+            owners = places[_owners(table)]
+            for anchor in anchors:
+                table = anchor.decode(table, drawn.table, owners, encoded.schema[anchor.column])
+            whole = beside(table, drawn.people, drawn.persons[owners], self.static)
+            return replace(form.decode(whole.only(encoded.schema.names)), persons=owners)
+
+        table, found = _held(draw, self.rules, len(drawn.table))
+        return table, replace(found, left_out=len(learned) - len(form.learned)) if self.rules else None
+
+
+def _owners(table: Table) -> Rows:
+    """Position of each row's parent."""
+    assert table.persons is not None
+    return table.persons
+
+
+def _held(draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int) -> tuple[Table, Redrawn]:
+    """Rows of all parents that keep all rules.
+
+    Those of a parent are drawn again while one of them breaks a rule.
+    """
+    table = rules.settle(draw(np.arange(n_parents), 0))
+    found = first_draw(rules, table)
+    for attempt in range(1, MOST_ROUNDS + 1):
+        bad = np.unique(_owners(table)[rules.broken(table)])
+        if not len(bad):
+            return table, found
+        again = rules.settle(draw(bad, attempt))
+        kept = table.take(~np.isin(_owners(table), bad))
+        owners = np.concatenate([_owners(kept), _owners(again)])
+        whole = Table(appended(kept.frame, again.frame), table.schema, owners)
+        table = whole.take(np.argsort(owners, kind="stable"))
+    breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
+    raise GeneratorError(
+        f"after {MOST_ROUNDS} rounds of drawing again, rows still break constraints: {'; '.join(breaking)}",
+        hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
+    )

@@ -1,0 +1,296 @@
+"""Run of linked tables: pipelines, one evaluation, one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from hybrid.base.arrays import Rows
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import StageRecord
+from hybrid.base.progress import Progress, silent
+from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.linked.config import LinkedConfig
+from hybrid.linked.join import own_names
+from hybrid.linked.keys import with_keys
+from hybrid.linked.sources import Sources, places_of, read_sources
+from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.roles import decided_roles
+from hybrid.publication.draw import Draw
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import Policy
+from hybrid.publication.power import Power
+from hybrid.publication.roles import DecidedRoles, with_roles
+from hybrid.publication.verdict import Verdict
+from hybrid.store import Store
+from hybrid.table import Schema, Table
+
+
+class LinkedRun:
+    """All stages of all linked tables, computed on demand.
+
+    Parameters
+    ----------
+    config : LinkedConfig
+        What to do.
+    seed : int, optional
+        The source of all randomness; the config's, or a fresh one that cannot be guessed.
+    store : Store
+        Where stage results are looked for and kept; by default nothing is kept.
+    progress : Progress
+        Called with the table and the stage that is computed.
+    """
+
+    def __init__(
+        self,
+        config: LinkedConfig,
+        seed: int | None = None,
+        store: Store | None = None,
+        progress: Progress = silent,
+        *,
+        judge_power: bool = True,
+    ) -> None:
+        self.config = config
+        self.progress = progress
+        self.judge_power = judge_power
+        self.draw: Draw | None = None
+        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+        self._given_seed, self._store = seed, store or Store(None)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """All tables as they were read."""
+        self.progress("read", 0, 1)
+        return read_sources(self.config)
+
+    @cached_property
+    def person(self) -> LinkedTable:
+        """Pipeline of the person table."""
+        config, name = self.config, self.config.links.person
+        _refuse_unknown(config, self.sources)
+        table = self.sources.tables[name]
+        inputs = GivenInputs(_fitting(config.person, table.schema), table, self._told(name))
+        where = self._given_seed, self._store, self._told(name), inputs
+        return LinkedTable(inputs.config, *where, judge_power=self.judge_power)
+
+    @cached_property
+    def tables(self) -> Mapping[str, LinkedTable]:
+        """Pipelines of all tables about people, parents first."""
+        first, *others = self.config.views
+        found = {first: self.person}
+        for name in others:
+            link, source = self._link(name, found), self.sources.tables[name]
+            beside = (replace(self.person.table.schema[old], name=new) for old, new in link.static.items())
+            config = _fitting(self.config.views[name], Schema((*source.schema, *beside)))
+            how = self._behind, self._store, self._told(name)
+            found[name] = View(config, link, source, *how, judge_power=self.judge_power)
+        return found
+
+    @property
+    def seed(self) -> int:
+        """The source of all randomness."""
+        return self.person.seed
+
+    @property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+        return self.person.policy
+
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Content hash of what was read: all tables and the hierarchies."""
+        return fingerprint(self.person.data_fingerprint, self.sources.tables, self.sources.owners, self.sources.public)
+
+    def check(self) -> None:
+        """Check the later stages before the first one is computed.
+
+        Raises
+        ------
+        HybridError
+            As :meth:`hybrid.pipeline.pipeline.Pipeline.check`, of any table.
+        """
+        for table in self.tables.values():
+            table.check()
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Privacy, utility and fidelity of all tables and references."""
+        found = [one.of_table(name).metrics for name, one in self._evaluations.items()]
+        return Evaluation(tuple(metric for metrics in found for metric in metrics))
+
+    @cached_property
+    def power(self) -> Power | None:
+        """Planted leaks that the verdict noticed.
+
+        Of each kind in the table where it noticed fewest.
+
+        None where none are planted.
+        """
+        for table in self.tables.values():
+            table.together = self.evaluation
+        found = {name: table.power for name, table in self.tables.items()}
+        return worst_power({name: power for name, power in found.items() if power is not None})
+
+    @property
+    def verdict(self) -> Verdict:
+        """The gate's verdict on all tables together.
+
+        The worst of the tables and of the references.
+        """
+        anonymized = self.person.anonymized
+        policy = self.policy if self.judge_power else self.policy.without_detection()
+        draws = 1 if self.draw is None else self.draw.number
+        result = None if anonymized is None else anonymized.result
+        return with_roles(judge(policy, self.evaluation, result, draws=draws, power=self.power), self.roles)
+
+    def verdict_of(self, name: str) -> Verdict:
+        """Part of the verdict that is about one table."""
+        found = self.verdict
+        return Verdict.of(found.policy, tuple(check for check in found.checks if check.table == name))
+
+    @cached_property
+    def roles(self) -> DecidedRoles:
+        """Decision about the roles of all columns.
+
+        Columns of other tables than the person table have the table's name.
+        """
+        person = decided_roles(self.person.config, self.person.table)
+        for name, table in self.sources.tables.items():
+            if name == self.config.links.person:
+                continue
+            found = decided_roles(self.config.views[name], table)
+            undecided, kept, suspected = (
+                tuple(f"{name}.{column}" for column in columns)
+                for columns in (found.undecided, found.as_they_are, found.suspected)
+            )
+            person = replace(
+                person,
+                undecided=(*person.undecided, *undecided),
+                as_they_are=(*person.as_they_are, *kept),
+                suspected=(*person.suspected, *suspected),
+            )
+        return person
+
+    @cached_property
+    def released(self) -> Mapping[str, Table]:
+        """The tables to release, but for public ones.
+
+        The sources' columns in their order; keys are made up.
+        """
+        return with_keys(self.config.links, self.sources, self.tables)
+
+    @property
+    def stages(self) -> list[StageRecord]:
+        """Seconds and memory of every stage of every table."""
+        return [
+            replace(stage, name=f"{name} {stage.name}")
+            for name, table in self.tables.items()
+            for stage in table.recorder.stages
+        ]
+
+    @cached_property
+    def _evaluations(self) -> dict[str, Evaluation]:
+        return {name: table.evaluation for name, table in self.tables.items()}
+
+    @cached_property
+    def _behind(self) -> str:
+        """Fingerprint of everything that decides the views."""
+        return fingerprint(self.data_fingerprint, self.config.model_dump(), self.seed)
+
+    def _link(self, name: str, found: Mapping[str, LinkedTable]) -> Link:
+        links, person = self.config.links, self.config.links.person
+        options = links.tables[name].parent
+        assert options is not None
+        siblings = {
+            other: table
+            for other, table in found.items()
+            if isinstance(table, View) and table.link.parent_name == options.table
+        }
+        static = own_names(self.sources.tables[person], self.sources.tables[name], person)
+        owners = self.sources.owners[name]
+        parent = options.table
+        return Link(
+            name, parent, found[person], found[parent], siblings, owners, static, lambda: self._released_links(name)
+        )
+
+    def _released_links(self, name: str) -> tuple[Rows, int]:
+        """Parent row of each released row; number of broken references."""
+        tables, options = self.config.links.tables, self.config.links.tables[name]
+        frame, parent = self.released[name].frame, options.parent
+        assert parent is not None
+        key = tables[parent.table].key
+        owners = places_of(self.released[parent.table].frame[key], frame[parent.column])
+        broken = owners < 0
+        for column, other in options.references.items():
+            places = places_of(self.sources.public[other].frame[tables[other].key], frame[column])
+            broken |= (places < 0) & frame[column].notna().to_numpy()
+        return owners, int(broken.sum())
+
+    def _told(self, name: str) -> Progress:
+        """Progress that names the table."""
+
+        def told(step: str, done: int, total: int | None = None, **values: float) -> None:
+            self.progress(f"{name}: {step}", done, total, **values)
+
+        return told
+
+
+def worst_power(found: Mapping[str, Power]) -> Power | None:
+    """Trials of the table that notices a leak least, by kind.
+
+    None without trials.
+
+    A table that lacks the columns of a leak counts only where all tables do.
+    """
+    if not found:
+        return None
+    kinds = dict.fromkeys(leak.kind for power in found.values() for leak in power.leaks)
+    of_kind = {kind: [leak for power in found.values() for leak in power.leaks if leak.kind == kind] for kind in kinds}
+    worst = [min(leaks, key=lambda leak: (leak.lacks is not None, leak.noticed)) for leaks in of_kind.values()]
+    return Power(tuple(worst), min(power.control for power in found.values()))
+
+
+def _fitting(config: RunConfig, schema: Schema) -> RunConfig:
+    """The configuration with the columns of the evaluation that this table has."""
+    evaluate = config.evaluate
+
+    def there(names: Sequence[str] | None) -> tuple[str, ...] | None:
+        return None if names is None else tuple(name for name in names if name in schema)
+
+    sides = evaluate.linkability and tuple(there(side) or () for side in evaluate.linkability)
+    changed = {
+        "targets": there(evaluate.targets),
+        "secrets": there(evaluate.secrets),
+        "linkability": sides if sides and all(sides) else None,
+    }
+    return config.model_copy(update={"evaluate": evaluate.model_copy(update=changed)})
+
+
+def _refuse_unknown(config: LinkedConfig, sources: Sources) -> None:
+    """Refuse names of columns that no table has."""
+    known = {name for table in sources.tables.values() for name in table.schema.names}
+    options = config.person
+    wanted = {**_named(options.evaluate), "publish.columns": tuple(options.publish.columns)}
+    if options.protection is not None:
+        wanted["protect.columns"] = tuple(options.protection.columns)
+    problems = [
+        Problem(f"{key}: no table has the column {name!r}", f"the tables are {', '.join(sources.tables)}")
+        for key, names in wanted.items()
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _named(options: EvaluateOptions) -> dict[str, tuple[str, ...]]:
+    sides = options.linkability or ((), ())
+    return {
+        "evaluate.targets": tuple(options.targets or ()),
+        "evaluate.secrets": tuple(options.secrets or ()),
+        "evaluate.linkability": (*sides[0], *sides[1]),
+    }

@@ -1,0 +1,190 @@
+"""Linked tables as their sources have them, with every reference checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Codes, Rows
+from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.linked.config import LinkedConfig, in_table
+from hybrid.linked.options import TableOptions
+from hybrid.table import Kind, Table
+from hybrid.table.load import load_table
+from hybrid.table.persons import with_order
+
+KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
+"""Kinds of columns that surrogates can take the place of."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Tables that were read, and how their rows belong together.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+        The person table and all tables below it, with the person of each row, without undecided columns and orphans.
+    owners : mapping of str to numpy.ndarray, each of shape (n_rows,), int64
+        Row of the parent table that each row belongs to; not for the person table.
+    public : mapping of str to Table
+        Public tables.
+    orphans : mapping of str to int
+        Rows that were left out, for each table with ``orphans: drop``.
+    """
+
+    tables: Mapping[str, Table]
+    owners: Mapping[str, Rows]
+    public: Mapping[str, Table]
+    orphans: Mapping[str, int]
+
+
+def read_sources(config: LinkedConfig) -> Sources:
+    """Read all tables; find every row's parent and person.
+
+    Raises
+    ------
+    ConfigError, DataError
+        A table cannot be read; a key is missing, repeats or has no order that surrogates could follow; rows have no
+        parent; a reference to a public table is broken; all problems at once, without cell values.
+    """
+    problems: list[Problem] = []
+    read: dict[str, Table] = {}
+    for name in (*config.views, *config.public):
+        with _collected(problems, name):
+            read[name] = load_table(config.source(name), config.person.folder)
+    for name, table in read.items():
+        problems += _columns(name, config.links.tables[name], table)
+    if problems:
+        raise ConfigError(problems)
+    for name, table in read.items():
+        problems += _key(name, config.links.tables[name].key, table)
+    found = _linked(config, read, problems)
+    for name in config.views:
+        problems += _references(config, name, found)
+    if problems:
+        raise DataError(problems)
+    return found
+
+
+@contextmanager
+def _collected(problems: list[Problem], name: str) -> Iterator[None]:
+    """Collect the problems of one table instead of raising them."""
+    try:
+        yield
+    except HybridError as error:
+        problems += [in_table(name, problem) for problem in error.problems]
+
+
+def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
+    """Keys and references without a column that can link."""
+    at, problems = f"tables.{name}", []
+    parent = None if options.parent is None else options.parent.column
+    keys = {"key": options.key, "parent.column": parent, "order": options.order}
+    wanted = [(key, column) for key, column in keys.items() if column is not None]
+    for key, column in [*wanted, *((f"references.{column}", column) for column in options.references)]:
+        if column not in table.schema:
+            hint = f"use one of: {', '.join(table.schema.names)}"
+            problems.append(Problem(f"{at}.{key}: {name} has no column {column!r}", hint))
+        elif key in ("key", "parent.column") and table.schema[column].kind not in KEY_KINDS:
+            kind = table.schema[column].kind
+            hint = f"set tables.{name}.columns.{column}.kind: categorical"
+            problems.append(Problem(f"{at}.{key}: {column!r} is a {kind} column, which cannot be a key", hint))
+    return problems
+
+
+def _key(name: str, key: str | None, table: Table) -> list[Problem]:
+    """Rows without a key, and rows that share one."""
+    if key is None:
+        return []
+    values, problems = table.frame[key], []
+    missing, repeated = int(values.isna().sum()), int(values.dropna().duplicated(keep=False).sum())
+    if missing:
+        problems.append(
+            Problem(f"tables.{name}.key: {missing:,} rows of {name} have no {key}", "fill it in, or leave them out")
+        )
+    if repeated:
+        problems.append(
+            Problem(
+                f"tables.{name}.key: {repeated:,} rows of {name} share their {key} with another row",
+                "name a column with a different value in every row, or remove the rows that are there twice",
+            )
+        )
+    return problems
+
+
+def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem]) -> Sources:
+    """Tables with the parent and the person of each row."""
+    tables: dict[str, Table] = {}
+    owners: dict[str, Rows] = {}
+    orphans: dict[str, int] = {}
+    for name, view in config.views.items():
+        options, table = config.links.tables[name], read[name].without_undecided()
+        if options.parent is None:
+            tables[name] = replace(table, persons=np.arange(len(table)))
+            continue
+        parent = tables[options.parent.table]
+        with _collected(problems, name):
+            table = with_order(table, view.data.order)
+        key = parent.frame[config.links.tables[options.parent.table].key]
+        found = places_of(key, table.frame[options.parent.column])
+        lost = int((found < 0).sum())
+        if lost and options.parent.orphans == "refuse":
+            problems.append(_orphans(name, options, lost, len(table)))
+        orphans |= {name: lost} if options.parent.orphans == "drop" else {}
+        owners[name] = found[found >= 0]
+        persons: Codes = parent.persons[owners[name]] if parent.persons is not None else owners[name]
+        tables[name] = replace(table.take(found >= 0), persons=persons)
+        if not len(owners[name]):
+            problems.append(
+                Problem(f"tables.{name}: no row of {name} belongs to a row of its parent", "check the keys")
+            )
+    return Sources(tables, owners, {name: read[name] for name in config.public}, orphans)
+
+
+def _orphans(name: str, options: TableOptions, lost: int, rows: int) -> Problem:
+    parent = options.parent
+    assert parent is not None
+    return Problem(
+        f"tables.{name}.parent: {lost:,} of {rows:,} rows of {name} have no {parent.column}, or one that "
+        f"{parent.table} does not have",
+        f"add the missing rows to {parent.table}, or leave these out with tables.{name}.parent.orphans: drop",
+    )
+
+
+def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem]:
+    """Values of references that their public tables do not have."""
+    problems = []
+    for column, other in config.links.tables[name].references.items():
+        table = found.tables.get(name)
+        key = config.links.tables[other].key
+        if table is None or key is None or column not in table.schema:
+            continue
+        values = table.frame[column]
+        lost = int((places_of(found.public[other].frame[key], values)[values.notna().to_numpy()] < 0).sum())
+        if lost:
+            problems.append(
+                Problem(
+                    f"tables.{name}.references.{column}: {lost:,} of {len(table):,} rows have a value that is no {key} "
+                    f"of {other}",
+                    f"add the missing rows to {other}, correct the values, or leave the reference out",
+                )
+            )
+    return problems
+
+
+def places_of(key: pd.Series, values: pd.Series) -> Rows:
+    """Position in ``key`` of each value; shape (n,), int64.
+
+    -1 where it is missing or not there.
+
+    Of a key that repeats, positions are those among its different values.
+    """
+    known = pd.Index(key.dropna().astype("string").drop_duplicates())
+    found: Rows = known.get_indexer(pd.Index(values.astype("string"))).astype(np.int64)
+    found[values.isna().to_numpy()] = -1
+    return found

@@ -1,0 +1,336 @@
+"""Pipelines of linked tables: the person table, and views.
+
+A view is a table with the columns of its persons beside it. It is an ordinary run, but for three things: its training
+and control persons are those of the person table; the columns of the persons are protected, anonymized and sampled
+once, there; and its rows are drawn given the drawn rows of its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Rows
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.base.source_code import Roots, code_behind
+from hybrid.evaluation.context import Role as Side
+from hybrid.evaluation.measure import Subject
+from hybrid.evaluation.parentage import Parentage, Parents
+from hybrid.hierarchy import Hierarchy
+from hybrid.linked.anchors import find_anchors
+from hybrid.linked.draw import ChildDraw, DrawnParents
+from hybrid.linked.join import beside, renamed
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.generation import Generated
+from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
+from hybrid.protect import Protected, protect
+from hybrid.publication.verdict import Verdict
+from hybrid.store import Store
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.persons import agreed
+from hybrid.table.split import Parts
+
+
+class GivenInputs(Inputs):
+    """Inputs of a pipeline whose table was read with the others.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Of the pipeline.
+    table : Table
+        The table, with the person of each row.
+    progress : Progress
+        Called by nothing here.
+    behind : str, optional
+        Fingerprint of all tables and settings that a view's results depend on.
+    people : Pipeline, optional
+        The person table, which has the training and the control persons.
+    """
+
+    def __init__(
+        self, config: RunConfig, table: Table, progress: Progress, behind: str = "", people: Pipeline | None = None
+    ) -> None:
+        super().__init__(config, Recorder(), progress)
+        self._given, self._behind, self._people = table, behind, people
+
+    @cached_property
+    def table(self) -> Table:
+        """The whole table."""
+        return self._given
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Those of the person table; a view generalizes nothing."""
+        return super().hierarchies if self._people is None else {}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Content hash of the table, and of everything behind a view."""
+        return super().fingerprint if self._people is None else fingerprint(self._given, self._behind)
+
+    def split(self, seed: int) -> Parts:
+        """Rows of the training and of the control persons."""
+        if self._people is None:
+            return super().split(seed)
+        control = self._people.control
+        return Parts(self._of(self._people.train), None if control is None else self._of(control), None)
+
+    def _of(self, people: Table) -> Table:
+        """Rows of these persons."""
+        return self._given.take(np.isin(persons_of(self._given), persons_of(people)))
+
+
+class LinkedTable(Pipeline):
+    """Pipeline of the person table; what all linked tables share."""
+
+    judged: Verdict | None = None
+    """Checks of the joint verdict that are about this table, once it is known."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Part of the joint verdict; its own before that is known."""
+        return super().verdict if self.judged is None else self.judged
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Row of the source of each training record."""
+        return persons_of(self.train)
+
+    @cached_property
+    def control_rows(self) -> Rows:
+        """Row of the source of each control record; none without control."""
+        return np.empty(0, dtype=np.int64) if self.control is None else persons_of(self.control)
+
+    @cached_property
+    def kept(self) -> tuple[Table, Rows]:
+        """Records that a generator learns, with their source rows."""
+        return self.values, persons_of(self.values)
+
+    @cached_property
+    def drawn_owners(self) -> Rows:
+        """Drawn parent row of each drawn row; a person's own."""
+        return np.arange(len(self.generated.table))
+
+
+@dataclass(frozen=True)
+class Link:
+    """Place of a table below the person table.
+
+    Parameters
+    ----------
+    name, parent_name : str
+        The table and its parent.
+    people, parent : LinkedTable
+        The person table; the parent table.
+    siblings : mapping of str to View
+        Tables with the same parent that are drawn before.
+    owners : numpy.ndarray, shape (n_rows,), int64
+        Row of the parent's source that each row of the source belongs to.
+    static : mapping of str to str
+        Columns of the person table, and what they are called beside the rows.
+    released : callable
+        Gives the drawn parent row of each released row, by the released keys, and the number of rows with a reference
+        that leads nowhere.
+    """
+
+    name: str
+    parent_name: str
+    people: LinkedTable
+    parent: LinkedTable
+    siblings: Mapping[str, View]
+    owners: Rows
+    static: Mapping[str, str]
+    released: Callable[[], tuple[Rows, int]]
+
+    def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
+        """Columns that rows may depend on.
+
+        Those of the parent, under its name, and numbers of rows of the siblings.
+
+        Parameters
+        ----------
+        parents : Table, n rows
+            The parent table, real or drawn.
+        children : mapping of str to numpy.ndarray
+            Position in ``parents`` of the parent of each row of each sibling.
+        """
+        used = [column.name for column in parents.schema.without_identifiers() if column.role is not Role.WEIGHT]
+        table = renamed(parents, {name: f"{self.parent_name}.{name}" for name in used})
+        for name, owners in (children or {}).items():
+            counts = pd.Series(np.bincount(owners, minlength=len(parents)), dtype="Int64")
+            column = Column(f"number of {name}", Role.INSENSITIVE, Kind.INTEGER)
+            frame = table.frame.assign(**{column.name: counts})
+            table = replace(table, frame=frame, schema=Schema((*table.schema, column)))
+        return table
+
+
+@dataclass(frozen=True)
+class DrawnRows:
+    """Drawn rows of a view, with their drawn parents."""
+
+    generated: Generated
+    owners: Rows
+
+
+class View(LinkedTable):
+    """Pipeline of a table below the person table.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Of the view.
+    link : Link
+        Where it belongs.
+    table : Table
+        The source, with the person of each row.
+    behind : str
+        Fingerprint of all tables and settings.
+    store, progress, judge_power
+        As for :class:`hybrid.pipeline.pipeline.Pipeline`.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        link: Link,
+        table: Table,
+        behind: str,
+        store: Store,
+        progress: Progress,
+        *,
+        judge_power: bool,
+    ) -> None:
+        joined = beside(table, link.people.table, persons_of(table), link.static)
+        code = code_behind(Roots((__name__,)))
+        inputs = GivenInputs(config, joined, progress, fingerprint(behind, link.name, code), link.people)
+        super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
+        self.link = link
+        self.own = tuple(name for name in joined.without_identifiers().schema.names if name not in link.static.values())
+
+    @cached_property
+    def seed(self) -> int:
+        """Source of randomness of this table alone.
+
+        It follows from that of the person table.
+        """
+        return int(rng_for(self.link.people.seed, "linked", self.link.name).integers(2**63))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Row of the source of each training record."""
+        return np.flatnonzero(np.isin(persons_of(self.table), persons_of(self.train)))
+
+    @cached_property
+    def static(self) -> tuple[str, ...]:
+        """Columns of the person, beside the rows."""
+        return tuple(self.link.static.values())
+
+    @cached_property
+    def protected(self) -> Protected | None:
+        """Training records without rare values.
+
+        Columns of persons are as the person table has them.
+        """
+        return None if self.config.protection is None else self._stage(PROTECT.name, self._protect)
+
+    @cached_property
+    def control_rows(self) -> Rows:
+        """Row of the source of each control record; none without control."""
+        persons = np.empty(0, dtype=np.int64) if self.control is None else persons_of(self.control)
+        return np.flatnonzero(np.isin(persons_of(self.table), persons))
+
+    @property
+    def parentage(self) -> Mapping[Subject, Parentage]:
+        """Parents of source rows, and of released rows by keys."""
+        parent, owners = self.link.parent, self.link.owners
+        found: dict[Side, Parents] = {
+            "train": Parents(parent.train, positions(owners[self.rows], parent.rows), self.own)
+        }
+        if parent.control is not None:
+            places = positions(owners[self.control_rows], parent.control_rows)
+            found["control"] = Parents(parent.control, places, self.own)
+        places, broken = self.link.released()
+        released = Parents(parent.generated.table, places, self.own, broken)
+        return {"original": {**found, "table": found["train"]}, "synthetic": {**found, "table": released}}
+
+    @cached_property
+    def kept(self) -> tuple[Table, Rows]:
+        """Records that a generator learns, with their source rows.
+
+        Those whose parent is learned, with the learned values of their persons.
+        """
+        places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
+        table, people = self.learned.take(places >= 0), self.link.people.kept
+        joined = beside(table, people[0], positions(persons_of(table), people[1]), self.link.static)
+        return joined, self.rows[places >= 0]
+
+    @cached_property
+    def drawn_owners(self) -> Rows:
+        """Drawn parent row of each drawn row."""
+        return self._drawn.owners
+
+    @cached_property
+    def generated(self) -> Generated:
+        """Drawn rows with the columns of their drawn persons."""
+        return self._drawn.generated
+
+    @cached_property
+    def _drawn(self) -> DrawnRows:
+        return self._stage(SYNTHESIZE.name, self._draw)
+
+    def _protect(self) -> Protected:
+        options, people = self.config.protection, self.link.people
+        assert options is not None
+        own, k = self.train.only(self.own), people.config.k
+        found = protect(own, options, rng_for(self.seed, "protect"), k, persons_of(self.train), hierarchies={})
+        at = positions(persons_of(self.train), persons_of(people.learned))
+        table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
+        table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
+        ordered = agreed(replace(table, persons=self.link.owners[self.rows]), ())
+        return replace(found, table=replace(ordered, persons=self.train.persons))
+
+    def _draw(self) -> DrawnRows:
+        link, (learned, ids) = self.link, self.kept
+        parents, of_source = link.parent.kept
+        made = link.parent.generated.table
+        anchors = find_anchors(
+            self.train.only(self.own),
+            link.dependable(link.parent.train),
+            positions(link.owners[self.rows], link.parent.rows),
+        )
+        draw = ChildDraw(self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress)
+        known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
+        drawn = {name: one.drawn_owners for name, one in link.siblings.items()}
+        persons = np.arange(len(made)) if made.persons is None else made.persons
+        table, redrawn = draw(
+            replace(learned, persons=positions(link.owners[ids], of_source)),
+            link.dependable(parents, known),
+            DrawnParents(link.dependable(made, drawn), link.people.generated.table, persons),
+        )
+        found = Generated(replace(table, persons=persons[persons_of(table)]), {}, redrawn)
+        return DrawnRows(found, persons_of(table))
+
+
+def persons_of(table: Table) -> Rows:
+    """Person of each row, which every table of linked tables knows."""
+    assert table.persons is not None
+    return table.persons
+
+
+def positions(values: Rows, among: Rows) -> Rows:
+    """Position of each value among different others; shape (n,), int64.
+
+    -1 where it is not there.
+    """
+    found: Rows = pd.Index(among).get_indexer(pd.Index(values)).astype(np.int64)
+    return found

@@ -1,0 +1,95 @@
+"""Linked tables of a run: rows, verdicts, and references between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.publication.verdict import Verdict
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import Section
+from hybrid.report.run.sections.verdict import CHECKS
+
+TEMPLATE = """\
+<div class="scroll"><table class="stack checks">
+<thead><tr><th>Table</th><th>Result</th><th>Rows</th><th>Belongs to</th></tr></thead>
+<tbody>
+{% for table in tables %}
+<tr class="{{ table.status|replace(" ", "-") if table.status else "none" }}"><th scope="row">{% if table.page %}<a href="{{ table.page }}">{{ table.name }}</a>{% else %}{{ table.name }}{% endif %}</th><td class="mark-status">{{ signs[table.status] if table.status else "– public, as it was given" }}</td><td>{{ table.rows|count }}</td><td>{{ table.parents }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% if references %}
+<h3>References between the tables</h3>
+<p class="note">Beside each number: what real people who were kept apart score. Numbers of rows per parent row are compared by the largest difference of their distributions.</p>
+<div class="scroll"><table>
+<thead><tr><th>Table</th><th>Rows without their parent</th><th>Rows per parent row</th><th>Dependence on the parent row</th></tr></thead>
+<tbody>
+{% for name, found in references.items() %}
+<tr><th scope="row">{{ name }}</th>{% for text in found %}<td>{{ text }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+"""
+_REFERENCES = ("orphans", "children_per_parent", "parent_child_association")
+
+
+@dataclass(frozen=True)
+class LinkedRow:
+    """A table in the list of linked tables.
+
+    Parameters
+    ----------
+    name : str
+        The table.
+    rows : int
+        Released rows.
+    parents : str
+        Tables that it refers to.
+    page : str or None
+        File of its page.
+    verdict : Verdict or None
+        What the policy says of it; None for a public table.
+    """
+
+    name: str
+    rows: int
+    parents: str
+    page: str | None
+    verdict: Verdict | None
+
+    @property
+    def status(self) -> str:
+        """Status of its verdict; empty for a public table."""
+        return "" if self.verdict is None else self.verdict.status
+
+
+def _values(inputs: ReportInputs) -> Mapping[str, Any] | None:
+    tables = inputs.collected.get("tables")
+    if tables is None:
+        return None
+    found = {table.name: _references(inputs.evaluation, table.name) for table in tables}
+    references = {name: texts for name, texts in found.items() if any(texts)}
+    return {"tables": tables, "signs": CHECKS, "references": references}
+
+
+def _references(evaluation: Evaluation, table: str) -> list[str]:
+    found = [evaluation.find(name, "synthetic", table=table) for name in _REFERENCES]
+    return [_text(metric) if metric is not None else "" for metric in found]
+
+
+def _text(metric: MetricResult) -> str:
+    if not isinstance(metric.outcome, Measure):
+        return ""
+    value, reference = metric.outcome.value, metric.outcome.reference
+    return f"{value:.3f}" if reference is None else f"{value:.3f} (real {reference:.3f})"
+
+
+SECTION = Section(
+    anchor="tables",
+    title="Tables",
+    lead="Every table has a page of its own. The worst of them decides.",
+    template=TEMPLATE,
+    values=_values,
+)

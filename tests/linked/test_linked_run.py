@@ -1,0 +1,144 @@
+"""Linked tables from the command line: run, check, release, verify; all tables or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from frictionless import Package
+
+from hybrid.base.errors import HybridError
+from hybrid.jobs import linked
+from hybrid.jobs.linked import run_linked, write_linked_candidate
+from hybrid.jobs.release import Candidate, Places
+from hybrid.linked.config import LinkedConfig, load_any
+from hybrid.linked.run import LinkedRun, worst_power
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.power import LeakTrials, Power
+from hybrid.publication.verify import verify
+from tests.linked.hospital import frames, write
+
+TABLES = ("patients", "visits", "drugs", "hospitals")
+
+
+def config_in(folder: Path) -> LinkedConfig:
+    found = load_any(write(folder))
+    assert isinstance(found, LinkedConfig)
+    return found
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    folder = tmp_path_factory.mktemp("linked")
+    return Places(folder / "work", folder / "runs", folder / "releases")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> LinkedRun:
+    return LinkedRun(config_in(tmp_path_factory.mktemp("source")))
+
+
+@pytest.fixture(scope="module")
+def candidate(run: LinkedRun, places: Places) -> Candidate:
+    return write_linked_candidate(run, places)
+
+
+@pytest.fixture(scope="module")
+def read(candidate: Candidate) -> Callable[[str], pd.DataFrame]:
+    return lambda name: pd.read_csv(candidate.folder / f"{name}.csv", dtype=str)
+
+
+def test_every_table_comes_out_with_its_columns(read: Callable[[str], pd.DataFrame]) -> None:
+    for name, frame in frames().items():
+        assert list(read(name).columns) == list(frame.columns)
+    pd.testing.assert_frame_equal(read("hospitals"), frames()["hospitals"].astype(str))
+
+
+def test_references_lead_to_rows_and_keys_are_made_up(read: Callable[[str], pd.DataFrame]) -> None:
+    patients, visits, drugs = (read(name) for name in ("patients", "visits", "drugs"))
+    assert patients["patient"].is_unique and visits["visit"].is_unique
+    assert visits["patient"].isin(patients["patient"]).all() and drugs["visit"].isin(visits["visit"]).all()
+    assert visits["hospital"].isin(read("hospitals")["id"]).all()
+    for name, key in (("patients", "patient"), ("visits", "visit")):
+        assert not set(read(name)[key]) & set(frames()[name][key].astype(str))
+    empty = ~patients["patient"].isin(visits["patient"])
+    assert 0.05 < empty.mean() < 0.6, "patients without visits come out, too"
+
+
+def test_dates_keep_their_order_across_tables(read: Callable[[str], pd.DataFrame]) -> None:
+    visits = read("visits")
+    drugs = read("drugs").merge(visits, on="visit")
+    assert (visits["discharged"] >= visits["admitted"]).all()
+    assert (drugs["given"] >= drugs["admitted"]).all()
+
+
+def test_one_verdict_judges_all_tables_and_their_references(run: LinkedRun, candidate: Candidate) -> None:
+    tables = {check.table for check in candidate.verdict.checks}
+    assert tables == {None, "patients", "visits", "drugs"}
+    (whole,) = {(c.status, c.table) for c in candidate.verdict.checks if c.rule == "whole references" and c.applies} - {
+        ("pass", "visits")
+    }
+    assert whole == ("pass", "drugs")
+    assert candidate.verdict.status == max(
+        (run.verdict_of(name).status for name in run.tables), key=["pass", "review", "block"].index
+    ) or candidate.verdict.status in ("review", "block")
+    found = run.evaluation.find("children_per_parent", "synthetic", table="visits")
+    assert found is not None and found.outcome.value < 0.2
+
+
+def test_a_broken_reference_blocks(run: LinkedRun) -> None:
+    view = run.tables["drugs"]
+    honest = view.link.released
+    object.__setattr__(view.link, "released", lambda: (honest()[0], 1))
+    try:
+        found = view._evaluate({"synthetic": view.generated.table})
+    finally:
+        object.__setattr__(view.link, "released", honest)
+    orphans = found.find("orphans", "synthetic")
+    assert orphans is not None and orphans.outcome.value == 1 / len(view.generated.table)
+    (rule,) = [rule for rule in run.policy.rules if rule.metric == "orphans"]
+    assert rule.block == 0
+
+
+def test_a_release_has_all_tables_and_its_certificate_names_them(candidate: Candidate, places: Places) -> None:
+    release = candidate.publish(Acceptance("A Person", "trial"))
+    assert not verify(release)
+    certificate = json.loads((release / "certificate.json").read_text())
+    assert [table["name"] for table in certificate["tables"]] == list(TABLES)
+    assert all(table["file"] in certificate["files"] for table in certificate["tables"])
+    assert "linked by their keys" in certificate["guarantee"] and "that of patients" in certificate["guarantee"]
+    assert certificate["draw"]["number"] == 1
+    assert not (release / "anonymized.parquet").exists()
+    report = (release / "report.html").read_text()
+    assert all(f'href="report-{name}.html"' in report for name in ("patients", "visits", "drugs"))
+    package = Package(release / "datapackage.json").validate()
+    assert package.valid, package.to_summary()
+    description = json.loads((release / "datapackage.json").read_text())
+    (drugs,) = [one for one in description["resources"] if one["name"] == "drugs"]
+    assert drugs["schema"]["foreignKeys"] == [
+        {"fields": ["visit"], "reference": {"resource": "visits", "fields": ["visit"]}}
+    ]
+
+
+def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise HybridError("the disk is full")
+
+    monkeypatch.setattr(linked, "_write_report", fail)
+    monkeypatch.setattr(LinkedRun, "evaluation", property(lambda self: self.person.evaluation))
+    config = config_in(tmp_path)
+    with pytest.raises(HybridError, match="disk is full"):
+        run_linked(config, tmp_path / "out", work=tmp_path / "work")
+    assert not (tmp_path / "out").exists()
+
+
+def test_power_is_that_of_the_table_that_notices_least() -> None:
+    strong, weak = LeakTrials("copy", 0.01, 20, 20, 20), LeakTrials("copy", 0.01, 20, 2, 0)
+    without = LeakTrials("copy", 0.01, 20, reason="no columns", lacks="quasi_identifiers")
+    found = worst_power({"a": Power((strong,), 50), "b": Power((weak,), 30), "c": Power((without,), 30)})
+    assert found is not None and found.leaks == (weak,) and found.control == 30
+    assert worst_power({}) is None

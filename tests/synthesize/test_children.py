@@ -1,0 +1,64 @@
+"""Rows drawn for given rows of a parent table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.base.errors import GeneratorError
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize.children import FittedChildren, fit_children
+from hybrid.table import Table
+from hybrid.table.persons import with_order
+from hybrid.table.read_frame import read_frame
+from hybrid.table.read_options import ReadOptions
+
+COUNTS = np.array([0, 1, 4] * 60)
+KIND = np.array(["none", "one", "four"] * 60)
+
+
+def _rows() -> Table:
+    owners = np.repeat(np.arange(len(COUNTS)), COUNTS)
+    day = 10 * owners + np.concatenate([np.arange(count) for count in COUNTS])
+    frame = pd.DataFrame({"day": day, "same": KIND[owners]})
+    return with_order(replace(read_frame(frame, ReadOptions()), persons=owners), "day")
+
+
+@pytest.fixture(scope="module")
+def parents() -> Table:
+    return read_frame(pd.DataFrame({"kind": KIND, "at": np.arange(len(KIND))}), ReadOptions())
+
+
+@pytest.fixture(scope="module")
+def fitted(parents: Table) -> FittedChildren:
+    return fit_children(parents, _rows(), SynthesizeOptions(options={"min_leaf": 5}), 1)
+
+
+def test_rows_follow_their_parents(fitted: FittedChildren, parents: Table) -> None:
+    drawn = fitted.sample(parents, 2)
+    assert drawn.persons is not None
+    counts = np.bincount(drawn.persons, minlength=len(parents))
+    assert [counts[kind == KIND].mean().round() for kind in ("none", "one", "four")] == [0, 1, 4]
+    assert (drawn.frame["same"].to_numpy() == KIND[drawn.persons]).mean() > 0.95
+    assert drawn.frame["day"].notna().all(), "the empty parents do not lend their missing first day"
+    assert abs(np.corrcoef(drawn.frame["day"], drawn.persons)[0, 1]) > 0.9
+
+
+def test_rows_are_in_order_and_repeatable(fitted: FittedChildren, parents: Table) -> None:
+    drawn, again = fitted.sample(parents, 2), fitted.sample(parents, 2)
+    pd.testing.assert_frame_equal(drawn.frame, again.frame)
+    steps = np.diff(drawn.frame["day"].to_numpy(dtype=float))[np.diff(drawn.persons) == 0]
+    assert (np.diff(drawn.persons) >= 0).all() and (steps >= 0).all()
+
+
+def test_parents_with_values_never_seen_have_rows(fitted: FittedChildren) -> None:
+    strange = read_frame(pd.DataFrame({"kind": ["many"] * 50, "at": [7] * 50}), ReadOptions())
+    assert len(fitted.sample(strange, 3)) > 0
+
+
+def test_a_generator_of_single_rows_is_refused(parents: Table) -> None:
+    with pytest.raises(GeneratorError, match="draws single rows"):
+        fit_children(parents, _rows(), SynthesizeOptions(generator="mst"), 1)
