@@ -25,10 +25,12 @@ Lacking = Literal[
     "lone_values",
     "constraints",
     "encoder",
+    "privacy_score",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, a column that names single records, a signal, values that one row of the
-table holds alone, declared constraints, an encoder."""
+table holds alone, declared constraints, an encoder, the instance privacy
+score."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
 from hybrid.table import Role
 
-Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "encoder"]
+Need = Literal["control", "quasi_identifiers", "retraining", "persons", "order", "weight", "encoder", "privacy_score"]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
 Risk = Literal["singling out", "linkability", "inference", "membership", "propensity"]
@@ -29,6 +29,8 @@ Knows = Literal[
     "own people and the generator",
 ]
 Unit = Literal["share of rows", "share of people", "risk", "AUC", "distance", "records", "values"]
+SWITCHED: dict[Need, str] = {"retraining": "retrain", "encoder": "encoder", "privacy_score": "privacy_score"}
+"""Needs that a section of the options switches on, and the section."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -149,13 +151,11 @@ class Metric:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "order" in self.needs and context.schema.order is None:
             return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
-        if "retraining" in self.needs and context.options.retrain is None:
-            reason = "trains the generator again and again: asked for by evaluate.retrain"
-            return NotComputable(reason, lacks="retraining")
+        for need, section in SWITCHED.items():
+            if need in self.needs and getattr(context.options, section) is None:
+                return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))
         if "retraining" in self.needs and context.fit_and_sample is None:
             return NotComputable("nothing is known about how this table was made")
-        if "encoder" in self.needs and context.options.encoder is None:
-            return NotComputable("needs an encoder: asked for by evaluate.encoder", lacks="encoder")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per
             return NotComputable(f"no {kind} column is declared", lacks=kind)

@@ -22,6 +22,7 @@ from hybrid.evaluation.attacks import (
     membership,
     persons,
     rare_values,
+    row_scores,
     singling_out,
     twins,
 )
@@ -44,6 +45,7 @@ MODULES: tuple[ModuleType, ...] = (
     persons,
     exposed,
     contrastive,
+    row_scores,
     canary,
     counting_queries,
     prediction,

@@ -18,7 +18,7 @@ from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
-from hybrid.evaluation.metric import Metric, Need
+from hybrid.evaluation.metric import SWITCHED, Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
@@ -151,11 +151,7 @@ def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
     if options.metrics is not None:
         return [metric for name, metric in REGISTRY.items() if name in options.metrics]
-    left_out: set[Need] = set()
-    if options.retrain is None:
-        left_out.add("retraining")
-    if options.encoder is None:
-        left_out.add("encoder")
+    left_out = {need for need, section in SWITCHED.items() if getattr(options, section) is None}
     return [
         metric for metric in REGISTRY.values() if metric.family in options.families and not left_out & set(metric.needs)
     ]

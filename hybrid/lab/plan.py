@@ -11,6 +11,7 @@ from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options
 from hybrid.comparison.plan import chosen_scale
 from hybrid.evaluation import REGISTRY as METRICS
+from hybrid.evaluation.metric import SWITCHED
 from hybrid.lab.risk import REGISTRY, RiskModel
 
 FIRST_NULL_SEED = 1_000_000
@@ -84,8 +85,8 @@ class LabPlan(Options):
     risk: RiskSections
     """How tables with a known leak are made."""
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
-    """default: every privacy metric that compares with people never seen and needs neither training nor an encoder; or
-    names; or those of a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
+    """default: every privacy metric that compares with people never seen and is not off; or names; or those of
+    a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
     ``set: {evaluate.encoder: ...}`` of the table says otherwise."""
     seeds: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5), min_length=1)
     """Every level of every series runs once with each seed; all levels of a seed share the split."""
@@ -131,7 +132,7 @@ class LabPlan(Options):
         chosen = self.metrics
         if isinstance(chosen, tuple):
             return tuple(name for name in METRICS if name in chosen)
-        heavy = {"retraining", "persons", "encoder"}
+        heavy = {*SWITCHED, "persons"}
         usual = (metric for metric in METRICS.values() if metric.family == "privacy" and not heavy & set(metric.needs))
         if isinstance(chosen, ByPillar):
             return tuple(metric.name for metric in usual if metric.pillar == chosen.pillar)
