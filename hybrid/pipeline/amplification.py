@@ -58,6 +58,7 @@ class Guarantee:
         return float(10.0**self.log10_delta)
 
 
+NO_FILTER = "no row is left out for its distance to a training record"
 ONE_ROW = "every person has one record (data.max_rows: 1 draws one of several)"
 """Condition of every statement about records that is to hold for persons."""
 
@@ -202,6 +203,7 @@ def explain(
     from_records: Sequence[str] = (),
     protected: bool = False,
     several_rows: bool = False,
+    filtered: bool = False,
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
@@ -231,6 +233,8 @@ def explain(
         hierarchy file.
     protected : bool
         Whether values were replaced before, by counting the records that hold them.
+    filtered : bool
+        Whether drawn rows near a training record are left out.
     several_rows : bool
         Whether a person may have several records; then k counts persons.
     most_likely : float, optional
@@ -253,6 +257,8 @@ def explain(
     }
     if several_rows:
         checks[ONE_ROW] = False
+    if filtered:
+        checks[NO_FILTER] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     if unmet:
@@ -282,6 +288,7 @@ def explain_run(
     from_records: Sequence[str] = (),
     protected: bool = False,
     several_rows: bool = False,
+    filtered: bool = False,
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -298,6 +305,8 @@ def explain_run(
         Quasi-identifiers whose domain is taken from the records; see :func:`explain`.
     protected : bool
         Whether values that few records hold were replaced.
+    filtered : bool
+        Whether drawn rows near a training record are left out.
     several_rows : bool
         Whether a person may have several records.
     sampled_first : bool
@@ -322,6 +331,7 @@ def explain_run(
         from_records=from_records,
         protected=protected,
         several_rows=several_rows,
+        filtered=filtered,
         most_likely=most_likely,
     )
 

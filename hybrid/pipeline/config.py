@@ -62,7 +62,7 @@ SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Limits of the trade-off curve beside the configured one."""
 _CHOICES = {
     "transition.method": {"order"},
-    "synthesize.generator": {"rows", "isolate", "time_limit", "memory_limit"},
+    "synthesize.generator": {"rows", "filter", "isolate", "time_limit", "memory_limit"},
 }
 """Keys that decide which options a section has, and the options that it has anyway."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid.pipeline.amplification import ONE_ROW, Condition, Explanation, not_so
+from hybrid.pipeline.amplification import NO_FILTER, ONE_ROW, Condition, Explanation, not_so
 
 
 def explain_generator(
@@ -17,6 +17,7 @@ def explain_generator(
     secure_noise: bool,
     several_rows: bool = False,
     calibrated: bool = False,
+    filtered: bool = False,
 ) -> Explanation:
     """Check if the generator's differential privacy holds for the synthetic table.
 
@@ -38,6 +39,8 @@ def explain_generator(
         Whether a person may have several records, each of which spends epsilon.
     calibrated : bool
         Whether sampling weights are calibrated to margins of the records.
+    filtered : bool
+        Whether rows near a training record are left out.
     """
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
@@ -51,6 +54,8 @@ def explain_generator(
         checks[ONE_ROW] = False
     if calibrated:
         checks["no weights are calibrated to margins of the records"] = False
+    if filtered:
+        checks[NO_FILTER] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"

@@ -64,6 +64,7 @@ def guarantee_sentence(
     else:
         start = [*_anonymity(anonymization), *_restored(config)]
     start += _constrained(config)
+    start += _filtered(config)
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
@@ -165,6 +166,18 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
     learned = "; which values may occur together was learned from the original records" if known else ""
     what = "left out" if (config.get("synthesize") or {}).get("generator") == "none" else "drawn again"
     yield f"Rows that broke a declared constraint between columns were {what}{learned}."
+
+
+def _filtered(config: Mapping[str, Any]) -> Iterator[str]:
+    options = (config.get("synthesize") or {}).get("filter")
+    if not options:
+        return
+    done = "left out" if options.get("action") == "drop" else "replaced by further draws"
+    yield (
+        f"Drawn rows that lie near an original record (by the score {options.get('score')}) were {done}: the published "
+        "table depends on the original records once more, and rows that keep away from them reveal them, too. Half of "
+        "the control records served the filter, and the table was measured by the other half."
+    )
 
 
 def _sampled(config: Mapping[str, Any], records: str) -> str:

@@ -102,7 +102,7 @@ def _alpha(rows: Array, records: Array, n_rows: int, n_records: int) -> Array:
 
 
 def _around(context: Context, rows: Part, part: Part, radius: Array) -> Array:
-    """Number of a part's records around each row; a row does not count itself."""
+    """Number of a part's other records around each row."""
     own = rows.rows if part.role == "table" else None
     return within(context.space, context.place(rows), context.place(part), radius, own)
 
@@ -114,7 +114,7 @@ def _radius(strangers: Array, options: PrivacyScoreOptions) -> float:
 def _radii(
     context: Context, options: PrivacyScoreOptions, people: Part, strangers: Array, rows: Part
 ) -> tuple[Array, int]:
-    """Radius around each row, and how many groups have one of their own."""
+    """Radius around each row, and number of groups with an own one."""
     radius = np.full(len(rows.rows), _radius(strangers, options))
     if options.by is None:
         return radius, 0
