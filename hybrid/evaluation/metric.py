@@ -82,6 +82,8 @@ class Metric:
         Rank in a recommendation, 1 first: of the metrics of privacy, and of the others, the first measured decides.
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
+    experimental : bool
+        Whether no policy may judge it.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Metric:
     leakage: bool = False
     decides: int | None = None
     predictor: bool = False
+    experimental: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""

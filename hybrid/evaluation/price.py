@@ -61,6 +61,7 @@ PRICES = {
     "cl_dcr_share": Price(searches=2.5),
     "cl_dcr_score": Price(searches=0.5),
     "cl_membership": Price(searches=1.0),
+    "spherelet_distance": Price(searches=0.2),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
 

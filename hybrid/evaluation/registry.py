@@ -24,6 +24,7 @@ from hybrid.evaluation.attacks import (
     rare_values,
     row_scores,
     singling_out,
+    spherelets,
     twins,
 )
 from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, weighted
@@ -46,6 +47,7 @@ MODULES: tuple[ModuleType, ...] = (
     exposed,
     contrastive,
     row_scores,
+    spherelets,
     canary,
     counting_queries,
     prediction,
