@@ -63,8 +63,8 @@ class Roots:
     counted : tuple of str
         Modules that count, but whose imports are not followed: code that calls stages one after the other.
     cuts : tuple of (str, str)
-        Imports that are not followed, from a module into a package: a registry imports every plugin, and one of
-        them, which is among ``modules``, does the work.
+        Imports that are not followed, from a module into a module or package: a registry imports every plugin, and
+        one of them, which is among ``modules``, does the work.
     """
 
     modules: tuple[str, ...]
@@ -144,7 +144,7 @@ def _neutral(module: str) -> bool:
 
 
 def _is_cut(source: str, target: str, cuts: Iterable[tuple[str, str]]) -> bool:
-    return any(source == before and target.startswith(f"{after}.") for before, after in cuts)
+    return any(source == before and f"{target}.".startswith(f"{after}.") for before, after in cuts)
 
 
 @cache

@@ -27,10 +27,12 @@ Lacking = Literal[
     "constraints",
     "encoder",
     "parents",
+    "privacy_score",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
-records, a signal, values that one row of the table holds alone, declared constraints, an encoder, a parent table."""
+records, a signal, values that one row of the table holds alone, declared constraints, an encoder, a parent table, the
+instance privacy score."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
@@ -16,7 +16,16 @@ from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, Metri
 from hybrid.table import Role
 
 Need = Literal[
-    "control", "quasi_identifiers", "retraining", "persons", "order", "weight", "origin", "encoder", "parents"
+    "control",
+    "quasi_identifiers",
+    "retraining",
+    "persons",
+    "order",
+    "weight",
+    "origin",
+    "encoder",
+    "parents",
+    "privacy_score",
 ]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
@@ -32,6 +41,8 @@ Knows = Literal[
     "own people and the generator",
 ]
 Unit = Literal["share of rows", "share of people", "risk", "AUC", "distance", "records", "values"]
+SWITCHED: dict[Need, str] = {"retraining": "retrain", "encoder": "encoder", "privacy_score": "privacy_score"}
+"""Needs that a section of the options switches on, and the section."""
 MIN_ROWS = 10
 """Tables with fewer rows are not measured."""
 
@@ -91,6 +102,8 @@ class Metric:
         ``evaluate.paper``. The laboratory tries each beside the metric itself.
     printed_safe : tuple of str
         The same, larger being safer.
+    experimental : bool
+        Whether no policy may judge it.
     """
 
     name: str
@@ -117,6 +130,7 @@ class Metric:
     by_default: bool = True
     printed: tuple[str, ...] = ()
     printed_safe: tuple[str, ...] = ()
+    experimental: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the function, as a dictionary of JSON types."""
@@ -174,13 +188,11 @@ class Metric:
         if "origin" in self.needs and context.origin is None:
             reason = "which record each row was made from is known of tables with a known leak alone (risk)"
             return NotComputable(reason, lacks="origin")
-        if "retraining" in self.needs and context.options.retrain is None:
-            reason = "trains the generator again and again: asked for by evaluate.retrain"
-            return NotComputable(reason, lacks="retraining")
+        for need, section in SWITCHED.items():
+            if need in self.needs and getattr(context.options, section) is None:
+                return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))
         if "retraining" in self.needs and context.fit_and_sample is None:
             return NotComputable("nothing is known about how this table was made")
-        if "encoder" in self.needs and context.options.encoder is None:
-            return NotComputable("needs an encoder: asked for by evaluate.encoder", lacks="encoder")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per
             return NotComputable(f"no {kind} column is declared", lacks=kind)

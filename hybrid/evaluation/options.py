@@ -38,6 +38,16 @@ class RetrainOptions(Options):
     """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
 
 
+class PrivacyScoreOptions(Options):
+    """Instance privacy score, metric `privacy_score`."""
+
+    percentile: float = Field(default=2.0, gt=0, lt=100)
+    """Radius around a row: this percentile of the distances of training records to the nearest control record."""
+    by: str | None = None
+    """A column whose categories have a radius each, where at least ``min_cell`` training records hold them; rare people
+    lie farther apart. Not given: one radius for all rows."""
+
+
 class EvaluateOptions(Options):
     """Metrics to compute and effort of the attacks."""
 
@@ -92,5 +102,7 @@ class EvaluateOptions(Options):
     """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
     encoder: EncoderOptions | None = None
     """Attacks and distances in the space of a contrastive encoder (metrics `cl_*`). Not given: not computed."""
+    privacy_score: PrivacyScoreOptions | None = None
+    """Score of single rows by the records around them (metric `privacy_score`). Not given: not computed."""
     paper: bool = False
     """Whether details also carry the formulas exactly as the papers print them, where those differ."""

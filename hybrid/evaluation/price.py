@@ -59,12 +59,14 @@ PRICES = {
     "membership_subgroups": Price(cells=0.7),
     "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),
+    "privacy_score": Price(searches=2.5),
     "cl_singling_out": Price(searches=1.0, cells=1.5),
     "cl_linkability": Price(searches=1.5),
     "cl_inference": Price(searches=0.5, cells=2.0),
     "cl_dcr_share": Price(searches=2.5),
     "cl_dcr_score": Price(searches=0.5),
     "cl_membership": Price(searches=1.0),
+    "spherelet_distance": Price(searches=0.2),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
 

@@ -26,7 +26,9 @@ from hybrid.evaluation.attacks import (
     origin,
     persons,
     rare_values,
+    row_scores,
     singling_out,
+    spherelets,
     twins,
 )
 from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, references, weighted
@@ -52,6 +54,8 @@ MODULES: tuple[ModuleType, ...] = (
     persons,
     exposed,
     contrastive,
+    row_scores,
+    spherelets,
     canary,
     counting_queries,
     prediction,

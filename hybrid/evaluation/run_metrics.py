@@ -19,7 +19,7 @@ from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
-from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.metric import SWITCHED, Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
@@ -169,8 +169,7 @@ def remembering(results: dict[str, Any]) -> Share:
 
 def metrics_of(options: EvaluateOptions) -> list[Metric]:
     """Metrics that the options request, in the order of the registry."""
-    switched_on = {"retraining": options.retrain, "encoder": options.encoder}
-    left_out = {need for need, section in switched_on.items() if section is None}
+    left_out = {need for need, section in SWITCHED.items() if getattr(options, section) is None}
 
     def usual(metric: Metric) -> bool:
         return metric.by_default and metric.family in options.families and not left_out & set(metric.needs)

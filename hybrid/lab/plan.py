@@ -11,6 +11,7 @@ from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.options import Options, composed_options
 from hybrid.comparison.plan import chosen_scale
 from hybrid.evaluation import REGISTRY as METRICS
+from hybrid.evaluation.metric import SWITCHED
 from hybrid.lab.risk import REGISTRY, RiskModel
 
 FIRST_NULL_SEED = 1_000_000
@@ -87,8 +88,8 @@ class LabPlan(Options):
     risk: RiskSections
     """How tables with a known leak are made."""
     metrics: Literal["default"] | tuple[str, ...] | ByPillar = "default"
-    """default: every default privacy metric that compares with people never seen and needs neither training nor an
-    encoder; or names; or those of a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
+    """default: every default privacy metric that compares with people never seen and is not off; or names; or those of
+    a pillar. Metrics `cl_*` that are named have an untrained encoder, unless
     ``set: {evaluate.encoder: ...}`` of the table says otherwise."""
     paper: bool = True
     """Try the numbers as papers print them, too: beside the metric, as "NAME (printed FORM)"."""
@@ -136,8 +137,9 @@ class LabPlan(Options):
         chosen = self.metrics
         if isinstance(chosen, tuple):
             return tuple(name for name in METRICS if name in chosen)
+        heavy = {*SWITCHED, "persons"}
         privacy = (metric for metric in METRICS.values() if metric.family == "privacy" and metric.by_default)
-        usual = (metric for metric in privacy if not {"retraining", "persons", "encoder"} & set(metric.needs))
+        usual = (metric for metric in privacy if not heavy & set(metric.needs))
         if isinstance(chosen, ByPillar):
             return tuple(metric.name for metric in usual if metric.pillar == chosen.pillar)
         return tuple(metric.name for metric in usual if metric.pillar in ("indicator", "attack"))

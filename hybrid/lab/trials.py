@@ -126,7 +126,7 @@ class _Make:
 
 def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
     """Settings of all trials: nothing but the known leak changes a table."""
-    encoded = any("encoder" in METRICS[name].needs for name in plan.metric_names)
+    needs = {need for name in plan.metric_names for need in METRICS[name].needs}
     return {
         "stages": None,
         "protect": "off",
@@ -143,7 +143,8 @@ def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
         "evaluate.baseline": False,
         "evaluate.power": False,
         "evaluate.retrain": None,
-        "evaluate.encoder": {"engine": "untrained"} if encoded else None,
+        "evaluate.encoder": {"engine": "untrained"} if "encoder" in needs else None,
+        "evaluate.privacy_score": {} if "privacy_score" in needs else None,
         "evaluate.paper": plan.paper,
         **choice.set,
     }

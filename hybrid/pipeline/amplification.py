@@ -58,6 +58,7 @@ class Guarantee:
         return float(10.0**self.log10_delta)
 
 
+NO_FILTER = "no row is left out for its distance to a training record"
 ONE_ROW = "every person has one record (data.max_rows: 1 draws one of several)"
 """Condition of every statement about records that is to hold for persons."""
 NOT_COUNTED = "no condition on drawn rows is tried by counting the records that meet it"
@@ -205,6 +206,7 @@ def explain(
     protected: bool = False,
     several_rows: bool = False,
     counted: bool = False,
+    filtered: bool = False,
     most_likely: float | None = None,
     deltas: Sequence[float] = (1e-6, 1e-9),
 ) -> Explanation:
@@ -234,6 +236,8 @@ def explain(
         hierarchy file.
     protected : bool
         Whether values were replaced before, by counting the records that hold them.
+    filtered : bool
+        Whether drawn rows near a training record are left out.
     several_rows : bool
         Whether a person may have several records; then k counts persons.
     counted : bool
@@ -260,6 +264,8 @@ def explain(
         checks[ONE_ROW] = False
     if counted:
         checks[NOT_COUNTED] = False
+    if filtered:
+        checks[NO_FILTER] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     if unmet:
@@ -290,6 +296,7 @@ def explain_run(
     protected: bool = False,
     several_rows: bool = False,
     counted: bool = False,
+    filtered: bool = False,
     sampled_first: bool = False,
 ) -> Explanation:
     """Check the conditions for the options of a run; see :func:`explain`.
@@ -306,6 +313,8 @@ def explain_run(
         Quasi-identifiers whose domain is taken from the records; see :func:`explain`.
     protected : bool
         Whether values that few records hold were replaced.
+    filtered : bool
+        Whether drawn rows near a training record are left out.
     several_rows : bool
         Whether a person may have several records.
     counted : bool
@@ -333,6 +342,7 @@ def explain_run(
         protected=protected,
         several_rows=several_rows,
         counted=counted,
+        filtered=filtered,
         most_likely=most_likely,
     )
 

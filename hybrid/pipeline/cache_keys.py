@@ -16,7 +16,9 @@ from hybrid.pipeline.holding import held_rules
 from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,
+    ENCODER,
     EVALUATE,
+    FILTER,
     POWER,
     PROTECT,
     READ,
@@ -51,7 +53,7 @@ def stage_keys(
     Returns
     -------
     dict of str to str
-        protect, anonymize, tradeoff, sample, transition, synthesize, baseline, and evaluate-original,
+        protect, anonymize, tradeoff, sample, transition, synthesize, filter, baseline, and evaluate-original,
         -anonymized, -synthetic, -baseline, and power, as far as they exist. Equal keys are equal results: a key
         covers the options, the keys of the stages before, the source code behind the stage and the versions of the
         libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
@@ -84,15 +86,20 @@ def stage_keys(
     else:
         tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
+    chosen = config.synthesize.filter
+    if chosen is not None:
+        keys[FILTER.name] = tables[FILTER] = _key(FILTER, chosen, tables[SYNTHESIZE], parts, split_seed)
     if config.has_baseline:
         keys[BASELINE.name] = tables[BASELINE] = _key(BASELINE, *_generator(config.synthesize), people, seed, *rules)
     judged: dict[Subject, str] = {stage.judged: tables[stage] for stage in STAGES if stage.judged and stage in tables}
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
+    trained = [code_behind(ENCODER)] if config.evaluate.encoder is not None else []
+    halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
-    how = (judged_by, seed, *rules, *condition)
+    how = (judged_by, seed, *rules, *condition, *halved, *trained)
     keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
@@ -111,4 +118,5 @@ def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
 
 def _generator(options: SynthesizeOptions) -> tuple[Any, ...]:
     """The generator's options, and the code and libraries behind what it learns."""
+    options = options.model_copy(update={"filter": None})
     return (options,) if options.is_off else (options, model_version(options.engine))

@@ -81,6 +81,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
         findings += _notes(table)
         findings += _retrainings(config, table)
         findings += _encoder(config)
+        findings += _filter(config)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
 
@@ -116,6 +117,17 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
         f"evaluate.retrain trains {name} {count:,} times on up to {options.rows:,} records{limit}",
         "fewer evaluate.retrain.canaries, shadows or tests; more canaries together; a limit in seconds",
     )
+
+
+def _filter(config: RunConfig) -> Iterator[Finding]:
+    """Cost of a filter of drawn rows."""
+    if config.synthesize.filter is not None:
+        yield Finding(
+            "note",
+            "synthesize.filter reads the training records again and half of the control records: no differential "
+            "privacy is claimed, and rows that keep away from training records reveal them, too",
+            "keep the limit low: the gate judges both sides",
+        )
 
 
 def _encoder(config: RunConfig) -> Iterator[Finding]:

@@ -159,6 +159,34 @@ def _condition(config: RunConfig) -> Iterator[Problem]:
         yield Problem("synthesize.where is set beside risk, where no rows are drawn", "leave one of them out")
 
 
+def _filter(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions of a filter of drawn rows."""
+    options = config.synthesize.filter
+    if options is None:
+        return
+    if not config.split.control:
+        yield Problem("synthesize.filter measures distances by control records", "set split.control, such as 0.3")
+    if config.synthesize.is_off and config.risk is None:
+        yield Problem(
+            "synthesize.filter is set and no generator runs: every row lies on the record it was made from",
+            "choose a generator, or leave filter out",
+        )
+    if config.risk is not None and options.action == "regenerate":
+        yield Problem(
+            "synthesize.filter draws again, and with risk nothing is drawn", "set synthesize.filter.action: drop"
+        )
+    if config.draws_persons:
+        yield Problem(
+            "synthesize.filter judges single rows, and the generator draws persons with all their rows",
+            "choose a generator of single rows, or leave filter out",
+        )
+    if any(column.role is Role.WEIGHT for column in config.data.columns.values()):
+        yield Problem(
+            "synthesize.filter leaves out rows after sampling weights were calibrated to margins",
+            "leave filter out, or give the weight another role",
+        )
+
+
 def _weights(config: RunConfig) -> Iterator[Problem]:
     """Contradictions about the column with the sampling weights."""
     names = [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
@@ -187,6 +215,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from contradictions(config.constraints)
     yield from _condition(config)
     yield from _weights(config)
+    yield from _filter(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.anonymize is None:
         if config.transition is not None:

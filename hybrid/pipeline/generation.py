@@ -90,6 +90,13 @@ class Generation:
     rules: Rules = Rules()  # noqa: RUF009 - frozen
     selection: Selection | None = None
     only_kept: bool = False
+    attempt: int = 0
+    """Number of the draw: those after the first come from the same model, with random numbers of their own."""
+
+    def again(self, rows: int, attempt: int) -> Generation:
+        """The same generation for further rows."""
+        options = self.config.synthesize.model_copy(update={"rows": rows})
+        return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
 
     def from_originals(self) -> Generated:
         """Learn a sample of the training records as they are.
@@ -113,7 +120,7 @@ class Generation:
         counts: Counter[str] = Counter()
 
         def restore(drawn: LabelTable, attempt: int) -> Table:
-            found = anonymization.restore(drawn, rng_for(self.seed, "transition", "post", *([attempt] * bool(attempt))))
+            found = anonymization.restore(drawn, rng_for(self.seed, "transition", "post", *self._names(attempt)))
             counts.update(found.fallbacks)
             return found.table
 
@@ -164,6 +171,8 @@ class Generation:
         """
         options = self.config.synthesize
         learning, drawing = _two_seeds(self.seed, stage, options.where)
+        if self.attempt:
+            drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
         form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
         fitted: FittedGenerator | FittedSequences
         if self.static is not None:
@@ -201,6 +210,10 @@ class Generation:
             drawn = self.synthesize(restored.table, "synthesize", self.domains)
         return self._shuffled(replace(drawn, fallbacks=restored.fallbacks))
 
+    def _names(self, attempt: int) -> tuple[int, ...]:
+        """Names of the random streams of a further draw."""
+        return (self.attempt, attempt) if self.attempt else (attempt,) * bool(attempt)
+
     def _as_they_are(self, table: Table) -> Drawn:
         """Restored records without those that break a rule.
 
@@ -219,7 +232,7 @@ class Generation:
         linked. Sampling weights, if there are any, are calibrated to the margins of the training records (of those that
         meet the condition).
         """
-        rng, table = rng_for(self.seed, "order"), drawn.table
+        rng, table = rng_for(self.seed, "order", *self._names(0)), drawn.table
         people = self.train if self.selection is None else self.selection.train
         margins = margins_of(people, 1 - self.config.split.control - self.config.split.release)
         if margins is not None:

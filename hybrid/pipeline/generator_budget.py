@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid.pipeline.amplification import NOT_COUNTED, ONE_ROW, Condition, Explanation, not_so
+from hybrid.pipeline.amplification import NO_FILTER, NOT_COUNTED, ONE_ROW, Condition, Explanation, not_so
 
 
 def explain_generator(
@@ -18,6 +18,7 @@ def explain_generator(
     several_rows: bool = False,
     calibrated: bool = False,
     counted: bool = False,
+    filtered: bool = False,
 ) -> Explanation:
     """Check if the generator's differential privacy holds for the synthetic table.
 
@@ -41,6 +42,8 @@ def explain_generator(
         Whether sampling weights are calibrated to margins of the records.
     counted : bool
         Whether the records that meet a condition on drawn rows are counted.
+    filtered : bool
+        Whether rows near a training record are left out.
     """
     checks = {
         f"the generator {name} adds noise for a stated epsilon": True,
@@ -56,6 +59,8 @@ def explain_generator(
         checks["no weights are calibrated to margins of the records"] = False
     if counted:
         checks[NOT_COUNTED] = False
+    if filtered:
+        checks[NO_FILTER] = False
     conditions = tuple(Condition(text, met) for text, met in checks.items())
     unmet = [condition.text for condition in conditions if not condition.met]
     spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"

@@ -51,6 +51,7 @@ def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) 
         config.sample,
         schema,
         reads_originals=reads or allowed,
+        filtered=config.synthesize.filter is not None,
         from_records=derived,
         protected=config.protection is not None,
         several_rows=config.data.several_rows,
@@ -80,4 +81,5 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         several_rows=config.data.several_rows,
         calibrated=bool(schema.having(Role.WEIGHT)),
         counted=config.synthesize.where is not None,
+        filtered=config.synthesize.filter is not None,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 _CHOICES = {
     "transition.method": {"order"},
-    "synthesize.generator": {"rows", "where", "isolate", "time_limit", "memory_limit"},
+    "synthesize.generator": {"rows", "where", "filter", "isolate", "time_limit", "memory_limit"},
 }
 """Keys that decide which options a section has, and the options that it has anyway."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.stages import ANONYMIZE, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+from hybrid.pipeline.stages import ANONYMIZE, FILTER, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
 from hybrid.publication.table_facts import few, rounded
 from hybrid.table.persons import n_persons
 
@@ -44,7 +44,7 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
         if found is not None:
             rows, note = found
-            released = stage is SYNTHESIZE
+            released = stage in (SYNTHESIZE, FILTER)
             yield StageRecords(stage.name, rows if released else rounded(rows), seconds.get(stage.name), note)
 
 
@@ -93,8 +93,19 @@ def _restored(pipeline: Pipeline) -> Count | None:
     return len(before.restored.table), f"{before.transition.method}, {before.transition.order}"
 
 
+def _filtered(pipeline: Pipeline) -> Count | None:
+    found, options = pipeline.filtered, pipeline.config.synthesize.filter
+    if found is None or options is None:
+        return None
+    note = (
+        f"{options.score} below {options.limit:g}: left out {found}; rows that keep away from training records (a "
+        "void) reveal them, too, and no differential privacy is claimed"
+    )
+    return len(pipeline.generated.table), note
+
+
 def _generated(pipeline: Pipeline) -> Count:
-    table, generator = pipeline.generated.table, pipeline.config.synthesize.generator
+    table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
     persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
     return len(table), f"{generator}{persons}{_accepted(pipeline)}"
 
@@ -113,4 +124,5 @@ _COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {
     SAMPLE.name: _sampled,
     TRANSITION.name: _restored,
     SYNTHESIZE.name: _generated,
+    FILTER.name: _filtered,
 }

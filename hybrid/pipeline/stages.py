@@ -18,6 +18,7 @@ WIRING = (
     "hybrid.pipeline.anonymization",
     "hybrid.pipeline.conditions",
     "hybrid.pipeline.config",
+    "hybrid.pipeline.filtering",
     "hybrid.pipeline.generation",
     "hybrid.pipeline.holding",
     "hybrid.pipeline.inputs",
@@ -50,6 +51,8 @@ class Stage:
         As what the evaluation judges its table; None where it has none.
     kept : bool
         Whether its result is kept in the store under one key.
+    cuts : tuple of (str, str)
+        Imports that are not followed, of code that the configuration switches on (see :data:`ENCODER`).
     """
 
     name: str
@@ -59,13 +62,17 @@ class Stage:
     section: StageName | None = None
     judged: Subject | None = None
     kept: bool = True
+    cuts: tuple[tuple[str, str], ...] = ()
 
     @property
     def roots(self) -> Roots:
         """The code behind the stage, without the generator's."""
-        return Roots(self.modules, counted=WIRING)
+        return Roots(self.modules, counted=WIRING, cuts=self.cuts)
 
 
+ENCODER = Roots(("hybrid.evaluation.encoder.train",))
+"""Code that trains the encoder of an evaluation, where the configuration asks for one."""
+_UNTRAINED = (("hybrid.evaluation.encoder.embed", "hybrid.evaluation.encoder.train"),)
 READ = Stage(
     "read",
     "table",
@@ -85,19 +92,33 @@ TRANSITION = Stage(
 )
 SYNTHESIZE = Stage(
     "synthesize",
-    "generated",
+    "drawn",
     ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",
 )
+FILTER = Stage(
+    "filter", "generated", ("hybrid.evaluation.attacks.row_scores",), ("synthesize", "read"), judged="synthetic"
+)
 BASELINE = Stage("baseline", "baseline", ("hybrid.constraints",), ("protect", "read"), judged="baseline")
 EVALUATE = Stage(
-    "evaluate", "evaluation", ("hybrid.evaluation",), ("read", "transition", "synthesize", "baseline"), kept=False
+    "evaluate",
+    "evaluation",
+    ("hybrid.evaluation",),
+    ("read", "transition", "synthesize", "filter", "baseline"),
+    kept=False,
+    cuts=_UNTRAINED,
 )
 """One result is kept per judged table, as ``evaluate-original``, ``evaluate-synthetic``, ..."""
-POWER = Stage("power", "power", ("hybrid.evaluation", "hybrid.pipeline.power"), ("synthesize",))
-STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, BASELINE, EVALUATE, POWER)
+POWER = Stage(
+    "power",
+    "power",
+    ("hybrid.evaluation", "hybrid.pipeline.power"),
+    ("synthesize", "filter"),
+    cuts=_UNTRAINED,
+)
+STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, FILTER, BASELINE, EVALUATE, POWER)
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
 
 
@@ -148,5 +169,5 @@ def libraries() -> tuple[str, ...]:
     Of all stages and all generators.
     """
     engines = (*REGISTRY.values(), *ENGINES.values())
-    roots = (*(stage.roots for stage in STAGES), *map(model_roots, engines))
+    roots = (ENCODER, *(stage.roots for stage in STAGES), *map(model_roots, engines))
     return tuple(sorted({library for each in roots for library in libraries_behind(each)}))

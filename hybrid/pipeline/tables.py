@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -21,12 +22,13 @@ from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.removal import without_unusual
-from hybrid.pipeline.stages import BASELINE, PROTECT, SYNTHESIZE
+from hybrid.pipeline.stages import BASELINE, FILTER, PROTECT, SYNTHESIZE
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
 from hybrid.publication.policy import Policy, load_policy
@@ -80,16 +82,22 @@ class Tables:
             self._given_seed = origin.seed
         self.draw: Draw | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+        self._filter_control: Table | None = None
+        """Control records of the filter where there are none of this run's own."""
         self._decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
 
     def with_training(self, table: Table, seed: int) -> Self:
         """The same configuration for other training records, without control records.
 
+        But for those of the filter.
+
         Nothing is kept.
         """
         other = type(self)(self.config, seed, inputs=self.inputs.with_training(table))
         other._decided = True
+        if self.config.synthesize.filter is not None:
+            other._filter_control = self._control_halves[0]
         return other
 
     @cached_property
@@ -203,8 +211,16 @@ class Tables:
 
     @property
     def control(self) -> Table | None:
-        """The records that no generator sees, without identifiers."""
-        return self._parts.control
+        """The records that no generator and no filter sees, without identifiers."""
+        return self._control_halves[1]
+
+    @cached_property
+    def _control_halves(self) -> tuple[Table | None, Table | None]:
+        """Control records of the filter, and of the evaluation."""
+        control = self._parts.control
+        if self.config.synthesize.filter is None or control is None:
+            return self._filter_control, control
+        return control_halves(control, self.split_seed)
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -265,8 +281,8 @@ class Tables:
         return self._generation.sampled() if self.restored is None else self.restored.table
 
     @cached_property
-    def generated(self) -> Generated:
-        """The synthetic records, with specific values, without identifiers, in random order."""
+    def drawn(self) -> Generated:
+        """The drawn records, with specific values, without identifiers, in random order."""
         _ = self.selection
         if leak_of(self.config.risk) is not None:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
@@ -279,6 +295,28 @@ class Tables:
     def _known_leak(self) -> KnownLeak:
         """The table with a known leak, and where its rows came from."""
         return with_known_leak(self.config, self._parts, self.seed)
+
+    @cached_property
+    def generated(self) -> Generated:
+        """The drawn records that the filter keeps, in random order."""
+        options = self.config.synthesize.filter
+        if options is None:
+            return self.drawn
+        control, before, drawn = self._control_halves[0], self.anonymization, self.drawn
+        if control is None:
+            raise ConfigError("synthesize.filter needs control records", hint="set split.control, such as 0.3")
+
+        def again(rows: int, attempt: int) -> Table:
+            further = self._generation.again(rows, attempt)
+            return (further.from_originals() if before is None else further.from_anonymized(before)).table
+
+        train, seed = self.train, self.split_seed
+        return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
+
+    @property
+    def filtered(self) -> Filtered | None:
+        """Rows that the filter left out; None without one."""
+        return self.generated.filtered if isinstance(self.generated, FilteredTable) else None
 
     @property
     def redrawn(self) -> Redrawn | None:

@@ -67,7 +67,7 @@ def guarantee_sentence(
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
         start = [*_anonymity(anonymization), *_person_table(config), *_restored(config)]
-    start += [*_constrained(config), *_conditional(config)]
+    start += [*_constrained(config), *_conditional(config), *_filtered(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
@@ -185,6 +185,18 @@ def where_of(config: Mapping[str, Any]) -> str | None:
     """Condition on drawn rows of a configuration; None without one."""
     where = (config.get("synthesize") or {}).get("where")
     return None if where is None else str(where)
+
+
+def _filtered(config: Mapping[str, Any]) -> Iterator[str]:
+    options = (config.get("synthesize") or {}).get("filter")
+    if not options:
+        return
+    done = "left out" if options.get("action") == "drop" else "replaced by further draws"
+    yield (
+        f"Drawn rows that lie near an original record (by the score {options.get('score')}) were {done}: the published "
+        "table depends on the original records once more, and rows that keep away from them reveal them, too. Half of "
+        "the control records served the filter, and the table was measured by the other half."
+    )
 
 
 def _sampled(config: Mapping[str, Any], records: str) -> str:

@@ -15,6 +15,30 @@ from hybrid.synthesize.registry import REGISTRY, engine, sequence_generators
 NONE = "none"
 
 
+class FilterOptions(Options):
+    """Filter of drawn rows that lie near a training record.
+
+    It reads the training records again: no differential privacy is claimed, and it uses half of the control records.
+    """
+
+    score: Literal["distance", "ratio", "alpha"] = "distance"
+    """distance: share of control records that have a training record as near as the row has; ratio: distance to the
+    nearest training record over the sum of this and the distance to the nearest control record; alpha: density of
+    rows over density of training records. A low score is risky."""
+    below: float | None = Field(default=None, gt=0)
+    """Rows with a score below are left out. Not given: 0.02 (distance), 0.1 (ratio), 1 (alpha). A high limit makes a
+    void around training records, which reveals them, too: the gate judges both sides."""
+    action: Literal["regenerate", "drop"] = "regenerate"
+    """regenerate: draw as many new rows; drop: release fewer."""
+    rounds: int = Field(default=10, ge=1, le=100)
+    """Further draws at most; a generator that then still lacks rows is an error."""
+
+    @property
+    def limit(self) -> float:
+        """Score below which a row is left out."""
+        return {"distance": 0.02, "ratio": 0.1, "alpha": 1.0}[self.score] if self.below is None else self.below
+
+
 class SynthesizeOptions(Options):
     """Options of synthesis: generator, preset, own options and number of rows."""
 
@@ -31,6 +55,8 @@ class SynthesizeOptions(Options):
     `ward = 'ICU' and age >= 60`; `rows: same` then is as many as training records meet it, in tens. null: none."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The generator's own options; they win over the preset."""
+    filter: FilterOptions | None = None
+    """Leave out drawn rows that lie near a training record; null: none."""
     isolate: bool = True
     """Run generators that need extra packages in a process of their own: a crash, a kill or a limit ends that
     process, never the pipeline."""

@@ -214,8 +214,8 @@ def test_the_one_list_agrees_with_what_is_derived_from_it() -> None:
     assert {stage.judged for stage in STAGES if stage.judged} == set(get_args(Subject))
     assert all(hasattr(Pipeline, stage.result) for stage in STAGES)
     assert set(get_args(StageName)) <= set(METHOD)
-    assert set(records._COUNTS) == {"protect", *get_args(StageName)}
-    assert needed_by("evaluate-synthetic") == ("synthesize",) and needed_by("evaluate-original") == ()
+    assert set(records._COUNTS) == {"protect", "filter", *get_args(StageName)}
+    assert needed_by("evaluate-synthetic") == ("synthesize", "filter") and needed_by("evaluate-original") == ()
     assert needed_by("synthesize") == ("transition", "sample", "protect") and needed_by("anonymize") == ("protect",)
     config = parse_config({**CONTENT, "transition": {"method": "tree", "order": "post"}})
     assert config.described_stages == ("anonymize", "synthesize", "transition")

@@ -221,6 +221,11 @@ def test_a_rule_against_the_direction_of_its_metric_is_refused() -> None:
         check_of(policy(direction="higher", block=1), metric(Measure(0.5)))
 
 
+def test_an_experimental_metric_judges_nothing() -> None:
+    with pytest.raises(ConfigError, match="spherelet_distance is experimental"):
+        check_of(policy(metric="spherelet_distance", direction="higher", review=0.5), metric(Measure(0.5)))
+
+
 @pytest.mark.parametrize(
     ("rule", "changes", "status"),
     [

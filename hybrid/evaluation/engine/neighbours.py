@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.blocks import blocks, sorted_order
-from hybrid.evaluation.engine.space import Columns, Space, magnitude
+from hybrid.evaluation.engine.space import TIE, Columns, Space, magnitude
 from hybrid.evaluation.engine.threads import in_chunks
 
 
@@ -78,6 +78,38 @@ def nearest_of_pieces(
     for number, rows in enumerate(pieces, 1):
         index[number] = np.where(index[number] < 0, -1, np.searchsorted(rows, index[number]))
     return list(zip(best, index, strict=True))
+
+
+def within(space: Space, queries: Columns, references: Columns, reach: Array, own: Array | None = None) -> Array:
+    """Number of references within reach of each query.
+
+    Parameters
+    ----------
+    space : Space
+        In which both were placed.
+    reach : numpy.ndarray, shape (n,), float64
+        Largest distance that counts, in units of the space; ties by rounding count.
+    own : numpy.ndarray, shape (n,), int64, optional
+        Which reference is the query itself and does not count, -1 for none.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), int64
+    """
+    from hybrid.evaluation.engine import search_kernels
+
+    n = queries.codes.shape[1]
+    out = np.zeros(n, dtype=np.int64)
+    itself = np.full(n, -1, dtype=np.int64) if own is None else own
+    placed, found = blocks(references, sorted_order(references, space.squared))
+    scale, far = magnitude(queries, references), reach + TIE * (1 + reach)
+    limits = far**2 if space.squared else far
+
+    def count(start: int, stop: int) -> None:
+        search_kernels.within(queries, placed, found, space.squared, itself, limits, scale, start, stop, out)
+
+    in_chunks(count, n)
+    return out
 
 
 def linked(

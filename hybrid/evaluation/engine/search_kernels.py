@@ -212,6 +212,41 @@ def linked(
 
 
 @compiled
+def within(
+    q: Any, r: Any, s: Any, squared: bool, own: Array, reach: Array, scale: float, start: int, stop: int, out: Array
+) -> None:  # fmt: skip
+    """Count the references of some queries within a distance of each.
+
+    The references ``r`` are sorted; ``own[i]`` is left out. ``reach`` (n,), like ``out``: squared distances if
+    ``squared``.
+    """
+    n, nodes = r.codes.shape[1], s.low.shape[0]
+    columns = q.numbers.shape[0] + q.codes.shape[0]
+    of_node, of_leaf = np.empty(nodes, dtype=np.float32), np.empty(NODE, dtype=np.float32)
+    rough = np.empty(LEAF, dtype=np.float32)
+    query = workspace(r)
+    for i in range(start, stop):
+        limit = np.float32(slack(reach[i], columns, scale))
+        load(q, i, r, *query)
+        top_bounds(query, s, squared, of_node)
+        for node in range(nodes):
+            if of_node[node] > limit:
+                continue
+            leaf_bounds(query, s, node, squared, of_leaf)
+            for place in range(NODE):
+                leaf = node * NODE + place
+                first = leaf * LEAF
+                if of_leaf[place] > limit or first >= n:
+                    continue
+                screen(query, s.values[leaf], r.has_missing, squared, rough)
+                for b in range(min(LEAF, n - first)):
+                    if rough[b] > limit or s.order[first + b] == own[i]:
+                        continue
+                    if distance(q, i, r, first + b, squared, -1) <= reach[i]:
+                        out[i] += 1
+
+
+@compiled
 def first_from(ranks: Array, rank: int, start: int, stop: int) -> int:
     """First place in start..stop of the ascending ``ranks`` with at least ``rank``."""
     while start < stop:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from hybrid.base.errors import Problem
+from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared, measure_text
@@ -82,10 +83,12 @@ class MetricRules(RuleKind[MetricRule]):
             yield _about_release(check, rule, metric.column, metric.table)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
-        """Metrics whose direction is not the rule's.
+        """Metrics that are experimental, or whose direction is not the rule's.
 
-        The rule would let the bad pass.
+        The latter would let the bad pass.
         """
+        if rule.metric in REGISTRY and REGISTRY[rule.metric].experimental:
+            yield Problem(f"rule {rule.name!r}: {rule.metric} is experimental and judges nothing", "leave the rule out")
         for metric in about(rule, facts.evaluation):
             if metric.direction != rule.direction:
                 yield Problem(
