@@ -75,7 +75,8 @@ def spherelets(points: Array, dimension: int = DIMENSION) -> Spherelets:
 def spherelet_distances(first: Spherelets, second: Spherelets) -> Array:
     """Distance of each pair of spherelets, 0 for equal points.
 
-    Shape (n,). Euclidean distance of the means plus mean radius times the largest principal angle of the planes, in radians.
+    Shape (n,). Euclidean distance of the means plus mean radius times the largest principal angle of the planes, in
+    radians.
     """
     cosines = np.linalg.svd(np.swapaxes(first.planes, 1, 2) @ second.planes, compute_uv=False)
     angles = np.arccos(np.clip(cosines.min(axis=1), -1, 1))
