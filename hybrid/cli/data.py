@@ -166,15 +166,16 @@ def check(
 
     List all problems at once.
     """
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.config import LinkedConfig, load_any
 
-    loaded = load_config(config, overrides(set_))
+    loaded = load_any(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml())
         return
+    from hybrid.linked.check import diagnose_linked
     from hybrid.pipeline.check import diagnose
 
-    _report(diagnose(loaded))
+    _report(diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded))
 
 
 for _name, _action in (("show", hierarchy_show), ("check", hierarchy_check), ("extend", hierarchy_extend)):

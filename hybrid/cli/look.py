@@ -14,10 +14,13 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     The sampling theorem, its conditions, what remains open.
     """
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.config import LinkedConfig, load_any
+    from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = Pipeline(load_config(config, overrides(set_)), seed=0).explanation
+    loaded = load_any(config, overrides(set_))
+    pipeline = LinkedRun(loaded, seed=0).person if isinstance(loaded, LinkedConfig) else Pipeline(loaded, seed=0)
+    explanation = pipeline.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.linked.options import LinkOptions, TableOptions
@@ -54,6 +56,11 @@ class LinkedConfig:
     def name(self) -> str:
         """Names the run's folder and release."""
         return self.person.name
+
+    def to_yaml(self) -> str:
+        """All options, defaults included, as YAML."""
+        text: str = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
+        return text
 
     def config_of(self, name: str) -> RunConfig:
         """Configuration of a table about people, or of a public one."""

@@ -75,7 +75,13 @@ class LinkedRun:
         table = self.sources.tables[name]
         inputs = GivenInputs(_fitting(config.person, table.schema), table, self._told(name))
         where = self._given_seed, self._store, self._told(name), inputs
-        return LinkedTable(inputs.config, *where, judge_power=self.judge_power)
+        found = LinkedTable(inputs.config, *where, judge_power=self.judge_power)
+        found.beside = tuple(
+            replace(column, name=f"{other}.{column.name}", order=None)
+            for other in list(config.views)[1:]
+            for column in self.sources.tables[other].schema.without_identifiers()
+        )
+        return found
 
     @cached_property
     def tables(self) -> Mapping[str, LinkedTable]:

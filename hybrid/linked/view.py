@@ -93,6 +93,8 @@ class GivenInputs(Inputs):
 class LinkedTable(Pipeline):
     """Pipeline of the person table; what all linked tables share."""
 
+    beside: tuple[Column, ...] = ()
+    """Columns of all other tables about people, which nothing generalizes."""
     judged: Verdict | None = None
     """Checks of the joint verdict that are about this table, once it is known."""
 
@@ -100,6 +102,11 @@ class LinkedTable(Pipeline):
     def verdict(self) -> Verdict:
         """Part of the joint verdict; its own before that is known."""
         return super().verdict if self.judged is None else self.judged
+
+    @property
+    def explained(self) -> Schema:
+        """Columns of all tables, which the privacy statement must cover."""
+        return Schema((*super().explained, *self.beside))
 
     @cached_property
     def rows(self) -> Rows:

@@ -51,7 +51,7 @@ MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""
 
 
-def diagnose(config: RunConfig) -> list[Finding]:
+def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     """Check everything that can be checked without running.
 
     Gives all problems, not only the first.
@@ -60,6 +60,8 @@ def diagnose(config: RunConfig) -> list[Finding]:
     ----------
     config : RunConfig
         As :func:`hybrid.pipeline.config.load_config` gives it.
+    table : Table, optional
+        The table, where it was read already.
 
     Returns
     -------
@@ -68,7 +70,7 @@ def diagnose(config: RunConfig) -> list[Finding]:
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
-    whole = _attempt(findings, config.load_all_columns)
+    whole = _attempt(findings, config.load_all_columns) if table is None else table
     findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []
     _attempt(findings, lambda: check_targets(config.nightly.deliver, config.data, config.folder))
     if not config.synthesize.is_off:

@@ -365,6 +365,11 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong
     to the file's.
     """
+    if "tables" in content:
+        raise ConfigError(
+            f"{path}: tables describes linked tables, and single tables alone are supported here",
+            hint="linked tables go through hybrid check, run, explain and release",
+        )
     changed = overridden(content, overrides)
     source = content.source if isinstance(content, YamlMapping) else Source(str(path))
     config = parse_config(changed, source.with_changes(overrides))

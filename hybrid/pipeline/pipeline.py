@@ -42,7 +42,7 @@ from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
-from hybrid.table import Table
+from hybrid.table import Schema, Table
 from hybrid.transition.disclosure import GiveAway
 
 
@@ -140,9 +140,14 @@ class Pipeline(Tables):
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """The promises of every mechanism of this configuration."""
-        schema = self.table.schema.without_identifiers()
+        schema = self.explained
         derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
         return promises(self.config, schema, self.inputs.domains, derived)
+
+    @property
+    def explained(self) -> Schema:
+        """Columns that the privacy statement must cover."""
+        return self.table.schema.without_identifiers()
 
     @property
     def is_private(self) -> bool:

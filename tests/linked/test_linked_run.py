@@ -9,14 +9,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 from frictionless import Package
+from typer.testing import CliRunner
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.cli import app
 from hybrid.jobs import linked
 from hybrid.jobs.linked import run_linked, write_linked_candidate
 from hybrid.jobs.release import Candidate, Places
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun, worst_power
+from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.verify import verify
@@ -142,3 +146,19 @@ def test_power_is_that_of_the_table_that_notices_least() -> None:
     found = worst_power({"a": Power((strong,), 50), "b": Power((weak,), 30), "c": Power((without,), 30)})
     assert found is not None and found.leaks == (weak,) and found.control == 30
     assert worst_power({}) is None
+
+
+def test_commands_of_the_terminal_know_linked_tables(tmp_path: Path) -> None:
+    config = str(write(tmp_path))
+    checked = CliRunner().invoke(app, ["check", config])
+    assert checked.exit_code == 0, checked.output
+    said = " ".join(checked.output.split())
+    assert f"visits: {len(frames()['visits'])} rows belong to" in said and "hospitals: 3 rows, public" in said
+    explained = CliRunner().invoke(app, ["explain", config])
+    assert "not met: every released column is a generalized quasi-identifier" in " ".join(explained.output.split())
+    shown = yaml.safe_load(CliRunner().invoke(app, ["check", config, "--show"]).output)
+    assert shown["tables"]["drugs"]["parent"]["orphans"] == "refuse" and "data" not in shown
+    (tmp_path / "shown.yaml").write_text(yaml.safe_dump(shown))
+    assert load_any(tmp_path / "shown.yaml").model_dump() == shown
+    with pytest.raises(ConfigError, match="single tables alone"):
+        load_config(Path(config))

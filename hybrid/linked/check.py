@@ -1,0 +1,59 @@
+"""Checks of linked tables before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from hybrid.base.errors import HybridError, Problem
+from hybrid.base.findings import Finding
+from hybrid.linked.config import LinkedConfig, in_table
+from hybrid.linked.run import LinkedRun
+from hybrid.linked.view import View
+from hybrid.pipeline.check import diagnose
+
+
+def diagnose_linked(config: LinkedConfig) -> list[Finding]:
+    """Check everything that can be checked without running.
+
+    Returns
+    -------
+    list of Finding
+        Of the references, then of every table about people, each with the name of its table; what is fine, then
+        errors, then notes. Messages hold no cell values.
+    """
+    run = LinkedRun(config, seed=0)
+    try:
+        tables = run.tables
+    except HybridError as error:
+        return [Finding.error(problem) for problem in error.problems]
+    findings = [*_references(run)]
+    said = set[str]()
+    for name, table in tables.items():
+        for finding in diagnose(table.config, table.table):
+            one = in_table(name, Problem(finding.message, finding.hint, finding.values))
+            if one.message not in said or finding.level == "error":
+                findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))
+            said.add(one.message)
+    order = {"ok": 0, "error": 1, "note": 2}
+    return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _references(run: LinkedRun) -> Iterator[Finding]:
+    """Rows per parent row, orphans that are left out, and public tables."""
+    for name, table in run.tables.items():
+        if isinstance(table, View):
+            parent = table.link.parent
+            counts = np.bincount(table.link.owners, minlength=len(parent.table))
+            empty = int((counts == 0).sum())
+            yield Finding(
+                "ok",
+                f"{name}: {len(table.table):,} rows belong to {len(counts) - empty:,} of {len(counts):,} rows of "
+                f"{table.link.parent_name}, up to {counts.max(initial=0):,} to one",
+            )
+    for name, lost in run.sources.orphans.items():
+        yield Finding("note", f"{name}: {lost:,} rows without a parent are left out (orphans: drop)")
+    for name, public in run.sources.public.items():
+        yield Finding("ok", f"{name}: {len(public):,} rows, public: they are released as they are")
