@@ -46,7 +46,7 @@ class Prefect:
     def running(self, name: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         """A Python program until the end of the block."""
         log = self.folder / f"{name}.log"
-        with log.open("wb") as stream:
+        with log.open("ab") as stream:
             running = subprocess.Popen(
                 [sys.executable, *arguments],
                 cwd=REPOSITORY,

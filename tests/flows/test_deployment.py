@@ -1,8 +1,11 @@
-"""Three nights as an operator has them: PostgreSQL, Prefect's server, the deployment of prefect.yaml, a worker."""
+"""Nights of one installation: released, kept, grown; flow, worker and server killed; a column that changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
@@ -10,67 +13,122 @@ import pytest
 import sqlalchemy as sa
 
 from hybrid.publication.verify import verify
-from tests.flows.clinic_database import add_people, write_clinic
-from tests.flows.prefect_programs import Prefect
-from tests.helpers.postgres_server import PASSWORD, Server, postgres
+from tests.flows.clinic_database import add_people
+from tests.flows.installation import Installation
+from tests.helpers.postgres_server import PASSWORD, postgres
 
 pytestmark = [pytest.mark.prefect, pytest.mark.slow]
+FINISHED = {"anonymize", "sample", "transition"}
 
 
-@pytest.fixture
-def database() -> Iterator[Server]:
-    with postgres() as running:
-        yield running
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """With one release out."""
+    with postgres() as database, ExitStack() as programs:
+        made = Installation(tmp_path_factory.mktemp("installation"), database, programs)
+        assert made.night() == "COMPLETED"
+        yield made
 
 
-@pytest.fixture
-def clinic(database: Server, tmp_path: Path) -> Path:
-    return write_clinic(tmp_path / "job", database)
+def source_of(at: Installation) -> pd.DataFrame:
+    return pd.read_sql("select * from admissions", sa.create_engine(at.database.url, poolclass=sa.NullPool)).astype(str)
 
 
-def test_three_nights(clinic: Path, database: Server, tmp_path: Path) -> None:
-    engine = sa.create_engine(database.url, poolclass=sa.NullPool)
-    source = pd.read_sql("select * from admissions", engine).astype(str)
-    prefect = Prefect(tmp_path)
-    places = {place: str(tmp_path / place) for place in ("work", "runs", "releases")}
-    latest = tmp_path / "releases" / "latest"
-    with prefect.server():
-        prefect.save_secret("clinic-url", database.url)
-        given = {"config": str(clinic), "credentials": {"CLINIC_URL": "clinic-url"}, **places}
-        with prefect.program("worker", "worker", "start", "--pool", "local", "--type", "process"):
-            prefect.deploy()
-            deployment = prefect.ask("GET", "/deployments/name/nightly/nightly")
-            assert deployment["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
-            assert deployment["global_concurrency_limit"]["limit"] == 1
-            assert prefect.night(**given) == "COMPLETED"
-            first = latest.resolve()
-            assert verify(first) == []
-            assert "there is no release" in prefect.artifacts()["clinic-decision"]
-            assert "PASS" in prefect.artifacts()["clinic-summary"]
-            assert "identical_match" in prefect.artifacts()["clinic-figures"]
-            assert prefect.artifacts()["clinic-progress"] == "100"
-            assert "report.html" in prefect.artifacts()["clinic-report"]
+def test_three_nights(installation: Installation) -> None:
+    prefect, releases = installation.prefect, installation.folder / "releases"
+    deployment = prefect.ask("GET", "/deployments/name/nightly/nightly")
+    assert deployment["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
+    assert deployment["global_concurrency_limit"]["limit"] == 1
+    first = (releases / "latest").resolve()
+    assert verify(first) == []
+    shown = prefect.artifacts()
+    assert "there is no release" in shown["clinic-decision"]
+    assert "PASS" in shown["clinic-summary"]
+    assert "identical_match" in shown["clinic-figures"]
+    assert shown["clinic-progress"] == "100"
+    assert "report.html" in shown["clinic-report"]
 
-            assert prefect.night(**given) == "COMPLETED"
-            assert latest.resolve() == first
-            assert "skip" in prefect.artifacts()["clinic-decision"]
+    assert installation.night() == "COMPLETED"
+    assert (releases / "latest").resolve() == first
+    assert "skip" in prefect.artifacts()["clinic-decision"]
 
-            add_people(database, "G")
-            assert prefect.night(**given) == "COMPLETED"
-            second = latest.resolve()
-            assert second != first and verify(second) == []
-            assert "+1.0%" in prefect.artifacts()["clinic-decision"]
-            assert (clinic.parent / "elsewhere" / "latest").read_text().strip() == second.name
+    add_people(installation.database, "G")
+    assert installation.night() == "COMPLETED"
+    second = (releases / "latest").resolve()
+    assert second != first and verify(second) == []
+    assert "+1.0%" in prefect.artifacts()["clinic-decision"]
+    assert (installation.config.parent / "elsewhere" / "latest").read_text().strip() == second.name
 
-            with engine.begin() as connection:
-                connection.execute(sa.text("alter table admissions alter column bmi type text using 'canary-bmi'"))
-            assert prefect.night(**given) == "FAILED"
-            assert latest.resolve() == second
+
+Strike = Callable[[Installation, int], Callable[[], None]]
+"""Kills something; gives what a supervisor such as systemd does about it."""
+
+
+def kill_flow(_: Installation, process: int) -> Callable[[], None]:
+    os.kill(process, signal.SIGKILL)
+    return lambda: None
+
+
+def kill_worker(at: Installation, _: int) -> Callable[[], None]:
+    at.worker.kill()
+    at.worker.wait()
+
+    def restart() -> None:
+        at.worker = at.start_worker()
+
+    return restart
+
+
+def kill_server(at: Installation, _: int) -> Callable[[], None]:
+    at.server.kill()
+    at.server.wait()
+
+    def restart() -> None:
+        at.server = at.start_server()
+
+    return restart
+
+
+@pytest.mark.parametrize("strike", [kill_flow, kill_server, kill_worker])
+def test_the_next_night_works(strike: Strike, installation: Installation) -> None:
+    before, first = installation.released(), installation.latest()
+    add_people(installation.database, strike.__name__)
+    process = installation.hold()
+    finished = installation.kept()
+    assert {stage for stage, _, _ in finished} >= FINISHED
+    restart = strike(installation, process)
+    assert installation.released() == before and installation.latest() == first
+    restart()
+    installation.let_go(process)
+    if strike is kill_server:
+        # A night does not need the server: it goes on and publishes.
+        assert installation.outcomes()[-1] == "released" and installation.problems() == []
+    else:
+        assert installation.released() == before and installation.latest() == first
+        # The kernel lets go of a lock when the last thread of a killed process is gone.
+        installation.prefect.until(lambda: bool(installation.problems()))
+        (problem,) = installation.problems()
+        assert problem.startswith("clinic: the night that began 20") and problem.endswith("was cut off")
+    assert installation.night() == "COMPLETED"
+    assert ("interrupted" in installation.outcomes()[-2:]) == (strike is not kill_server)
+    assert len(installation.released()) == len(before) + 1 and installation.latest() not in before
+    assert finished <= installation.kept(), "a finished stage was computed again"
+    assert installation.problems() == []
+
+
+def test_a_column_that_changed_stops_the_night_and_nothing_public_names_a_person(installation: Installation) -> None:
+    source, latest = source_of(installation), installation.latest()
+    engine = sa.create_engine(installation.database.url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text("alter table admissions alter column bmi type text using 'canary-bmi'"))
+    assert installation.night() == "FAILED"
+    assert installation.latest() == latest
     released = pd.read_sql("select * from released", engine).astype(str)
     assert list(released.columns) == list(source.columns)
-    assert len(released) == len(pd.read_parquet(second / "synthetic.parquet"))
-    assert "canary-bmi" in "".join(path.read_text() for path in (tmp_path / "work").glob("error-*.txt"))
-    _scan(tmp_path, source, released)
+    assert len(released) == len(pd.read_parquet(installation.folder / "releases" / latest / "synthetic.parquet"))
+    work = installation.folder / "work"
+    assert "canary-bmi" in "".join(path.read_text() for path in work.glob("error-*.txt"))
+    _scan(installation.folder, source, released)
 
 
 def _scan(folder: Path, source: pd.DataFrame, released: pd.DataFrame) -> None:

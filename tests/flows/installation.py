@@ -1,33 +1,27 @@
-"""Kill what makes a night, in the middle of a stage: flow, worker, server. The next night needs no hand."""
+"""An installation as an operator has it: PostgreSQL, Prefect's server, the deployment of prefect.yaml, a worker."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pytest
 
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 from hybrid.store import Store
-from tests.flows.clinic_database import add_people, write_clinic
+from tests.flows.clinic_database import write_clinic
 from tests.flows.prefect_programs import Prefect
-from tests.helpers.postgres_server import Server, postgres
+from tests.helpers.postgres_server import Server
 
-pytestmark = [pytest.mark.prefect, pytest.mark.slow]
 STAGE = "synthesize"
-FINISHED = {"anonymize", "sample", "transition"}
+"""Where a night is held."""
 
 
 class Installation:
-    """Server, worker and deployment of one clinic, with one release out."""
+    """PostgreSQL, Prefect's server, the deployment of prefect.yaml and a worker, for one clinic."""
 
     def __init__(self, folder: Path, database: Server, programs: ExitStack) -> None:
         self.folder, self.database, self.programs = folder, database, programs
@@ -97,67 +91,3 @@ class Installation:
 def is_running(process: int) -> bool:
     asked = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True)
     return asked.stdout.strip()[:1] not in ("", "Z")
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with postgres() as database, ExitStack() as programs:
-        made = Installation(tmp_path_factory.mktemp("installation"), database, programs)
-        assert made.night() == "COMPLETED"
-        yield made
-
-
-Strike = Callable[[Installation, int], Callable[[], None]]
-"""Kills something; gives what a supervisor such as systemd does about it."""
-
-
-def kill_flow(_: Installation, process: int) -> Callable[[], None]:
-    os.kill(process, signal.SIGKILL)
-    return lambda: None
-
-
-def kill_worker(at: Installation, _: int) -> Callable[[], None]:
-    at.worker.kill()
-    at.worker.wait()
-
-    def restart() -> None:
-        at.worker = at.start_worker()
-
-    return restart
-
-
-def kill_server(at: Installation, _: int) -> Callable[[], None]:
-    at.server.kill()
-    at.server.wait()
-
-    def restart() -> None:
-        at.server = at.start_server()
-
-    return restart
-
-
-@pytest.mark.parametrize("strike", [kill_flow, kill_server, kill_worker])
-def test_the_next_night_works(strike: Strike, installation: Installation) -> None:
-    before, first = installation.released(), installation.latest()
-    add_people(installation.database, strike.__name__)
-    process = installation.hold()
-    finished = installation.kept()
-    assert {stage for stage, _, _ in finished} >= FINISHED
-    restart = strike(installation, process)
-    assert installation.released() == before and installation.latest() == first
-    restart()
-    installation.let_go(process)
-    if strike is kill_server:
-        # A night does not need the server: it goes on and publishes.
-        assert installation.outcomes()[-1] == "released" and installation.problems() == []
-    else:
-        assert installation.released() == before and installation.latest() == first
-        # The kernel lets go of a lock when the last thread of a killed process is gone.
-        installation.prefect.until(lambda: bool(installation.problems()))
-        (problem,) = installation.problems()
-        assert problem.startswith("clinic: the night that began 20") and problem.endswith("was cut off")
-    assert installation.night() == "COMPLETED"
-    assert ("interrupted" in installation.outcomes()[-2:]) == (strike is not kill_server)
-    assert len(installation.released()) == len(before) + 1 and installation.latest() not in before
-    assert finished <= installation.kept(), "a finished stage was computed again"
-    assert installation.problems() == []
