@@ -1,0 +1,42 @@
+"""Plans and recipes of data sets to start from: each fits a table with its columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.lab import load_plan
+from hybrid.pipeline.config import load_config
+from hybrid.table import Role
+from hybrid.table.read_frame import read_frame
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+RECIPES = sorted((CONFIGS / "lab").glob("*.yaml"))
+N_COLUMNS = {"online_shoppers": 18, "uk_census_2011": 18, "texas_inpatients": 18}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.stem))
+def test_a_recipe_reads_a_table_of_its_columns(path: Path) -> None:
+    config = load_config(path)
+    rng = np.random.default_rng(1)
+    values = {"integer": rng.integers(0, 9, 40), "decimal": rng.random(40), "boolean": rng.random(40) < 0.5}
+    columns = {
+        name: values.get("" if each.kind is None else each.kind.value, pd.Series(np.arange(40) % 3).astype(str))
+        for name, each in config.data.columns.items()
+    }
+    table = read_frame(pd.DataFrame(columns), config.data)
+    assert len(table.schema.names) == N_COLUMNS[path.stem]
+    roles = {column.role for column in table.schema}
+    assert {Role.QUASI_IDENTIFIER, Role.SENSITIVE} <= roles and Role.UNDECIDED not in roles
+    assert table.schema.targets
+
+
+def test_the_plan_to_start_from_has_three_scales() -> None:
+    plans = {scale: load_plan(CONFIGS / "lab.yaml", scale) for scale in (None, "quick", "paper")}
+    n_risks = {scale: len(plan.risk_models) for scale, plan in plans.items()}
+    assert n_risks == {None: 6, "quick": 3, "paper": 7}
+    named = {path.stem for path in RECIPES}
+    assert all(f"lab/{name}.yaml" in (CONFIGS / "lab.yaml").read_text() for name in named) and named == set(N_COLUMNS)
