@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -28,10 +28,22 @@ class RetrainOptions(Options):
     targets: Literal["vulnerable", "random", "rare", "unlikely"] = "vulnerable"
     """Which ones: those least like others (Meeus et al. 2023), any, those with the most rare values, or those with the
     least likely combination of values taken one by one."""
+    distance: Literal["cosine", "hamming", "chebyshev"] | Annotated[float, Field(ge=1, le=100)] = "cosine"
+    """Distance by which people are least like others. cosine: that of Meeus et al. 2023; hamming: columns that differ;
+    chebyshev: the largest difference of a column; a number p: Minkowski's of order p. Numbers count as their share of
+    the range, categories as 0 or 1."""
+    neighbours: int = Field(default=5, ge=1, le=100)
+    """Nearest others whose mean distance says how little a person is like others."""
+    ordinal: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Categorical columns whose values have an order, each with all its values from the lowest to the highest: these
+    attacks take them for numbers."""
     shadows: int = Field(default=100, ge=10, le=100_000)
-    """Trainings on the attacker's own data (control), to learn the attack from."""
+    """Trainings on the attacker's own data (control), to learn the attack from. Their tables are kept in memory."""
     tests: int = Field(default=50, ge=10, le=100_000)
     """Trainings on training data, to try the attack on."""
+    bagging: int = Field(default=100, ge=10, le=100_000)
+    """Half the trainings on samples of control drawn with replacement, for `bagging_membership`: with and without each
+    record."""
     rows: int = Field(default=1000, ge=50)
     """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
     seconds: float | None = Field(default=None, gt=0)

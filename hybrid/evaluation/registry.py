@@ -10,6 +10,7 @@ from types import ModuleType
 from hybrid.evaluation.attacks import (
     anonymity,
     attribution,
+    bagging,
     canary,
     close_values,
     closeness,
@@ -19,6 +20,7 @@ from hybrid.evaluation.attacks import (
     exposed,
     inference,
     inference_model,
+    inference_queries,
     key_attribution,
     linkability,
     membership,
@@ -29,6 +31,7 @@ from hybrid.evaluation.attacks import (
     row_scores,
     singling_out,
     spherelets,
+    target_attention,
     twins,
 )
 from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, references, weighted
@@ -58,6 +61,9 @@ MODULES: tuple[ModuleType, ...] = (
     spherelets,
     canary,
     counting_queries,
+    target_attention,
+    bagging,
+    inference_queries,
     prediction,
     discriminator,
     queries,

@@ -24,7 +24,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY
-from hybrid.table import Schema, Table
+from hybrid.table import Kind, Schema, Table
 
 
 def evaluate(
@@ -191,10 +191,17 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
         if wrong:
             raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
     sides = options.linkability or ((), ())
+    ordinal = tuple(options.retrain.ordinal) if options.retrain else ()
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
+    named["retrain.ordinal"] = ordinal
     for key, names in named.items():
         unknown = [name for name in names if name not in schema]
         if unknown:
             raise ConfigError(
                 f"evaluate.{key}: no such column: {', '.join(unknown)}", hint=f"one of: {', '.join(schema.names)}"
             )
+    continuous = [name for name in ordinal if schema[name].kind is not Kind.CATEGORICAL]
+    if continuous:
+        raise ConfigError(
+            f"evaluate.retrain.ordinal: not categorical: {', '.join(continuous)}", hint="numbers have an order as it is"
+        )

@@ -7,39 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.counting_queries import (
     LARGEST_SET,
     MOST_SETS,
     agreement,
-    empirical_epsilon,
     query_shares,
     sets_of_columns,
     superset_sums,
 )
+from hybrid.evaluation.attacks.membership_of_people import empirical_epsilon
 from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.context import FitAndSample
-from hybrid.table import DTYPES, Table
+from hybrid.table import Table
+from tests.evaluation.known_generators import copier, half, ignorant
 from tests.evaluation.simulated_people import make_people
 
 SMALL = {"canaries": 40, "records": 3, "shadows": 40, "tests": 40, "rows": 60}
-
-
-def copier(table: Table, seed: int) -> Table:
-    return table.take(np.random.default_rng(seed).permutation(len(table)))
-
-
-def ignorant(table: Table, seed: int) -> Table:
-    return make_people(len(table), np.random.default_rng(seed))
-
-
-def half(table: Table, seed: int) -> Table:
-    """Every row a copy with a chance of one half, else somebody new."""
-    rng = np.random.default_rng(seed)
-    mixed = make_people(len(table), rng).frame.astype(object)
-    kept = rng.random(len(table)) < 0.5
-    mixed[kept] = table.frame.astype(object)[kept]
-    return Table(mixed.astype({c.name: DTYPES[c.kind] for c in table.schema}), table.schema)
 
 
 def attacked(generator: FitAndSample, metric: str, seed: int = 1, **retrain: object) -> Evaluation:
@@ -119,7 +103,11 @@ def test_a_seed_repeats_every_training_and_the_cost_is_known_before() -> None:
     assert [m.outcome for m in first.metrics] == [m.outcome for m in second.metrics]
     retrain = EvaluateOptions.model_validate({"retrain": {**SMALL, "together": 3}}).retrain
     assert retrain is not None
-    assert trainings(retrain, 2) == 2 * 14 + 40 + 40
+    named = [REGISTRY[name] for name in ("canary", "counting_queries")]
+    assert trainings(retrain, named, 2) == 2 * 14 + 40 + 40
+    assert trainings(retrain, [*named, REGISTRY["target_attention"], REGISTRY["inference_queries"]], 2) == 2 * 14 + 80
+    assert trainings(retrain, [REGISTRY["bagging_membership"]], 2) == 2 * 100 + 40
+    assert trainings(retrain, [REGISTRY["dcr_share"]], 2) == 0
 
 
 @given(st.lists(st.integers(0, 31), max_size=40), st.integers(0, 31))
@@ -132,7 +120,7 @@ def test_query_shares_by_the_definition() -> None:
     rng = np.random.default_rng(2)
     person, table = make_people(1, rng), make_people(80, rng)
     columns = ["age", "height", "sex", "urgent"]
-    counts = query_shares(agreement(person, table, columns), np.arange(16), 4)
+    counts = query_shares(agreement(person, table, columns)[0], np.arange(16), 4)
     frame, mine = table.frame, person.frame.iloc[0]
     younger, same_sex = frame["age"] <= mine["age"], frame["sex"] == mine["sex"]
     assert counts[0] == 1.0

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.shadows import Trained, shadows
+from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged
+from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
 from hybrid.evaluation.engine.threads import one_model
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
@@ -26,10 +28,6 @@ MOST_SETS = 5000
 FEW_COLUMNS = 15
 """Up to these, all sets are counted at once by a transform."""
 TREES, DEPTH = 100, 10
-MIN_SIDE = 3
-"""Trainings with, and without, a record that it takes to learn or to judge an attack on it."""
-POINTS = 20
-"""Thresholds that are tried for the empirical epsilon."""
 
 
 def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
@@ -49,22 +47,22 @@ def sets_of_columns(n_columns: int, rng: np.random.Generator) -> Array:
     return np.concatenate(found)
 
 
-def agreement(person: Table, table: Table, columns: list[str]) -> Array:
-    """Bit masks of the columns on which rows agree with a person.
+def agreement(people: Table, table: Table, columns: list[str]) -> Array:
+    """Bit masks of the columns on which rows agree with people.
 
-    Shape (n,), int64. Categories and booleans agree if equal, numbers and dates if at most the person's (Meeus et al.
-    2023, eq. 1); missing agrees with missing (METRICS D4).
+    Shape (n_people, n_rows), int64. Categories and booleans agree if equal, numbers and dates if at most the person's
+    (Meeus et al. 2023, eq. 1); missing agrees with missing (METRICS D4).
     """
-    mask = np.zeros(len(table), dtype=np.int64)
+    mask = np.zeros((len(people), len(table)), dtype=np.int64)
     for bit, name in enumerate(columns):
-        mine, values = person.frame[name].iloc[0], table.frame[name]
-        if person.frame[name].isna().iloc[0]:
-            agrees = values.isna()
-        elif person.schema[name].kind.is_continuous:
-            agrees = (values <= mine).fillna(False)
+        if people.schema[name].kind.is_continuous:
+            mine, values = (numbers_of(each.frame[name]) for each in (people, table))
+            agrees = (values <= mine[:, None]) | (np.isnan(values) & np.isnan(mine)[:, None])
         else:
-            agrees = (values.astype(object) == mine).fillna(False)
-        mask |= agrees.to_numpy(dtype=bool).astype(np.int64) << bit
+            vocabulary = by_frequency(people.frame[name])
+            mine, values = (places(each.frame[name], vocabulary) for each in (people, table))
+            agrees = values == mine[:, None]
+        mask |= agrees.astype(np.int64) << bit
     return mask
 
 
@@ -96,8 +94,8 @@ def query_shares(masks: Array, sets: Array, n_columns: int) -> Array:
     return shares
 
 
-def _observe(columns: list[str], sets: Array, person: Table, table: Table) -> Array:
-    return query_shares(agreement(person, table, columns), sets, len(columns))
+def _observe(columns: list[str], sets: Array, people: Table, table: Table) -> Array:
+    return np.array([query_shares(mask, sets, len(columns)) for mask in agreement(people, table, columns)])
 
 
 def counting_queries(context: Context) -> Outcome:
@@ -110,70 +108,34 @@ def counting_queries(context: Context) -> Outcome:
     shadow models is a weak attack, not safety. ``details.epsilon`` is the empirical epsilon: a lower bound, at 95 %,
     of the differential privacy that the way can have.
     """
+    rng = context.random("counting queries")
+    columns, sets = queries(context)
+    shadow, test = shadows(context), tests(context)
+    seen = [part.observed(partial(_observe, columns, sets)) for part in (shadow, test)]
+    scores = []
+    for at in attackable(shadow, test):
+        forest = forest_of(int(rng.integers(2**31)))
+        with one_model:
+            forest.fit(seen[0][:, at], shadow.member[:, at])
+            scores.append((at, forest.predict_proba(seen[1][:, at])[:, 1]))
+    outcome = judged(context, shadow, test, scores, context.options.confidence)
+    if isinstance(outcome, Measure):
+        outcome.details.update({"queries": len(sets), "columns": columns})
+    return outcome
+
+
+def queries(context: Context) -> tuple[list[str], Array]:
+    """Columns of the queries, and the sets of them."""
+    rng, names = context.random("queries"), context.encoding.names
+    columns = [names[i] for i in np.sort(rng.permutation(len(names))[:MOST_COLUMNS])]
+    return columns, sets_of_columns(len(columns), rng)
+
+
+def forest_of(seed: int) -> Any:
+    """Random forest of the attacks on single people (Meeus et al. 2023)."""
     from sklearn.ensemble import RandomForestClassifier
 
-    rng = context.random("counting queries")
-    names = context.encoding.names
-    columns = [names[i] for i in np.sort(rng.permutation(len(names))[:MOST_COLUMNS])]
-    sets = sets_of_columns(len(columns), rng)
-    shadow, test = shadows(context, {"queries": partial(_observe, columns, sets)})
-    attacks, scores = [], []
-    for at in range(shadow.member.shape[1]):
-        sides = [np.bincount(part.member[:, at], minlength=2).min() for part in (shadow, test)]
-        if min(sides) < MIN_SIDE:
-            continue
-        forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=int(rng.integers(2**31)), n_jobs=-1)
-        with one_model:
-            forest.fit(shadow.seen["queries"][:, at], shadow.member[:, at])
-            score = forest.predict_proba(test.seen["queries"][:, at])[:, 1]
-        inside = test.member[:, at]
-        attacks.append(auc_interval(score[inside], score[~inside], context.options.confidence))
-        scores.append((score, inside))
-    if not attacks:
-        return NotComputable(f"the time allowed for {len(shadow)} shadows and {len(test)} tests", "timed_out")
-    said, truth = (np.concatenate(part) for part in zip(*scores, strict=True))
-    epsilon = empirical_epsilon(said, truth, rng)
-    return _measured(np.array(attacks), shadow, test, {"queries": len(sets), "columns": columns, "epsilon": epsilon})
-
-
-def empirical_epsilon(scores: Array, member: Array, rng: np.random.Generator, delta: float = 0.0) -> float:
-    """Lower bound of epsilon that an attack's scores show, 0 or more.
-
-    log((TPR - delta) / FPR) with Clopper and Pearson's bounds (1934), each at 97.5 %, in the one half of the trials;
-    the threshold is the best one of the other half (Jagielski et al. 2020, Algorithm 2). Trials of several people that
-    share trainings count as independent.
-    """
-    half = rng.permutation(len(scores)) < len(scores) // 2
-    thresholds = np.unique(np.quantile(scores[half], np.linspace(0, 1, POINTS + 1)))
-    bounds = [_epsilon(scores[half] >= edge, member[half], delta) for edge in thresholds]
-    chosen = thresholds[int(np.argmax(bounds))]
-    return max(_epsilon(scores[~half] >= chosen, member[~half], delta), 0.0)
-
-
-def _epsilon(said: Array, member: Array, delta: float) -> float:
-    inside, outside = int(member.sum()), int((~member).sum())
-    if not inside or not outside:
-        return 0.0
-    low = exact_share_interval(int(said[member].sum()), inside, 0.95)[0]
-    high = exact_share_interval(int(said[~member].sum()), outside, 0.95)[1]
-    return math.log((low - delta) / high) if low > delta else 0.0
-
-
-def _measured(attacks: Array, shadow: Trained, test: Trained, more: dict[str, object]) -> Measure:
-    """The mean over the records, whose coins are independent."""
-    values, lows, highs = attacks.T
-    value, n = float(values.mean()), len(values)
-    low, high = (float(np.sqrt(((values - ends) ** 2).sum())) / n for ends in (lows, highs))
-    details: dict[str, object] = {
-        "advantage": 2 * value - 1,
-        "records": n,
-        "shadows": len(shadow),
-        "tests": len(test),
-        "highest": float(values.max()),
-        "lowest": float(values.min()),
-        **more,
-    }
-    return Measure(value, max(value - low, 0.0), min(value + high, 1.0), 0.5, n * len(test), details).above(0.5)
+    return RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
 
 
 METRICS = (

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
 
 
-def trainings(options: RetrainOptions, n_secrets: int) -> int:
+def trainings(options: RetrainOptions, metrics: Iterable[Metric], n_secrets: int) -> int:
     """Number of trainings of the generator at one stage.
 
-    It holds if no time limit ends it before.
+    It holds if no time limit ends it before. Attacks with shadow models share their trainings.
     """
-    return n_secrets * -(-options.canaries // options.together) + options.shadows + options.tests
+    chosen = {metric.name: metric.mechanism for metric in metrics}
+    bagged, canaries = "bagging_membership" in chosen, "canary" in chosen.values()
+    shadowed = any(mechanism == "shadow" and name != "bagging_membership" for name, mechanism in chosen.items())
+    parts = (
+        n_secrets * -(-options.canaries // options.together) * canaries,
+        options.shadows * shadowed,
+        options.tests * (shadowed or bagged),
+        2 * options.bagging * bagged,
+    )
+    return sum(parts)
 
 
 def retrained(

@@ -202,3 +202,43 @@ def occurrences(
                     first[i] = row
                 if out[i] == most:
                     break
+
+
+@compiled
+def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop: int, best: Array) -> None:
+    """Smallest distances of each query, ascending, into ``best``.
+
+    Sums over columns of the differences to this power; of an infinite one their maximum, of 0 the number of
+    differences. Compared as long as a record can be among the nearest.
+    """
+    p, k = q.numbers.shape[0], best.shape[1]
+    for i in range(start, stop):
+        for j in range(r.codes.shape[1]):
+            if j == own[i]:
+                continue
+            total, worst = 0.0, best[i, k - 1]
+            for c in range(p + q.codes.shape[0]):
+                if c >= p:
+                    gap = 0.0 if q.codes[c - p, i] == r.codes[c - p, j] else 1.0
+                elif q.missing[c, i] or r.missing[c, j]:
+                    gap = 0.0 if q.missing[c, i] and r.missing[c, j] else 1.0
+                else:
+                    gap = abs(q.numbers[c, i] - r.numbers[c, j])
+                if gap == 0.0:
+                    continue
+                if np.isinf(power):
+                    total = max(total, gap)
+                elif power == 0.0 or gap == 1.0:
+                    total += 1.0
+                elif power == 1.0:
+                    total += gap
+                else:
+                    total += gap**power
+                if total >= worst:
+                    break
+            if total < worst:
+                place = k - 1
+                while place > 0 and best[i, place - 1] > total:
+                    best[i, place] = best[i, place - 1]
+                    place -= 1
+                best[i, place] = total
