@@ -69,6 +69,18 @@ def test_a_level_more_keeps_the_keys_of_the_others(folder: Path) -> None:
     assert len(kept) == 4 * 3 + 2
 
 
+def test_metrics_that_are_off_are_switched_on_where_they_are_named(folder: Path) -> None:
+    named = lab_trials(load_plan(write_lab(folder, metrics=["cl_dcr_share", "privacy_score"], seeds=[1])), folder)
+    usual = lab_trials(load_plan(write_lab(folder, metrics=["dcr_share"], seeds=[1])), folder)
+    for trials, on in ((named, True), (usual, False)):
+        configs = [each.trial.config for each in trials.planned]
+        assert all(config is not None for config in configs)
+        for config in configs:
+            assert config is not None
+            assert (config.evaluate.encoder is not None) == (config.evaluate.privacy_score is not None) == on
+            assert config.evaluate.encoder is None or config.evaluate.encoder.engine == "untrained"
+
+
 def test_the_default_metrics_compare_with_people_never_seen(folder: Path) -> None:
     names = load_plan(write_lab(folder, metrics="default")).metric_names
     assert {"dcr_share", "membership", "singling_out", "gtcap"} <= set(names)
