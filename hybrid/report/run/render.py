@@ -43,15 +43,15 @@ def environment() -> Environment:
     return templates
 
 
-def render_report(inputs: ReportInputs, sections: Sequence[Section] = SECTIONS) -> str:
+def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = None) -> str:
     """Render the report of one run as one self-contained HTML document.
 
     Parameters
     ----------
     inputs : ReportInputs
         Aggregates; what is absent is said to be absent.
-    sections : sequence of Section
-        In their order; those of a single table by default.
+    sections : sequence of Section, optional
+        In their order; by default those of a single table.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def render_report(inputs: ReportInputs, sections: Sequence[Section] = SECTIONS) 
         HTML with inline styles and figures: no script, no link but to the other pages of the report.
     """
     templates = environment()
-    parts = [part for section in sections if (part := _part(section, inputs, templates)) is not None]
+    parts = [part for section in sections or SECTIONS if (part := _part(section, inputs, templates)) is not None]
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
     return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts)
 
