@@ -17,7 +17,7 @@ from hybrid.pipeline.starter import guess_links, read_folder
 from hybrid.table import Table
 from hybrid.table.read_file import read_table
 
-ADMISSIONS = 4_000
+ADMISSIONS = 2_500
 
 
 @pytest.fixture(scope="module")

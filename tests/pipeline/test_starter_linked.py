@@ -63,7 +63,7 @@ def test_words_for_people() -> None:
     assert denotes_people("providers") and not denotes_people("providers", staff=False)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.data())
 def test_references_are_found_whatever_the_order_of_rows(data: st.DataObject) -> None:
     n = data.draw(st.integers(3, 30))

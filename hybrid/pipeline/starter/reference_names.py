@@ -78,7 +78,7 @@ def denotes_people(name: str, *, staff: bool = True) -> bool:
 
 
 def denotes_events(name: str) -> bool:
-    """True if a name has a word for something that one person has: a visit, a contract."""
+    """True if a name has a word for visits or contracts."""
     events = {_stem(word) for word in vocabulary().events}
     return bool(events & {_stem(word) for word in _words(name)})
 
@@ -103,7 +103,7 @@ def _names(words: list[str], table: list[str]) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A word without the ending of its plural, and with umlauts as plain letters."""
+    """A word without its plural's ending, umlauts as plain letters."""
     if word.endswith("ies") and len(word) > _SHORTEST + 1:
         return word[:-3] + "y"
     word = word.replace("ae", "a").replace("oe", "o").replace("ue", "u")

@@ -118,7 +118,10 @@ def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set
 
 
 def _holds_persons(table: Table) -> bool:
-    """True if a column is a trait, or holds names, of persons, or dates, which lookup tables rarely have."""
+    """True if a column has dates, or traits or names of persons.
+
+    Lookup tables rarely have dates.
+    """
     known = vocabulary()
     return any(
         column.kind.is_temporal
