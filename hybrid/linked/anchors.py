@@ -22,17 +22,22 @@ class Anchor:
     ----------
     column, parent : str
         The column of the rows; that of the parents.
-    low, high : int
-        Range of the column's dates, in microseconds; drawn dates stay within, if that of the parent lies within.
     later : bool
         Whether no real row has a date before that of its parent.
+    low, high : float
+        Range of the learned dates, in microseconds; drawn dates stay within, if that of the parent lies within.
     """
 
     column: str
     parent: str
-    low: int
-    high: int
     later: bool
+    low: float = -np.inf
+    high: float = np.inf
+
+    def within(self, learned: Table) -> Anchor:
+        """The anchor with the range of a table's dates, which may be learned."""
+        dates = _micros(learned.frame[self.column])
+        return replace(self, low=float(np.nanmin(dates)), high=float(np.nanmax(dates)))
 
     def encode(self, table: Table, parents: Table, rows: Rows) -> Table:
         """The table with distances, in whole microseconds, instead of dates."""
@@ -82,8 +87,7 @@ def find_anchors(table: Table, parents: Table, rows: Rows) -> list[Anchor]:
         if best is None or not spreads[best] < CLOSER * _spread(own):
             continue
         distances = own - starts[best]
-        low, high = int(np.nanmin(own)), int(np.nanmax(own))
-        found.append(Anchor(column.name, best, low, high, bool((distances[~np.isnan(distances)] >= 0).all())))
+        found.append(Anchor(column.name, best, bool((distances[~np.isnan(distances)] >= 0).all())))
     return found
 
 

@@ -217,7 +217,14 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
         yield Problem("split.key and split.rows are for single tables: persons are split", "leave them out")
     if person.output.identifiers == "drop":
         yield Problem("output.identifiers: drop would cut the links between the tables", "use surrogate")
-    for name in config.views:
+    for name, view in config.views.items():
+        for column in links.tables[name].references:
+            if view.protection is not None and view.protection.choice(column) == "other":
+                yield Problem(
+                    f"tables.{name}.references.{column}: protect would replace rare values by the category `other`, "
+                    "which is no key",
+                    f"set protect.columns.{column}: sample",
+                )
         for column, about in links.tables[name].columns.items():
             if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
                 yield Problem(

@@ -94,7 +94,7 @@ class ChildDraw:
         """
         form = Form.of(self.rules, learned, [*self.static.values()])
         encoded = form.encoded
-        anchors = [anchor for anchor in self.anchors if anchor.column not in form.replaced]
+        anchors = [anchor.within(encoded) for anchor in self.anchors if anchor.column not in form.replaced]
         owners = _owners(encoded)
         rows = encoded.only([name for name in encoded.schema.names if name not in self.static.values()])
         for anchor in anchors:

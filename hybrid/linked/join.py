@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.table import Schema, Table
+from hybrid.table import Role, Schema, Table
 
 
 def beside(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
@@ -39,7 +39,7 @@ def renamed(table: Table, names: Mapping[str, str]) -> Table:
 def own_names(other: Table, taken: Table, prefix: str) -> dict[str, str]:
     """Names of another table's columns beside a table.
 
-    Their own, with a prefix where the table has that name.
+    Their own, with a prefix where the table has that name. Sampling weights are of persons, and stay out.
     """
-    names = other.without_identifiers().schema.names
+    names = [column.name for column in other.schema.without_identifiers() if column.role is not Role.WEIGHT]
     return {name: f"{prefix}.{name}" if name in taken.schema else name for name in names}

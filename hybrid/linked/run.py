@@ -76,6 +76,7 @@ class LinkedRun:
         inputs = GivenInputs(_fitting(config.person, table.schema), table, self._told(name))
         where = self._given_seed, self._store, self._told(name), inputs
         found = LinkedTable(inputs.config, *where, judge_power=self.judge_power)
+        found.behind = fingerprint(self.sources, config.links)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]
@@ -92,7 +93,7 @@ class LinkedRun:
             link, source = self._link(name, found), self.sources.tables[name]
             beside = (replace(self.person.table.schema[old], name=new) for old, new in link.static.items())
             config = _fitting(self.config.views[name], Schema((*source.schema, *beside)))
-            how = self._behind, self._store, self._told(name)
+            how = self._store, self._told(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
         return found
 
@@ -109,7 +110,7 @@ class LinkedRun:
     @cached_property
     def data_fingerprint(self) -> str:
         """Content hash of what was read: all tables and the hierarchies."""
-        return fingerprint(self.person.data_fingerprint, self.sources.tables, self.sources.owners, self.sources.public)
+        return fingerprint(self.person.data_fingerprint, self.sources)
 
     def check(self) -> None:
         """Check the later stages before the first one is computed.
@@ -201,11 +202,6 @@ class LinkedRun:
     @cached_property
     def _evaluations(self) -> dict[str, Evaluation]:
         return {name: table.evaluation for name, table in self.tables.items()}
-
-    @cached_property
-    def _behind(self) -> str:
-        """Fingerprint of everything that decides the views."""
-        return fingerprint(self.data_fingerprint, self.config.model_dump(), self.seed)
 
     def _link(self, name: str, found: Mapping[str, LinkedTable]) -> Link:
         links, person = self.config.links, self.config.links.person

@@ -51,17 +51,13 @@ class GivenInputs(Inputs):
         The table, with the person of each row.
     progress : Progress
         Called by nothing here.
-    behind : str, optional
-        Fingerprint of all tables and settings that a view's results depend on.
     people : Pipeline, optional
         The person table, which has the training and the control persons.
     """
 
-    def __init__(
-        self, config: RunConfig, table: Table, progress: Progress, behind: str = "", people: Pipeline | None = None
-    ) -> None:
+    def __init__(self, config: RunConfig, table: Table, progress: Progress, people: Pipeline | None = None) -> None:
         super().__init__(config, Recorder(), progress)
-        self._given, self._behind, self._people = table, behind, people
+        self._given, self._people = table, people
 
     @cached_property
     def table(self) -> Table:
@@ -72,11 +68,6 @@ class GivenInputs(Inputs):
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Those of the person table; a view generalizes nothing."""
         return super().hierarchies if self._people is None else {}
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Content hash of the table, and of everything behind a view."""
-        return super().fingerprint if self._people is None else fingerprint(self._given, self._behind)
 
     def split(self, seed: int) -> Parts:
         """Rows of the training and of the control persons."""
@@ -93,6 +84,8 @@ class GivenInputs(Inputs):
 class LinkedTable(Pipeline):
     """Pipeline of the person table; what all linked tables share."""
 
+    behind: str = ""
+    """Fingerprint of all tables, keys and references, on which results of every table may depend."""
     beside: tuple[Column, ...] = ()
     """Columns of all other tables about people, which nothing generalizes."""
     judged: Verdict | None = None
@@ -102,6 +95,11 @@ class LinkedTable(Pipeline):
     def verdict(self) -> Verdict:
         """Part of the joint verdict; its own before that is known."""
         return super().verdict if self.judged is None else self.judged
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages."""
+        return {name: fingerprint(key, self.behind) for name, key in super().keys.items()}
 
     @property
     def explained(self) -> Schema:
@@ -200,8 +198,6 @@ class View(LinkedTable):
         Where it belongs.
     table : Table
         The source, with the person of each row.
-    behind : str
-        Fingerprint of all tables and settings.
     store, progress, judge_power
         As for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
@@ -211,17 +207,16 @@ class View(LinkedTable):
         config: RunConfig,
         link: Link,
         table: Table,
-        behind: str,
         store: Store,
         progress: Progress,
         *,
         judge_power: bool,
     ) -> None:
         joined = beside(table, link.people.table, persons_of(table), link.static)
-        code = code_behind(Roots((__name__,)))
-        inputs = GivenInputs(config, joined, progress, fingerprint(behind, link.name, code), link.people)
+        inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link = link
+        self.behind = fingerprint(link.people.behind, link.people.keys, link.name, code_behind(Roots((__name__,))))
         self.own = tuple(name for name in joined.without_identifiers().schema.names if name not in link.static.values())
 
     @cached_property

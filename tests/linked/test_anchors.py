@@ -30,7 +30,8 @@ def test_decoding_gives_the_dates_back(pairs: list[tuple[int, int]]) -> None:
     owners, gaps = [owner for owner, _ in pairs], [gap for _, gap in pairs]
     parents, rows = _tables([0, 100, 200, 300], gaps, owners)
     at = np.array(owners)
-    for anchor in find_anchors(rows, parents, at):
+    for found in find_anchors(rows, parents, at):
+        anchor = found.within(rows)
         assert (anchor.parent, anchor.later) == ("start", True)
         distances = anchor.encode(rows, parents, at)
         assert (distances.frame["day"] == np.array(gaps) * 86_400_000_000).all()
@@ -49,3 +50,13 @@ def test_distances_before_the_parent_are_cut_where_no_real_row_has_one() -> None
     (anchor,) = find_anchors(rows, parents, owners)
     protected, _ = _tables([0, 100, 200], [0, -1, 1], [0, 1, 2])[::-1]
     assert anchor.encode(protected, parents, owners).frame["day"].tolist() == [0, 0, 86_400_000_000]
+
+
+def test_drawn_dates_stay_within_those_learned() -> None:
+    parents, raw = _tables([0, 100, 200], [0, 5, 50], [0, 1, 2])
+    _, learned = _tables([0, 100, 200], [0, 5, 9], [0, 1, 2])
+    owners = np.arange(3)
+    (anchor,) = find_anchors(raw, parents, owners)
+    drawn = anchor.encode(raw, parents, owners)
+    back = anchor.within(learned).decode(drawn, parents, owners, raw.schema["day"])
+    assert back.frame["day"].max() == learned.frame["day"].max(), "a single person's last date does not come out"

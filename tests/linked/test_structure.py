@@ -64,6 +64,7 @@ def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
         (content() | {"transition": {"method": "tree", "order": "post"}}, "transition.order: post"),
         (content() | {"data": {"path": "x.csv"}}, "data and tables exclude each other"),
         (content() | {"constraints": [{"le": ["a", "b"]}]}, "of which table?"),
+        (content() | {"protect": {"columns": {"hospital": "other"}}}, "which is no key"),
         (content() | {"person": "people"}, "there is no table 'people'"),
         (content() | {"sampel": {}}, "sampel: unknown key"),
     ],
