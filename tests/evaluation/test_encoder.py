@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.embed import Encoder, loss, nearest_groups, without_training
+from hybrid.evaluation.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
 from hybrid.evaluation.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks
 from hybrid.evaluation.encoder.network import dimensions, untrained
 from hybrid.evaluation.encoder.options import EncoderOptions
-from hybrid.evaluation.encoder.outliers import outlier_factors
+from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.table import Kind, Role
 from tests.evaluation.encoder_tables import context_of, people
 from tests.evaluation.small_tables import small
@@ -102,6 +102,10 @@ def test_the_self_check_says_how_far_from_guessing_an_encoder_is(context: Contex
     assert check.chance == pytest.approx(1 / 30)
     assert 0 <= check.found <= 1
     assert check.loss > 0
+
+
+def outlier_factors(points: np.ndarray) -> np.ndarray:
+    return local_outlier_factors(sphere(points.shape[1]), placed(points))
 
 
 @settings(max_examples=5, deadline=None)
