@@ -16,7 +16,7 @@ BASE = 0.01
 SEARCHED = 0.12e-9
 """Seconds of a search per pair of records and column that a block of records cannot rule out."""
 
-TRAINED = 2.2e-10
+TRAINED = 4e-10
 """Seconds of a pass over a record and weight of an encoder's first layers, forwards and backwards."""
 
 

@@ -137,6 +137,7 @@ def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
         "split.control": plan.split.control,
         "split.rows": choice.rows,
         "synthesize.rows": "same",
+        "synthesize.filter": None,
         "evaluate.families": ["privacy"],
         "evaluate.metrics": list(plan.metric_names),
         "evaluate.original": False,

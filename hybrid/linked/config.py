@@ -211,6 +211,8 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         )
+    if person.synthesize.filter is not None:
+        yield Problem("synthesize.filter is for single tables", "leave it out")
     if person.evaluate.retrain is not None:
         yield Problem("evaluate.retrain is for single tables", "leave it out")
     if person.split.key is not None or person.split.rows is not None:

@@ -282,7 +282,7 @@ class View(LinkedTable):
         return self._drawn.owners
 
     @cached_property
-    def generated(self) -> Generated:
+    def drawn(self) -> Generated:
         """Drawn rows with the columns of their drawn persons."""
         return self._drawn.generated
 

@@ -161,19 +161,14 @@ def _condition(config: RunConfig) -> Iterator[Problem]:
 
 def _filter(config: RunConfig) -> Iterator[Problem]:
     """Contradictions of a filter of drawn rows."""
-    options = config.synthesize.filter
-    if options is None:
+    if config.synthesize.filter is None:
         return
     if not config.split.control:
         yield Problem("synthesize.filter measures distances by control records", "set split.control, such as 0.3")
-    if config.synthesize.is_off and config.risk is None:
+    if config.synthesize.is_off or leak_of(config.risk) is not None:
         yield Problem(
             "synthesize.filter is set and no generator runs: every row lies on the record it was made from",
             "choose a generator, or leave filter out",
-        )
-    if config.risk is not None and options.action == "regenerate":
-        yield Problem(
-            "synthesize.filter draws again, and with risk nothing is drawn", "set synthesize.filter.action: drop"
         )
     if config.draws_persons:
         yield Problem(

@@ -12,14 +12,11 @@ from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.leak.options import RemovalOptions
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
-
-NEIGHBOURS = 20
-"""Of the local outlier factor."""
 
 
 def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
@@ -57,24 +54,4 @@ def _unusual(train: Table, options: RemovalOptions) -> Array:
     context = Context(train, None, train, EvaluateOptions(max_records=None))
     if options.by == "vulnerability":
         return vulnerability(context, context.whole("train"))
-    return local_outlier_factors(context)
-
-
-def local_outlier_factors(context: Context) -> Array:
-    """Local outlier factor of each training record, shape (n,).
-
-    Breunig, Kriegel, Ng and Sander 2000, definitions 5 to 7, with :data:`NEIGHBOURS` neighbours in E1 (standardized
-    numbers, one-hot categories): the mean local reachability density of the neighbours over the record's own. About 1
-    inside of a cluster. As in scikit-learn, exactly that many neighbours count where more are as near, and 1e-10 is
-    added to the mean reachability distance, which is 0 among copies.
-    """
-    part = context.whole("train")
-    placed, n = context.place(part), len(part.rows)
-    k = min(NEIGHBOURS, n - 1)
-    if k < 1:
-        return np.ones(n)
-    distances, others = nearest(context.space, placed, placed, k, part.rows)
-    reach = np.maximum(distances[others, -1], distances)
-    density = 1 / (reach.mean(axis=1) + 1e-10)
-    factors: Array = density[others].mean(axis=1) / density
-    return factors
+    return local_outlier_factors(context.space, context.place(context.whole("train")))

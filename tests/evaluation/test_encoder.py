@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.embed import Encoder, loss, nearest_groups, without_training
+from hybrid.evaluation.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
 from hybrid.evaluation.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks
 from hybrid.evaluation.encoder.network import dimensions, untrained
 from hybrid.evaluation.encoder.options import EncoderOptions
-from hybrid.evaluation.encoder.outliers import outlier_factors
+from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.table import Kind, Role
 from tests.evaluation.encoder_tables import context_of, people
 from tests.evaluation.small_tables import small
@@ -104,14 +102,8 @@ def test_the_self_check_says_how_far_from_guessing_an_encoder_is(context: Contex
     assert check.loss > 0
 
 
-@settings(max_examples=5, deadline=None)
-@given(n=st.integers(22, 60), seed=st.integers(0, 100))
-def test_outlier_factors_are_those_of_scikit_learn(n: int, seed: int) -> None:
-    from sklearn.neighbors import LocalOutlierFactor
-
-    points = np.random.default_rng(seed).normal(size=(n, 3))
-    peer = LocalOutlierFactor(n_neighbors=20).fit(points)
-    assert outlier_factors(points) == pytest.approx(-peer.negative_outlier_factor_, rel=1e-6)
+def outlier_factors(points: np.ndarray) -> np.ndarray:
+    return local_outlier_factors(sphere(points.shape[1]), placed(points))
 
 
 def test_a_far_point_is_the_outlier_and_equal_points_are_none() -> None:

@@ -11,11 +11,12 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.jobs.run import run
 from hybrid.leak import RemovalOptions
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.removal import local_outlier_factors, without_unusual
+from hybrid.pipeline.removal import without_unusual
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 
@@ -43,7 +44,8 @@ def test_local_outlier_factors_are_those_of_scikit_learn() -> None:
     points = TRAIN.frame.to_numpy()
     scaled = (points - points.mean(axis=0)) / points.std(axis=0)
     theirs = -LocalOutlierFactor(n_neighbors=20).fit(scaled).negative_outlier_factor_
-    ours = local_outlier_factors(Context(TRAIN, None, TRAIN, EvaluateOptions()))
+    context = Context(TRAIN, None, TRAIN, EvaluateOptions())
+    ours = local_outlier_factors(context.space, context.place(context.whole("train")))
     assert ours == pytest.approx(theirs, rel=1e-9)
 
 

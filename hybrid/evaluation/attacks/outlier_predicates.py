@@ -18,8 +18,8 @@ from hybrid.evaluation.attacks.singling_out import (
     univariate_predicates,
 )
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.embed import Embedding, chosen
-from hybrid.evaluation.encoder.outliers import outlier_factors
+from hybrid.evaluation.encoder.embed import Embedding, chosen, placed
+from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.engine.predicates import Predicates
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
@@ -35,7 +35,8 @@ def outliers(context: Context, embedding: Embedding) -> Array:
     whole = context.whole("table")
     order = context.encoded("table").order
     rows = order[np.isin(order, context.asked(whole).rows)]
-    factors = outlier_factors(embedding.space.encoded("table").numbers[rows])
+    points = placed(embedding.space.encoded("table").numbers[rows])
+    factors = local_outlier_factors(embedding.space.space, points)
     top: Array = rows[np.argsort(-factors, kind="stable")[: max(len(rows) // SHARE, 1)]]
     return top
 
