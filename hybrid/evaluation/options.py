@@ -98,6 +98,8 @@ class EvaluateOptions(Options):
     """The columns each of two data holders knows. Not given: the first and the second half of the columns by name."""
     linkability_neighbours: int = Field(default=1, ge=1, le=100)
     """How many nearest records (ties all included) the linkability attack looks at."""
+    inference_neighbours: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 5, 20), min_length=1)
+    """How many nearest rows `inference_neighbours` guesses from; each number is tried."""
     tolerance: float = Field(default=0.05, ge=0, lt=1)
     """A guessed number counts as right within this share of the larger of guess and truth."""
     absolute_tolerance: float = Field(default=0.0, ge=0)

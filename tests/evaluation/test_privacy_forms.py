@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.close_values import close_value
+from hybrid.evaluation.attacks.inference_neighbours import most_frequent
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.farthest import farthest
@@ -176,3 +177,32 @@ def test_the_farthest_pair_is_that_of_all_pairs(n: int, m: int, seed: int) -> No
         other = (left.codes[:, :, None] != right.codes[:, None, :]) * left.weights[:, None, None]
         total = ((numbers**2 if space.squared else numbers).sum(axis=0) + other.sum(axis=0)).max()
         assert farthest(left, right, space.squared) == pytest.approx(math.sqrt(total) if space.squared else total)
+
+
+def test_the_most_frequent_of_several_by_hand() -> None:
+    codes = np.array([[1, 1, 2], [1, 2, 3], [1, 2, 2]])
+    assert most_frequent(codes, np.array([1, 3, 1])).tolist() == pytest.approx([1, 1 / 3, 0])
+
+
+def test_secrets_from_several_rows() -> None:
+    rng = np.random.default_rng(4)
+    train, control, fresh = (make_people(300, rng) for _ in range(3))
+    chosen = {"metrics": ("inference_neighbours",), "inference_neighbours": (1, 4)}
+    options = EvaluateOptions.model_validate({**chosen, "secrets": ("illness", "cost")})
+    for secret, kinds in (("illness", {"mode"}), ("cost", {"mean", "median"})):
+        outcomes = []
+        for table in (train, fresh):
+            metric = REGISTRY["inference_neighbours"]
+            outcome = metric.measure(Context(train, control, table, options), secret).outcome
+            assert isinstance(outcome, Measure) and outcome.low is not None
+            outcomes.append(outcome)
+        copy, clean = outcomes
+        assert copy.value > 0.97 and copy.details["worst_guess"].startswith("1, ")
+        assert set(copy.details["guess"]) == {f"{k}, {kind}" for k in (1, 4) for kind in kinds}
+        assert copy.details["guess"][f"4, {min(kinds)}"]["value"] < copy.value
+        assert clean.low <= 0 and clean.together == 2 * len(kinds)
+    found = [
+        evaluate(train, control, {"synthetic": each}, options, np.random.default_rng(1)).metrics[0].outcome
+        for each in (fresh, fresh.take(rng.permutation(300)))
+    ]
+    assert found[0] == found[1]

@@ -95,5 +95,6 @@ METRICS = (
         knows="nothing",
         unit="risk",
         by_default=False,
+        printed=("CVP", "DVP'", "NSND", "DCR'", "MDCR'"),
     ),
 )

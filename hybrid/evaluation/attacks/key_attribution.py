@@ -218,6 +218,7 @@ def _metric(compute: Callable[[Context, str], Outcome], sentence: str, mechanism
         knows="quasi-identifiers",
         unit="risk",
         by_default=False,
+        printed=(compute.__name__.upper(),),
     )
 
 

@@ -102,5 +102,6 @@ METRICS = (
         knows="a reference sample",
         unit="AUC",
         by_default=False,
+        printed=("MIR",),
     ),
 )

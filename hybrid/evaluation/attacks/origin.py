@@ -68,5 +68,6 @@ METRICS = (
         knows="nothing",
         unit="share of people",
         by_default=False,
+        printed=("HiddR",),
     ),
 )

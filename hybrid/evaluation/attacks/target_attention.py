@@ -29,7 +29,8 @@ def target_attention(context: Context) -> Outcome:
     models is a weak attack, not safety.
     """
     if find_spec("torch") is None:
-        return NotComputable("needs PyTorch: the extra tabddpm installs it")
+        reason = "a network is trained with torch, which is missing: pip install 'hybrid-release[tabddpm]' brings it"
+        return NotComputable(reason, "failed")
     own = ordered(context).control
     assert own is not None
     shadow, test = shadows(context), tests(context)
