@@ -11,6 +11,7 @@ from hybrid.evaluation.engine.intervals import (
     Rate,
     auc,
     auc_interval,
+    auc_intervals,
     clustered_error,
     failure_ratio,
     risk,
@@ -63,12 +64,21 @@ def test_auc_counts_pairs_and_half_of_ties(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_auc_interval_covers_also_for_few_scores(n: int, m: int, shift: float, rng: np.random.Generator) -> None:
     truth = NormalDist().cdf(shift / 2**0.5)
-    covered = 0
-    for _ in range(600):
-        _, low, high = auc_interval(rng.normal(shift, size=n), rng.normal(size=m), 0.95)
-        covered += low <= truth <= high
+    scores = [(rng.normal(shift, size=n), rng.normal(size=m)) for _ in range(600)]
+    covered = sum(low <= truth <= high for _, low, high in auc_intervals(scores, [0.95] * 600, [None] * 600))
     # 570 of 600 are expected; 550 is 3.7 standard errors fewer.
     assert covered >= 550
+
+
+def test_intervals_together_are_those_of_each_alone(rng: np.random.Generator) -> None:
+    scores = [(rng.normal(shift, size=30), rng.normal(size=12)) for shift in (0.0, 1.0, 9.0)]
+    levels, persons = [0.5, 0.95, 0.999], (np.repeat(np.arange(10), 3), np.repeat(np.arange(4), 3))
+    together = auc_intervals(scores, levels, [None, persons, None])
+    assert together == [
+        auc_interval(*scores[0], levels[0]),
+        auc_interval(*scores[1], levels[1], persons),
+        auc_interval(*scores[2], levels[2]),
+    ]
 
 
 def test_auc_interval_has_a_width_where_all_scores_are_on_their_side() -> None:

@@ -14,7 +14,7 @@ from hybrid.evaluation.attacks.membership import People, scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Group, crossed, groups, most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context, Part, Role
-from hybrid.evaluation.engine.intervals import auc, auc_interval, simultaneous
+from hybrid.evaluation.engine.intervals import auc, auc_interval, auc_intervals, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
@@ -104,20 +104,15 @@ def membership_subgroups(context: Context) -> Outcome:
     if not attacked:
         return NotComputable(f"no subgroup has {least} members and {LEAST_UNSEEN} people never seen", "too_few")
     together = _together([one.kind for one in attacked])
+    levels = [simultaneous(context.options.confidence, parts) for parts in together]
+    intervals = auc_intervals(
+        [(one.members, one.others) for one in attacked],
+        [levels[one.kind] for one in attacked],
+        [context.clusters(*one.rows) for one in attacked],
+    )
     rows = [
-        Exposed(
-            one.group.column,
-            one.group.label,
-            len(one.members),
-            *auc_interval(
-                one.members,
-                one.others,
-                simultaneous(context.options.confidence, together[one.kind]),
-                context.clusters(*one.rows),
-            ),
-            together[one.kind],
-        )
-        for one in attacked
+        Exposed(one.group.column, one.group.label, len(one.members), *interval, together[one.kind])
+        for one, interval in zip(attacked, intervals, strict=True)
     ]
     rows.sort(key=lambda row: (-row.low, row.column, row.group))
     details = {
@@ -202,7 +197,7 @@ def _name(group: Group) -> tuple[str, str]:
 
 def subgroups(context: Context) -> tuple[list[Group], list[Group]]:
     """Subgroups by one column, and by two."""
-    return context.once(
+    return context.once_for_all_stages(
         "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 
 
 class Rate(NamedTuple):
@@ -202,6 +203,26 @@ def auc_interval(
     :func:`_auc_score_bounds`. With ``clusters``, the persons of both sides, of whom none is on both: the variance is
     that of clustered scores (Obuchowski 1997, doi 10.2307/2533958), and persons are counted instead of scores.
     """
+    return auc_intervals([(positive, negative)], [confidence], [clusters])[0]
+
+
+def auc_intervals(
+    scores: Sequence[tuple[Array, Array]],
+    confidences: Sequence[float],
+    clusters: Sequence[tuple[Array, Array] | None],
+) -> list[tuple[float, float, float]]:
+    """AUCs of several pairs of sides, each with its interval, as :func:`auc_interval` gives them."""
+    found = np.array([_delong(*pair, persons) for pair, persons in zip(scores, clusters, strict=True)])
+    values, variances, n, m = found.reshape(-1, 4).T
+    z = np.array([quantile(confidence) for confidence in confidences])
+    errors = z * np.sqrt(variances)
+    low, high = _auc_score_bounds(values, n, m, z)
+    ends = np.maximum(np.minimum(values - errors, low), 0.0), np.minimum(np.maximum(values + errors, high), 1.0)
+    return [(float(value), float(least), float(most)) for value, least, most in zip(values, *ends, strict=True)]
+
+
+def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | None) -> tuple[float, float, int, int]:
+    """AUC, its variance, and the units on each side."""
     n, m = len(positive), len(negative)
     if clusters is None:
         positive, negative = np.sort(positive), np.sort(negative)  # Sorted values are found several times faster.
@@ -212,9 +233,7 @@ def auc_interval(
     if clusters is not None:
         variance = clustered_error(above, clusters[0]) ** 2 + clustered_error(below, clusters[1]) ** 2
         n, m = len(np.unique(clusters[0])), len(np.unique(clusters[1]))
-    error = quantile(confidence) * math.sqrt(variance)
-    low, high = _auc_score_bounds(value, n, m, confidence)
-    return value, max(min(value - error, low), 0.0), min(max(value + error, high), 1.0)
+    return value, float(variance), n, m
 
 
 def weighted_auc_interval(
@@ -249,24 +268,25 @@ def _below(values: Array, others: Array) -> Array:
     return counts
 
 
-def _auc_score_bounds(value: float, n: int, m: int, confidence: float) -> tuple[float, float]:
-    """Areas that the observed one does not contradict.
+def _auc_score_bounds(values: Array, n: Array, m: Array, z: Array) -> tuple[Array, Array]:
+    """Areas that the observed ones do not contradict, of several at once.
 
     Newcombe 2006, part 2, method 5. The variance is that at the area asked for, after Hanley and McNeil 1982, with both
     sizes replaced by their mean in its second-order terms; so the interval has a width where every score is on its
     side.
     """
-    z, size = quantile(confidence), (n + m) / 2 - 1
+    size = (n + m) / 2 - 1
 
-    def contradicts(area: float) -> bool:
+    def contradicts(area: Array) -> Mask:
         spread = 1 + size * ((1 - area) / (2 - area) + area / (1 + area))
-        return abs(value - area) > z * math.sqrt(area * (1 - area) * spread / (n * m))
+        return np.asarray(np.abs(values - area) > z * np.sqrt(area * (1 - area) * spread / (n * m)))
 
-    def edge(outside: float) -> float:
-        inside = value
+    def edge(end: float) -> Array:
+        inside, outside = values, np.full_like(values, end)
         for _ in range(50):
             middle = (inside + outside) / 2
-            inside, outside = (inside, middle) if contradicts(middle) else (middle, outside)
+            beyond = contradicts(middle)
+            inside, outside = np.where(beyond, inside, middle), np.where(beyond, middle, outside)
         return inside
 
     return edge(0.0), edge(1.0)
