@@ -28,6 +28,7 @@ from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
+from hybrid.synthesize.registry import Capabilities
 
 LARGEST = 10**15
 """Limits above it only say how wide a number may be; they are not shown."""
@@ -188,10 +189,10 @@ def generators() -> str:
     for name, generator in GENERATORS.items():
         extra = f"extra `[{generator.extra}]`" if generator.extra else "no extra"
         where = f"managed environment `{generator.environment}`" if generator.environment else "the core alone"
-        resumes = "resumes an interrupted training" if generator.resumes else "starts an interrupted training again"
+        able = Capabilities.of(generator).words
         parts += [f"## {name}\n", f"{_text(generator.title)}\n"]
         needs = "" if not generator.requires else f" Needs {', '.join(generator.requires)}: {extra}, or the {where}."
-        parts.append(f"Licence: {_text(generator.licence)}.{needs} It {resumes}.\n")
+        parts.append(f"Licence: {_text(generator.licence)}.{needs} It {able}.\n")
         parts.append(_fields("", generator.Options))
         presets = {preset: dict(values) for preset, values in generator.presets.items()}
         parts += ["| preset | sets |", "|---|---|"]

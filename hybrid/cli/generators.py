@@ -38,6 +38,7 @@ def generators(context: typer.Context, as_json: AsJson = False) -> None:
         console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
         if entry.install:
             console.out.print(f"        to use it: {entry.install}")
+        console.out.print(f"        {entry.capabilities.words}")
         console.out.print(f"        presets: {', '.join(entry.presets)}")
         for option in entry.options:
             console.out.print(f"        {option.name} = {option.default}   {option.description}")

@@ -30,6 +30,7 @@ from hybrid.protect import Protection
 from hybrid.sample import Sampled
 from hybrid.table import Table
 from hybrid.table.persons import agreed
+from hybrid.transition import Repeats
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
 
@@ -172,9 +173,25 @@ class Anonymization:
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Records with specific values again.
 
-        Persons have one value in their static columns, and ordered rows.
+        Persons have one value in their static columns, values that rarely change within a label, and ordered rows.
         """
-        return restored_by(self.fitted_transition, labels, self.rules, rng, lambda table: agreed(table, self.static))
+
+        def finish(table: Table, part: LabelTable) -> Table:
+            return agreed(self._repeats.apply(table, part, rng), self.static)
+
+        return restored_by(self.fitted_transition, labels, self.rules, rng, finish)
+
+    @cached_property
+    def _repeats(self) -> Repeats:
+        """Repeats of values within a person.
+
+        None where rows are drawn singly, or where the transition reads no original value.
+        """
+        strategy = transition.REGISTRY[self.transition.method]
+        if self.static is None or not strategy.reads_originals(self.transition):
+            return Repeats()
+        learned = self.sampled.anonymized
+        return Repeats.of(learned, {*self.static, learned.originals.schema.order or ""})
 
     def give_away(self, synthetic: Table) -> GiveAway:
         """Disclosure of originals by the transition.

@@ -42,7 +42,7 @@ def restored_by(
     labels: LabelTable,
     rules: Rules,
     rng: np.random.Generator,
-    finish: Callable[[Table], Table] = lambda table: table,
+    finish: Callable[[Table, LabelTable], Table] = lambda table, labels: table,  # noqa: ARG005
 ) -> Restored:
     """Restore labels, again where a row breaks a rule.
 
@@ -57,17 +57,18 @@ def restored_by(
     rng : numpy.random.Generator
         Draws.
     finish : callable
-        Makes all rows of persons true per person, once they are restored.
+        Makes all rows of persons true per person, once they are restored from these labels.
     """
     if not rules:
         restored = fitted.restore(labels, rng)
-        return replace(restored, table=finish(restored.table))
+        return replace(restored, table=finish(restored.table, labels))
     counts: Counter[str] = Counter()
 
     def restore(rows: Rows, copies: int) -> Table:
-        found = fitted.restore(_copied(labels.take(rows), copies), rng)
+        part = _copied(labels.take(rows), copies)
+        found = fitted.restore(part, rng)
         counts.update(found.fallbacks)
-        return finish(found.table)
+        return finish(found.table, part)
 
     table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers)
     return Restored(table, dict(counts), redrawn)

@@ -15,7 +15,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication.table_facts import few, public_household, public_risk
 from hybrid.sample import SampleOptions
-from hybrid.synthesize.registry import sequence_generators
+from hybrid.synthesize import registry
 from hybrid.table.options import EACH_ROW
 from hybrid.transition import reads_originals
 
@@ -234,8 +234,9 @@ def draws_persons(config: Mapping[str, Any]) -> bool:
     """True if the generator drew persons with all their rows."""
     if is_linked(config):
         return True
-    data, generator = config.get("data") or {}, (config.get("synthesize") or {}).get("generator")
-    return _several_rows(config) and data.get("max_rows") != 1 and generator in sequence_generators()
+    data, synthesize = config.get("data") or {}, config.get("synthesize") or {}
+    able = registry.draws_persons(str(synthesize.get("generator")), synthesize.get("options") or {})
+    return _several_rows(config) and data.get("max_rows") != 1 and able
 
 
 def has_person_number(config: Mapping[str, Any]) -> bool:

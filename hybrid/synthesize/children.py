@@ -15,7 +15,7 @@ from hybrid.synthesize.fitted import blamed_on
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Feature, SequenceGenerator, SequenceModel, Sequences
 from hybrid.synthesize.registry import require, sequence_generators
-from hybrid.synthesize.sequences import missing_last
+from hybrid.synthesize.sequences import learn, missing_last
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
 
@@ -106,8 +106,7 @@ def fit_children(
     ]
     who = np.arange(len(parents)) if parents.persons is None else person_groups(parents.persons)
     data = _sequences(encoded[0], encoded[1], who, rows.persons, _order_of(rows, codecs[1]))
-    with blamed_on(generator.name, "learn"):
-        model = generator.learn_sequences(data, own, seed, progress)
+    model = learn(generator, data, options, seed, progress)
     return FittedChildren(generator.name, codecs[0], codecs[1], model)
 
 

@@ -174,7 +174,7 @@ def fit_all_levels(
     generator, own = options.engine, training_options(options.resolve())
     require(generator)
     started = time.perf_counter()
-    curve = _Curve(progress)
+    curve = Curve(progress)
     codec = Codec(table, generator.encoding(own), domains)
     model = None
     if codec.features:
@@ -219,7 +219,7 @@ def model_version(generator: Generator) -> str:
     return fingerprint(generator.name, code_behind(model_roots(generator)), versions_of(generator))
 
 
-class _Curve:
+class Curve:
     """Passes progress on, and keeps the losses."""
 
     def __init__(self, progress: Progress) -> None:
@@ -227,6 +227,7 @@ class _Curve:
         self.points: list[LossPoint] = []
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
+        """Keep the losses of a step, and pass it on."""
         if values:
             self.points.append(LossPoint(done, total, values))
         self._progress(step, done, total, **values)
@@ -242,14 +243,15 @@ def _learn(
     left: Path | None,
 ) -> Model:
     if left is not None:
-        _say_if_interrupted(generator, left)
+        say_if_interrupted(generator, left)
     if generator.requires and (options.isolate or not is_here(generator)):
         return learn_isolated(generator, data, own, seed, progress, options.limits, left)
     with blamed_on(generator.name, "learn"):
         return generator.learn(data, own, seed, progress, left)
 
 
-def _say_if_interrupted(generator: Generator, left: Path) -> None:
+def say_if_interrupted(generator: Generator, left: Path) -> None:
+    """Log that an earlier training in this folder did not end."""
     started = left / "started"
     if started.is_file():
         how = "continues from its last checkpoint" if generator.resumes else "has no checkpoints and starts again"

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from hybrid.base.options import Options
 from hybrid.synthesize.isolation.job import Limits
 from hybrid.synthesize.protocol import Generator
-from hybrid.synthesize.registry import REGISTRY, engine, sequence_generators
+from hybrid.synthesize.registry import REGISTRY, draws_persons, engine
 
 NONE = "none"
 
@@ -90,7 +90,7 @@ class SynthesizeOptions(Options):
     @property
     def learns_sequences(self) -> bool:
         """True if the generator draws persons with several rows."""
-        return self.generator in sequence_generators()
+        return draws_persons(self.generator, self.options)
 
     @property
     def plugin(self) -> Generator:

@@ -233,6 +233,9 @@ class SequenceModel(Protocol):
             The same persons and seed give the same rows.
         """
 
+    def save(self, folder: Path) -> None:
+        """Write the model into an existing folder of the private zone."""
+
 
 @runtime_checkable
 class SequenceGenerator(Generator, Protocol):
@@ -241,8 +244,13 @@ class SequenceGenerator(Generator, Protocol):
     A generator without :meth:`learn_sequences` draws single rows, each as if of another person.
     """
 
-    def learn_sequences(self, data: Sequences, options: Any, seed: int, progress: Progress) -> SequenceModel:
+    def learn_sequences(
+        self, data: Sequences, options: Any, seed: int, progress: Progress, unfinished: Path | None = None
+    ) -> SequenceModel:
         """Learn persons, their numbers of rows, and their rows.
 
         Parameters and errors as for :meth:`learn`.
         """
+
+    def load_sequences(self, folder: Path) -> SequenceModel:
+        """Read a model that ``SequenceModel.save`` wrote."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
@@ -41,6 +42,38 @@ class OptionDescription:
 
 
 @dataclass(frozen=True)
+class Capabilities:
+    """Abilities of a generator beside drawing single rows.
+
+    Parameters
+    ----------
+    persons : bool
+        Whether it learns and draws persons with all their rows.
+    resumes : bool
+        Whether it continues an interrupted training.
+    private : bool
+        Whether it can be differentially private: a budget, and noise from a secure source.
+    """
+
+    persons: bool
+    resumes: bool
+    private: bool
+
+    @classmethod
+    def of(cls, generator: Generator) -> Capabilities:
+        """The abilities of a generator, from its protocol."""
+        private = "epsilon" in generator.Options.model_fields and getattr(generator, "secure_noise", False)
+        return cls(isinstance(generator, SequenceGenerator), generator.resumes, private)
+
+    @property
+    def words(self) -> str:
+        """In words, without a full stop."""
+        rows = "persons with all their rows" if self.persons else "single rows"
+        training = "continues an interrupted training" if self.resumes else "starts an interrupted training again"
+        return f"draws {rows}; {training}{'; can be differentially private' if self.private else ''}"
+
+
+@dataclass(frozen=True)
 class Availability:
     """Description of a generator and its availability."""
 
@@ -52,6 +85,7 @@ class Availability:
     """The commands that add what is missing; empty if available."""
     environment: str | None
     """The managed environment that can run it."""
+    capabilities: Capabilities
     presets: tuple[str, ...]
     options: tuple[OptionDescription, ...]
 
@@ -63,7 +97,16 @@ def availability() -> list[Availability]:
 
 def sequence_generators() -> list[str]:
     """Names of the generators that draw persons with several rows."""
-    return [name for name, generator in REGISTRY.items() if isinstance(generator, SequenceGenerator)]
+    return [name for name, generator in REGISTRY.items() if Capabilities.of(generator).persons]
+
+
+def draws_persons(name: str, options: Mapping[str, Any]) -> bool:
+    """True if a generator with these options of its own draws persons.
+
+    False without a generator.
+    """
+    found = ENGINES.get((name, str(options.get("engine", ""))), REGISTRY.get(name))
+    return found is not None and Capabilities.of(found).persons
 
 
 def engine(name: str, options: Options) -> Generator:
@@ -141,6 +184,7 @@ def _describe(generator: Generator) -> Availability:
         available=available,
         install="" if available else _install(generator),
         environment=generator.environment,
+        capabilities=Capabilities.of(generator),
         presets=tuple(generator.presets),
         options=options,
     )

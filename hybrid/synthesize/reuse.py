@@ -82,7 +82,12 @@ def fit_or_reuse_sequences(
     require(generator)
     known = (own, table, table.persons, list(static), seed, model_version(generator))
     key = "" if store.place is None else fingerprint(STAGE, "persons", *known)
-    return _kept(store, key, lambda: fit_sequences(table, static, options, seed, progress), generator.name, only_kept)
+
+    def train() -> FittedSequences:
+        left = store.unfinished(STAGE, key) if key and generator.requires else None
+        return fit_sequences(table, static, options, seed, progress, left)
+
+    return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
 
 
 def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:

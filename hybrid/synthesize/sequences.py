@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.codec import Codec
-from hybrid.synthesize.fitted import LossPoint, blamed_on
+from hybrid.synthesize.fitted import Curve, LossPoint, blamed_on, say_if_interrupted
+from hybrid.synthesize.isolation.job import IsolatedSequences, Limits, learn_sequences_isolated
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, SequenceModel, Sequences
-from hybrid.synthesize.registry import require
+from hybrid.synthesize.registry import is_here, require, sequence_generators
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
 
@@ -78,6 +80,11 @@ class FittedSequences:
     arrangement: Arrangement
     losses: tuple[LossPoint, ...] = field(default=(), compare=False)
 
+    def limited(self, limits: Limits) -> FittedSequences:
+        """The same with other limits for the process that draws."""
+        model = self.model
+        return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedSequences) else self
+
     def sample(self, n_persons: int, seed: int) -> Table:
         """Draw exactly ``n_persons`` (1 or more) persons with all their rows.
 
@@ -102,7 +109,12 @@ class FittedSequences:
 
 
 def fit_sequences(
-    table: Table, static: Sequence[str], options: SynthesizeOptions, seed: int, progress: Progress = silent
+    table: Table,
+    static: Sequence[str],
+    options: SynthesizeOptions,
+    seed: int,
+    progress: Progress = silent,
+    unfinished: Path | None = None,
 ) -> FittedSequences:
     """Train the generator that ``options`` names on persons.
 
@@ -118,7 +130,9 @@ def fit_sequences(
     seed : int
         0 or more. The same seed, table, options and versions give the same model.
     progress : Progress
-        Receives every column.
+        Receives every column or epoch.
+    unfinished : Path, optional
+        As for :func:`hybrid.synthesize.fit`.
 
     Raises
     ------
@@ -130,16 +144,35 @@ def fit_sequences(
     generator = options.engine
     require(generator)
     if not isinstance(generator, SequenceGenerator) or table.persons is None:
-        raise GeneratorError(f"{generator.name} draws single rows, no persons", hint="use synthesize.generator: cart")
+        hint = f"use synthesize.generator: {' or '.join(sequence_generators())}"
+        raise GeneratorError(f"{generator.name} draws single rows, no persons", hint=hint)
     codec = Codec(table, generator.encoding(options.resolve()))
     whole = codec.encode(table, rng_for(seed, "encode"))
     is_static = np.array([name in static for name in codec.origins], dtype=bool)
     order = table.schema.order
     at = codec.origins.index(order) if order in codec.origins and order not in static else None
     data, arrangement = arranged(whole, table.persons, is_static, at)
+    curve = Curve(progress)
+    model = learn(generator, data, options, seed, curve, unfinished)
+    return FittedSequences(generator.name, codec, model, arrangement, tuple(curve.points))
+
+
+def learn(
+    generator: SequenceGenerator,
+    data: Sequences,
+    options: SynthesizeOptions,
+    seed: int,
+    progress: Progress,
+    unfinished: Path | None = None,
+) -> SequenceModel:
+    """Train a generator on persons, in a process of its own where the options want that."""
+    own = options.resolve()
+    if unfinished is not None:
+        say_if_interrupted(generator, unfinished)
+    if generator.requires and (options.isolate or not is_here(generator)):
+        return learn_sequences_isolated(generator, data, own, seed, progress, options.limits, unfinished)
     with blamed_on(generator.name, "learn"):
-        model = generator.learn_sequences(data, options.resolve(), seed, progress)
-    return FittedSequences(generator.name, codec, model, arrangement)
+        return generator.learn_sequences(data, own, seed, progress, unfinished)
 
 
 def arranged(whole: Encoded, persons: Codes, static: Mask, order: int | None) -> tuple[Sequences, Arrangement]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from hybrid.transition.known_values import fit_transition
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
+from hybrid.transition.repeats import Repeats
 from hybrid.transition.strategies.blend import Blend
 from hybrid.transition.strategies.chow_liu import ChowLiu
 from hybrid.transition.strategies.conditional import Conditional
@@ -40,4 +41,4 @@ def reads_originals(transition: Mapping[str, Any]) -> bool:
     return strategy.reads_originals(strategy.Options.model_validate(own))
 
 
-__all__ = ["REGISTRY", "FittedTransition", "Restored", "Transition", "fit_transition", "reads_originals"]
+__all__ = ["REGISTRY", "FittedTransition", "Repeats", "Restored", "Transition", "fit_transition", "reads_originals"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid.demo import write_demo
@@ -80,3 +82,29 @@ def test_a_check_says_what_comes_out(config: Path) -> None:
     single = said(**{"data.order": None, "synthesize.generator": "copula"})
     assert "copula draws single rows: each synthetic row has a person number of its own" in single
     assert "data.order: 'ward' is a categorical column" in said(**{"data.order": "ward"})
+
+
+def test_values_that_rarely_change_within_their_label_rarely_change_again(config: Path, tmp_path: Path) -> None:
+    """An age that is static in the demo is made one year more in some later rows."""
+    folder = tmp_path / "demo"
+    shutil.copytree(config.parent, folder)
+    source = pd.read_csv(folder / "admissions.csv", dtype=str)
+    later = source.sort_values("admission_date", kind="stable")["patient_id"].duplicated()
+    chosen = later[later].index[::9]
+    source.loc[chosen, "age"] = (source.loc[chosen, "age"].astype(int) + 1).astype(str)
+    source.to_csv(folder / "admissions.csv", index=False)
+    fixed = {"anonymize.levels": {"age": 2}, "anonymize.suppression_limit": 0.3, "protect": "off"}
+
+    def alike(**changes: Any) -> float:
+        pipeline = Pipeline(load_config(folder / "config.yaml", {**fixed, **changes}))
+        assert pipeline.static is not None and "age" not in pipeline.static and pipeline.restored is not None
+        table = pipeline.restored.table
+        assert table.persons is not None
+        rows = np.argsort(table.persons, kind="stable")
+        labels = pipeline.sampled.anonymized.labels.to_table().frame["age"].astype(str).to_numpy()[rows]  # type: ignore[union-attr]
+        ages = table.frame["age"].to_numpy(float)[rows]
+        pairs = (np.diff(table.persons[rows]) == 0) & (labels[1:] == labels[:-1])
+        return float((ages[1:] == ages[:-1])[pairs].mean())
+
+    assert alike() > 0.75, "eight of nine later rows have the age of the row before"
+    assert alike(**{"transition.method": "uniform"}) < 0.5, "no original value is read"

@@ -45,6 +45,10 @@ def test_rows_and_off():
 
 def test_every_generator_can_be_described():
     described = {entry.name: entry for entry in availability()}
+    assert described["tabddpm"].capabilities.words == (
+        "draws persons with all their rows; continues an interrupted training"
+    )
+    assert [name for name, entry in described.items() if entry.capabilities.private] == ["mst"]
     assert list(described) == list(REGISTRY)
     assert described["cart"].available
     for name, entry in described.items():

@@ -171,11 +171,24 @@ class Cart:
         }
         return CartModel(tuple(steps), smoothers)
 
-    def learn_sequences(self, data: Sequences, options: CartOptions, seed: int, progress: Progress) -> SequenceModel:
+    def learn_sequences(
+        self,
+        data: Sequences,
+        options: CartOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,  # noqa: ARG002  (grows in minutes)
+    ) -> SequenceModel:
         """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
         from hybrid.synthesize.generators.cart_sequences import learn_sequences
 
         return learn_sequences(data, options, seed, progress)
+
+    def load_sequences(self, folder: Path) -> SequenceModel:
+        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
+        from hybrid.synthesize.generators.cart_sequences import load_sequences
+
+        return load_sequences(folder)
 
     def load(self, folder: Path) -> CartModel:
         """As :class:`hybrid.synthesize.protocol.Generator`."""

@@ -3,13 +3,14 @@
 A job is a folder that only its owner can read, removed when the job is done:
 
 =================  ==============================================================================
-``job.json``       task (learn, draw), adapter, options, seed, features, rows, memory limit, folder of
-                   checkpoints
+``job.json``       task (learn, draw; of persons learn_sequences, draw_sequences, draw_rows), adapter, options, seed,
+                   features, rows, memory limit, folder of checkpoints
 ``path/hybrid``    a link to this package, the only thing on the path of a managed environment
 ``data.parquet``   the encoded columns to learn from: numbers, no labels, no names
 ``events.jsonl``   progress as it happens, one list per line: step, done, total, values
 ``model/``         what the generator saved
 ``drawn.parquet``  the encoded columns it drew
+``*.persons``      of persons: what ``data.parquet`` and ``drawn.parquet`` have for rows; the last column counts rows
 ``log.txt``        what its libraries printed
 ``result.json``    written last; the problems, if any
 =================  ==============================================================================
@@ -26,10 +27,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import write_json
@@ -37,12 +38,19 @@ from hybrid.base.errors import GeneratorError, Problem
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.synthesize.isolation import environments
-from hybrid.synthesize.isolation.worker import OUT_OF_MEMORY, read_columns, write_columns
-from hybrid.synthesize.protocol import Encoded, Generator
+from hybrid.synthesize.isolation.worker import (
+    OUT_OF_MEMORY,
+    read_columns,
+    read_drawn_sequences,
+    write_columns,
+    write_sequences,
+)
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Generator, SequenceGenerator, Sequences
 from hybrid.synthesize.registry import is_here
 
 POLL_SECONDS = 0.1
 PACKAGE = Path(__file__).parents[2]
+M = TypeVar("M")
 GRACE_SECONDS = 5.0
 """How long a worker may take to end when asked to."""
 
@@ -93,18 +101,59 @@ class IsolatedModel:
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        paths = [path for path in sorted(self.folder.rglob("*")) if path.is_file()]
-        files = {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
-        return _unpacked, (self.generator, self.limits, files)
+        return _unpacked, (type(self), self.generator, self.limits, _packed(self.folder))
 
 
-def _unpacked(generator: Generator, limits: Limits, files: dict[str, bytes]) -> IsolatedModel:
+@dataclass(frozen=True)
+class IsolatedSequences:
+    """Trained model of persons in a folder. Private.
+
+    As :class:`IsolatedModel` is one of rows.
+    """
+
+    generator: SequenceGenerator
+    limits: Limits
+    folder: Path
+    keeper: Any = None
+    """Removes the folder when it is garbage."""
+
+    def draw(self, n_persons: int, seed: int) -> DrawnSequences:
+        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
+        return self._drawn("draw_sequences", n_persons, seed)
+
+    def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
+        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
+        return self._drawn("draw_rows", n_persons, seed, persons)
+
+    def _drawn(self, task: str, n_persons: int, seed: int, persons: Sequence[Array] = ()) -> DrawnSequences:
+        job = {"task": task, "n_rows": n_persons, "seed": seed, "model": str(self.folder.absolute())}
+        with _folder() as folder:
+            if task == "draw_rows":
+                write_columns(folder / "given.persons", persons)
+            _run(folder, job, self.generator, self.limits, silent)
+            return read_drawn_sequences(folder)
+
+    def save(self, folder: Path) -> None:
+        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (type(self), self.generator, self.limits, _packed(self.folder))
+
+
+def _packed(folder: Path) -> dict[str, bytes]:
+    """Content of every file of a folder, by relative path."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _unpacked(kind: Callable[..., M], generator: Any, limits: Limits, files: dict[str, bytes]) -> M:
     keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
     folder = Path(keeper.name) / "model"
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    return IsolatedModel(generator, limits, folder, keeper)
+    return kind(generator, limits, folder, keeper)
 
 
 def learn_isolated(
@@ -133,9 +182,47 @@ def learn_isolated(
     with _folder() as folder:
         write_columns(folder / "data.parquet", data.columns)
         _run(folder, job, generator, limits, progress)
-        keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
-        model = Path(shutil.copytree(folder / "model", Path(keeper.name) / "model"))
-    return IsolatedModel(generator, limits, model, keeper)
+        return IsolatedModel(generator, limits, *_moved(folder))
+
+
+def learn_sequences_isolated(
+    generator: SequenceGenerator,
+    data: Sequences,
+    options: Options,
+    seed: int,
+    progress: Progress,
+    limits: Limits,
+    unfinished: Path | None = None,
+) -> IsolatedSequences:
+    """Train on persons in a worker process; parameters as ``SequenceGenerator.learn_sequences``.
+
+    Raises
+    ------
+    GeneratorError
+        As :func:`learn_isolated`.
+    """
+    job = {
+        "task": "learn_sequences",
+        "unfinished": None if unfinished is None else str(unfinished.absolute()),
+        "options": options.model_dump(mode="json"),
+        "seed": seed,
+        "features": [asdict(feature) for feature in data.rows.features],
+        "persons": [asdict(feature) for feature in data.persons.features],
+        "order": data.order,
+    }
+    with _folder() as folder:
+        write_sequences(folder / "data", data)
+        _run(folder, job, generator, limits, progress)
+        return IsolatedSequences(generator, limits, *_moved(folder))
+
+
+def _moved(folder: Path) -> tuple[Path, Any]:
+    """The model of a job in a folder that outlives the job.
+
+    And what removes that folder.
+    """
+    keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
+    return Path(shutil.copytree(folder / "model", Path(keeper.name) / "model")), keeper
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.memory import peak_bytes
-from hybrid.synthesize.protocol import Encoded, Feature, Generator
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Generator, SequenceGenerator, Sequences
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     threading.Thread(target=_watch, args=(folder, os.getppid(), job["memory_bytes"]), daemon=True).start()
     try:
-        _learn(folder, job) if job["task"] == "learn" else _draw(folder, job)
+        _learn(folder, job) if job["task"].startswith("learn") else _draw(folder, job)
         result: dict[str, Any] = {"problems": []}
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
@@ -64,6 +64,29 @@ def read_columns(path: Path) -> list[Array]:
     return [table.column(at).to_numpy() for at in range(table.num_columns)]
 
 
+def write_sequences(path: Path, data: Sequences | DrawnSequences) -> None:
+    """Write persons and their rows; ``path`` has no suffix."""
+    persons, rows = (
+        (data.persons, data.rows) if isinstance(data, DrawnSequences) else (data.persons.columns, data.rows.columns)
+    )
+    write_columns(path.with_suffix(".parquet"), rows)
+    write_columns(path.with_suffix(".persons"), [*persons, data.counts])
+
+
+def read_drawn_sequences(folder: Path) -> DrawnSequences:
+    """Read drawn persons and their rows."""
+    *persons, counts = read_columns(folder / "drawn.persons")
+    return DrawnSequences(persons, read_columns(folder / "drawn.parquet"), counts)
+
+
+def _sequences(folder: Path, job: dict[str, Any]) -> Sequences:
+    """Persons and rows to learn from."""
+    *persons, counts = read_columns(folder / "data.persons")
+    parts = ((job["persons"], persons), (job["features"], read_columns(folder / "data.parquet")))
+    of_persons, of_rows = (Encoded([Feature(**one) for one in features], columns) for features, columns in parts)
+    return Sequences(of_persons, of_rows, counts, job["order"])
+
+
 def _adapter(job: dict[str, Any]) -> Generator:
     """The generator of a job.
 
@@ -76,7 +99,6 @@ def _adapter(job: dict[str, Any]) -> Generator:
 
 def _learn(folder: Path, job: dict[str, Any]) -> None:
     generator = _adapter(job)
-    data = Encoded([Feature(**feature) for feature in job["features"]], read_columns(folder / "data.parquet"))
     options = generator.Options.model_validate(job["options"])
     with (folder / "events.jsonl").open("a", encoding="utf-8", buffering=1) as events:
 
@@ -84,20 +106,35 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
             events.write(json.dumps([step, done, total, values]) + "\n")
 
         unfinished = None if job["unfinished"] is None else Path(job["unfinished"])
-        model = generator.learn(data, options, job["seed"], progress, unfinished)
-    (folder / "model").mkdir(mode=0o700)
-    model.save(folder / "model")
+        (folder / "model").mkdir(mode=0o700)
+        if job["task"] == "learn_sequences":
+            assert isinstance(generator, SequenceGenerator)
+            people = generator.learn_sequences(_sequences(folder, job), options, job["seed"], progress, unfinished)
+            people.save(folder / "model")
+            return
+        data = Encoded([Feature(**feature) for feature in job["features"]], read_columns(folder / "data.parquet"))
+        generator.learn(data, options, job["seed"], progress, unfinished).save(folder / "model")
 
 
 def _draw(folder: Path, job: dict[str, Any]) -> None:
+    generator, saved = _adapter(job), Path(job["model"])
+    of_persons = job["task"] != "draw"
     try:
-        model = _adapter(job).load(Path(job["model"]))
+        load: Any = getattr(generator, "load_sequences" if of_persons else "load")
+        model = load(saved)
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(
-            f"{_adapter(job).name}: the saved model cannot be read ({type(error).__name__})", hint="train it again"
+            f"{generator.name}: the saved model cannot be read ({type(error).__name__})", hint="train it again"
         ) from None
-    write_columns(folder / "drawn.parquet", model.draw(job["n_rows"], job["seed"]))
+    if job["task"] == "draw_rows":
+        drawn = model.draw_rows(read_columns(folder / "given.persons"), job["n_rows"], job["seed"])
+    else:
+        drawn = model.draw(job["n_rows"], job["seed"])
+    if of_persons:
+        write_sequences(folder / "drawn", drawn)
+    else:
+        write_columns(folder / "drawn.parquet", drawn)
 
 
 def _watch(folder: Path, parent: int, memory_bytes: int | None) -> None:

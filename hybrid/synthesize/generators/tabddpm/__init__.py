@@ -17,7 +17,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Model
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Model, SequenceModel, Sequences
 
 SECONDS_PER_WEIGHT = 7e-11
 """Of one step, per record of the batch and weight of the network: Adult, one core."""
@@ -88,6 +88,25 @@ class Tabddpm:
         from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
+
+    def learn_sequences(
+        self,
+        data: Sequences,
+        options: TabddpmOptions,
+        seed: int,
+        progress: Progress,
+        unfinished: Path | None = None,
+    ) -> SequenceModel:
+        """Train on persons, then on rows given persons; see :mod:`hybrid.synthesize.generators.tabddpm.sequences`."""
+        from hybrid.synthesize.generators.tabddpm.sequences import learn_sequences
+
+        return learn_sequences(data, options, seed, progress, unfinished)
+
+    def load_sequences(self, folder: Path) -> SequenceModel:
+        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
+        from hybrid.synthesize.generators.tabddpm.sequences import load_sequences
+
+        return load_sequences(folder)
 
     def load(self, folder: Path) -> Model:
         """As :class:`hybrid.synthesize.protocol.Generator`."""

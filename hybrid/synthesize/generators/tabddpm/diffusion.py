@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,8 +23,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hybrid.synthesize.generators.tabddpm.draws import Draws
-from hybrid.synthesize.generators.tabddpm.network import Denoiser
 
+Predict = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Forward pass of a :class:`~hybrid.synthesize.generators.tabddpm.network.Denoiser`, with what is known filled in."""
 LAST_TIME = 0.999
 STRIDE_POWER = 1.5
 """Strides get shorter towards the clean record: the i-th of m times is (i / m) ** 1.5."""
@@ -73,7 +74,7 @@ class Diffusion:
             return torch.empty((n, 0), dtype=torch.int64, device=self.prior.device)
         return torch.stack(columns, dim=1)
 
-    def logits(self, network: Denoiser, states: Tensor, numbers: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+    def logits(self, network: Predict, states: Tensor, numbers: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
         """Unnormalized log p(x_0 | x_t) of all discrete columns, and the velocities."""
         logits, velocity = network(states, numbers, time)
         if self.likelihood and states.shape[1]:
@@ -82,7 +83,7 @@ class Diffusion:
             logits = logits.scatter_add(1, states, odds)
         return logits, velocity
 
-    def loss(self, network: Denoiser, states: Tensor, numbers: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
+    def loss(self, network: Predict, states: Tensor, numbers: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
         """Loss per record, summed over columns.
 
         Cross-entropy of the clean states plus squared error of the velocities.
@@ -100,7 +101,7 @@ class Diffusion:
         return total / len(states)
 
     @torch.no_grad()
-    def draw(self, network: Denoiser, n: int, n_continuous: int, steps: int, draws: Draws) -> tuple[Tensor, Tensor]:
+    def draw(self, network: Predict, n: int, n_continuous: int, steps: int, draws: Draws) -> tuple[Tensor, Tensor]:
         """Denoise ``n`` records in ``steps`` strides.
 
         Returns

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ from hybrid.synthesize.generators.tabddpm.train import train
 from hybrid.synthesize.protocol import Encoded
 from hybrid.synthesize.snapshots import Snapshots, named
 
+Known = tuple[Array, Array]
+"""States (n, n_given), int64, numbered through all columns, and numbers (n, n_numbers), float32, known of n rows."""
 _WEIGHTS, _QUANTILES, _OPTIONS = "network.pt", "quantiles.npz", "options.json"
 
 
@@ -53,6 +56,8 @@ class TabddpmModel:
         With averaged weights.
     options : TabddpmOptions
         What it was trained with.
+    given : tuple of int
+        States and numbers of what must be known of a record to draw it; (0, 0): nothing.
     """
 
     levels: tuple[int, ...]
@@ -61,17 +66,26 @@ class TabddpmModel:
     quantiles: tuple[Quantiles, ...]
     network: Denoiser
     options: TabddpmOptions
+    given: tuple[int, int] = (0, 0)
 
-    def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
+    def draw(self, n_rows: int, seed: int, known: Known | None = None) -> list[Array]:
+        """As :class:`hybrid.synthesize.protocol.Model`.
+
+        ``known`` is what is known of each row, where the model asks for it. Shares are then not held: those of the
+        training records are not the shares of rows of which something is known.
+        """
         rng = torch.Generator(self.frequencies.device).manual_seed(int(rng_for(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
         held = {"free": None, "sampled": self.sampled, "exact": self.frequencies}[self.options.shares]
-        diffusion = _diffusion(self.levels, self.frequencies, self.options, held)
+        diffusion = _diffusion(self.levels, self.frequencies, self.options, held if known is None else None)
         chunk = CHUNK_CELLS // max(len(self.frequencies), *self.options.layers, 1) + 1
-        sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
-        steps = self.options.sampling_steps
-        drawn = [diffusion.draw(self.network, size, len(self.quantiles), steps, draws) for size in sizes]
+        steps, drawn = self.options.sampling_steps, []
+        for start in range(0, n_rows, chunk):
+            size = min(chunk, n_rows - start)
+            part = None if known is None else _given(known, slice(start, start + size), self.frequencies.device)
+            drawn.append(
+                diffusion.draw(partial(self.network.forward, given=part), size, len(self.quantiles), steps, draws)
+            )
         states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - _firsts(self.levels)
         numbers = torch.cat([chunk[1] for chunk in drawn]).double().cpu().numpy()
         discrete = iter(states.T.astype(np.int32))
@@ -86,7 +100,7 @@ class TabddpmModel:
         for at, quantiles in enumerate(self.quantiles):
             arrays |= {f"distinct{at}": quantiles.distinct, f"cumulated{at}": quantiles.cumulated}
         np.savez(folder / _QUANTILES, **arrays)
-        content = {"levels": self.levels, "options": self.options.model_dump()}
+        content = {"levels": self.levels, "options": self.options.model_dump(), "given": self.given}
         (folder / _OPTIONS).write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -102,16 +116,26 @@ def load_model(folder: Path) -> TabddpmModel:
     saved = torch.load(folder / _WEIGHTS, map_location=device, weights_only=True)
     arrays = np.load(folder / _QUANTILES)
     quantiles = tuple(Quantiles(arrays[f"distinct{at}"], arrays[f"cumulated{at}"]) for at in range(levels.count(0)))
-    network = _network(saved["frequencies"], levels, options).to(device)
+    given = (content["given"][0], content["given"][1])
+    network = _network(saved["frequencies"], levels, options, given).to(device)
     network.load_state_dict(saved["network"])
     network.eval().requires_grad_(False)
-    return TabddpmModel(levels, saved["frequencies"], saved["sampled"], quantiles, network, options)
+    return TabddpmModel(levels, saved["frequencies"], saved["sampled"], quantiles, network, options, given)
 
 
 def learn_model(
-    data: Encoded, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
+    data: Encoded,
+    options: TabddpmOptions,
+    seed: int,
+    progress: Progress,
+    unfinished: Path | None = None,
+    known: Known | None = None,
+    n_given: int = 0,
 ) -> TabddpmModel | Snapshots:
-    """Train on encoded columns without NaN; see :class:`TabddpmOptions`."""
+    """Train on encoded columns without NaN; see :class:`TabddpmOptions`.
+
+    ``known`` is what is known of each record beforehand, with ``n_given`` states in all.
+    """
     levels = tuple(feature.n_levels for feature in data.features)
     refuse_wide("tabddpm", {feature.name: feature.n_levels for feature in data.features}, options.max_inputs)
     random = rng_for(seed, "tabddpm fit")
@@ -126,15 +150,22 @@ def learn_model(
     frequencies = (torch.bincount(states.flatten(), minlength=sum(levels)) / len(data)).float()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(int(random.integers(2**63)))
-        network = _network(frequencies, levels, options).to(device)
+        sizes = (0, 0) if known is None else (n_given, known[1].shape[1])
+        network = _network(frequencies, levels, options, sizes).to(device)
         diffusion = _diffusion(levels, frequencies, options)
-        networks = train(network, diffusion, states, numbers, options, rng, progress, unfinished)
+        given = None if known is None else _given(known, slice(None), device)
+        networks = train(network, diffusion, states, numbers, options, rng, progress, unfinished, given)
     sampled = _sampled(frequencies, levels, len(data), rng_for(seed, "tabddpm shares"))
     models = {
-        named(level): TabddpmModel(levels, frequencies, sampled, quantiles, each, options)
+        named(level): TabddpmModel(levels, frequencies, sampled, quantiles, each, options, sizes)
         for level, each in networks.items()
     }
     return Snapshots(models) if options.snapshots else next(iter(models.values()))
+
+
+def _given(known: Known, rows: slice, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Knowledge of some rows, on a device."""
+    return torch.tensor(known[0][rows], device=device), torch.tensor(known[1][rows], device=device)
 
 
 def _sampled(frequencies: Tensor, levels: Sequence[int], n: int, random: np.random.Generator) -> Tensor:
@@ -144,8 +175,10 @@ def _sampled(frequencies: Tensor, levels: Sequence[int], n: int, random: np.rand
     return torch.tensor(np.concatenate([np.empty(0), *counts]) / n, dtype=torch.float32, device=frequencies.device)
 
 
-def _network(frequencies: Tensor, levels: Sequence[int], options: TabddpmOptions) -> Denoiser:
-    return Denoiser(torch.log(frequencies), levels.count(0), options.layers, options.dropout)
+def _network(
+    frequencies: Tensor, levels: Sequence[int], options: TabddpmOptions, given: tuple[int, int] = (0, 0)
+) -> Denoiser:
+    return Denoiser(torch.log(frequencies), levels.count(0), options.layers, options.dropout, given)
 
 
 def _diffusion(

@@ -36,14 +36,25 @@ class Denoiser(nn.Module):
         Widths of the hidden layers.
     dropout : float
         Share of hidden units dropped while training.
+    given : tuple of int
+        States and numbers of what is known of a record beforehand; (0, 0): nothing is.
     """
 
-    def __init__(self, log_frequencies: Tensor, n_continuous: int, layers: tuple[int, ...], dropout: float) -> None:
+    def __init__(
+        self,
+        log_frequencies: Tensor,
+        n_continuous: int,
+        layers: tuple[int, ...],
+        dropout: float,
+        given: tuple[int, int] = (0, 0),
+    ) -> None:
         super().__init__()
         self.n_states = len(log_frequencies)
         width = layers[0]
         self.states = nn.EmbeddingBag(max(self.n_states, 1), width, mode="sum")
         self.numbers = nn.Linear(n_continuous, width) if n_continuous else None
+        self.given_states = nn.EmbeddingBag(given[0], width, mode="sum") if given[0] else None
+        self.given_numbers = nn.Linear(given[1], width) if given[1] else None
         self.time = nn.Sequential(nn.Linear(TIME_DIM, width), nn.SiLU(), nn.Linear(width, width))
         self.blocks = nn.ModuleList(
             nn.Sequential(nn.LayerNorm(a), nn.SiLU(), nn.Dropout(dropout), nn.Linear(a, b))
@@ -52,12 +63,16 @@ class Denoiser(nn.Module):
         head = nn.Linear(layers[-1], self.n_states + n_continuous)
         self.last = nn.Sequential(nn.LayerNorm(layers[-1]), nn.SiLU(), head)
         nn.init.normal_(self.states.weight, std=0.3)
+        if self.given_states is not None:
+            nn.init.normal_(self.given_states.weight, std=0.3)
         nn.init.zeros_(head.weight)
         with torch.no_grad():
             head.bias.zero_()
             head.bias[: self.n_states] = log_frequencies
 
-    def forward(self, states: Tensor, numbers: Tensor, time: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, states: Tensor, numbers: Tensor, time: Tensor, given: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Predict.
 
         Parameters
@@ -68,6 +83,8 @@ class Denoiser(nn.Module):
             Noisy numbers.
         time : Tensor, shape (n,), float32
             0 clean .. 1 pure noise.
+        given : tuple of Tensor, shapes (n, n_given), int64, and (n, n_numbers), float32
+            What is known of each record; states are numbered through all columns.
 
         Returns
         -------
@@ -79,6 +96,10 @@ class Denoiser(nn.Module):
             hidden = hidden + self.states(states)
         if self.numbers is not None:
             hidden = hidden + self.numbers(numbers)
+        if given is not None and self.given_states is not None:
+            hidden = hidden + self.given_states(given[0])
+        if given is not None and self.given_numbers is not None:
+            hidden = hidden + self.given_numbers(given[1])
         for block in self.blocks:
             change = block(hidden)
             hidden = hidden + change if change.shape == hidden.shape else change

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -37,6 +38,7 @@ def train(
     rng: torch.Generator,
     progress: Progress,
     unfinished: Path | None = None,
+    given: tuple[Tensor, Tensor] | None = None,
 ) -> dict[float, Denoiser]:
     """Minimize the diffusion's loss; return averaged networks, ready to sample from.
 
@@ -50,6 +52,8 @@ def train(
         The clean records, on the network's device.
     unfinished : Path, optional
         A folder for checkpoints; training continues from the one in it to the same result.
+    given : tuple of Tensor, optional
+        What is known of each record, as :meth:`Denoiser.forward` takes it. Not with ``options.overfit``.
 
     Raises
     ------
@@ -72,7 +76,8 @@ def train(
         _set_rate(optimizer, options, training.step / total)
         rows = _next_batch(training, len(states), batch)
         time = _times(len(rows), rng, states.device)
-        loss = diffusion.loss(network, states[rows], numbers[rows], time, rng)
+        known = None if given is None else (given[0][rows], given[1][rows])
+        loss = diffusion.loss(partial(network.forward, given=known), states[rows], numbers[rows], time, rng)
         optimizer.zero_grad()
         torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
