@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
+from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
@@ -26,8 +28,6 @@ Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
 """Most neighbours that a search between the tables finds; five cost twice as much as one."""
 MAX_BLOCKS = 8
-LEAST_ASKED = 10_000
-"""Records that searches query of the largest tables: shares are then known to a hundredth (95 %)."""
 
 T = TypeVar("T")
 NO_RULES = Rules()
@@ -48,20 +48,9 @@ class Part(NamedTuple):
     key: Hashable
     rows: Array
 
-
-def most_asked(limit: int | None, *sizes: int) -> int | None:
-    """Records that searches query at most; None for all.
-
-    ``limit``, as long as the largest table has no more records. Beyond, as many fewer as the table is larger, so that
-    the pairs of records that are compared do not grow; :data:`LEAST_ASKED` if the limit allows it.
-    """
-    return None if limit is None else max(min(limit, limit**2 // max(*sizes, 1)), min(limit, LEAST_ASKED))
-
-
-def own_places(asked: Part, part: Part) -> Array:
-    """Positions of the queried records in their part, shape (n_asked,), int64."""
-    places: Array = np.searchsorted(part.rows, asked.rows)
-    return places
+    def places(self, asked: Part) -> Array:
+        """Positions of queried records in this part, shape (n_asked,), int64."""
+        return np.asarray(np.searchsorted(self.rows, asked.rows))
 
 
 class Context:
@@ -181,8 +170,7 @@ class Context:
         Each row is another person where nothing else is known.
         """
         table = {"train": self.train, "control": self.control, "table": self.table}[role]
-        assert table is not None
-        return np.arange(len(table)) if table.persons is None else table.persons
+        return np.arange(len(self.encoded(role))) if table is None or table.persons is None else table.persons
 
     def has_persons(self, role: Role) -> bool:
         """True if the persons of the rows are known."""
@@ -270,9 +258,8 @@ class Context:
     def parts(self, roles: Sequence[Role]) -> list[tuple[Part, ...]]:
         """Cut the tables into parts of equal size.
 
-        Their sizes can then not bias a comparison. Larger tables are cut into as many disjoint random parts of the
-        smallest one's size as they hold (at most :data:`MAX_BLOCKS`), so that results average over nearly all rows at
-        no extra cost.
+        Their sizes can then not bias a comparison. Larger tables are cut into disjoint random parts (at most
+        :data:`MAX_BLOCKS`), rows of a person together, so that results average over nearly all rows at no extra cost.
 
         Returns
         -------
@@ -297,10 +284,18 @@ class Context:
             return [Part(role, "all", np.arange(size))]
         if (role, (size, 0)) not in self._cuts:
             pieces = min(len(table) // max(size, 1), MAX_BLOCKS)
-            shuffled = table.order[self.random(f"parts {role}").permutation(len(table))]
-            cut = [Part(role, (size, i), np.sort(shuffled[i * size : (i + 1) * size])) for i in range(pieces)]
+            rows = np.split(self._shuffled(role)[: pieces * size], pieces)
+            cut = [Part(role, (size, i), np.sort(piece)) for i, piece in enumerate(rows)]
             self._cuts |= {(role, part.key): cut for part in cut}
         return self._cuts[role, (size, 0)]
+
+    def _shuffled(self, role: Role) -> Array:
+        """Positions of all rows in random order, those of a person together."""
+        order, rng = self.encoded(role).order, self.random(f"parts {role}")
+        if self.train.persons is None:
+            return order[rng.permutation(len(order))]
+        groups = pd.factorize(self.persons(role)[order])[0]
+        return order[np.argsort(rng.permutation(groups.max(initial=-1) + 1)[groups], kind="stable")]
 
     def asked(self, part: Part) -> Part:
         """Records of a part that searches query.
@@ -359,7 +354,7 @@ class Context:
             cut = self._cuts.get((references.role, references.key), [])
             if cut and queries.key == "all":
                 return self._search_cut(queries, asked, cut, k)[[part.key for part in cut].index(references.key)]
-        own = own_places(asked, queries) if (queries.role, queries.key) == (references.role, references.key) else None
+        own = queries.places(asked) if (queries.role, queries.key) == (references.role, references.key) else None
 
         def search() -> Search:
             return nearest(self.space, self.place(asked), self.place(references), k, own)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hybrid.evaluation.context import most_asked
+from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema

@@ -35,7 +35,7 @@ class Anchor:
     high: float = np.inf
 
     def within(self, learned: Table) -> Anchor:
-        """The anchor with the range of a table's dates, which may be learned."""
+        """The anchor with the range of the learned dates."""
         dates = _micros(learned.frame[self.column])
         return replace(self, low=float(np.nanmin(dates)), high=float(np.nanmax(dates)))
 

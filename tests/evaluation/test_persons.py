@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid.evaluation import evaluate
@@ -17,6 +18,8 @@ from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import Table
+from hybrid.table.read_frame import read_frame
+from hybrid.table.read_options import ReadOptions
 from tests.evaluation.simulated_visits import SCHEMA, context, joined, one_visit_each, visits, visits_of
 
 PERSONS = ["persons_copied", "persons_near", "copied_sequences", "membership_persons"]
@@ -175,3 +178,14 @@ def test_histories_need_a_person_with_two_different_rows() -> None:
     unseen = control.take(np.unique(control.persons, return_index=True)[1])  # type: ignore[arg-type]
     outcome = copied_sequences(context(train, unseen, table))
     assert isinstance(outcome, NotComputable) and outcome.lacks is None, "what cannot be compared is not excused"
+
+
+def test_rows_of_a_person_stay_together_where_a_table_is_cut() -> None:
+    rng = np.random.default_rng(3)
+    persons = np.repeat(np.arange(60), 4)
+    frame = pd.DataFrame({"place": persons + rng.normal(0, 0.01, len(persons)), "kind": rng.choice(list("ab"), 240)})
+    people = replace(read_frame(frame, ReadOptions()), persons=persons)
+    few, drawn = people.take(persons < 15), people.take(persons >= 30)
+    context = Context(people, few, drawn, EvaluateOptions())
+    cut = [part.rows for part, *_ in context.parts(["train", "control"])]
+    assert len(cut) == 4 and all(len(np.unique(persons[rows])) == 15 for rows in cut)

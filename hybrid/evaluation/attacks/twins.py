@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import closer
-from hybrid.evaluation.context import Context, Part, Role, own_places
+from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import TIE, Space
@@ -80,7 +80,7 @@ def chains(context: Context, part: Part) -> Array:
 
     Numbers of the chains, of records :func:`linked_by` their nearest neighbours.
     """
-    return linked_by(own_places(context.asked(part), part), context.neighbours(part, part)[:, 0], len(part.rows))
+    return linked_by(part.places(context.asked(part)), context.neighbours(part, part)[:, 0], len(part.rows))
 
 
 def linked_by(own: Array, nearest_own: Array, n: int) -> Array:
