@@ -191,9 +191,12 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("data and tables exclude each other", "describe every table under tables")
     if content.get("constraints"):
         yield Problem("constraints: of which table?", "write them under tables.NAME.constraints")
-    for key in ("risk", "stages"):
-        if content.get(key) is not None:
-            yield Problem(f"{key} is for single tables", f"leave {key} out")
+    synthesize = content.get("synthesize")
+    own = synthesize if isinstance(synthesize, Mapping) else {}
+    single = {key: content.get(key) for key in ("risk", "stages")}
+    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where")}
+    for key in (key for key, value in single.items() if value is not None):
+        yield Problem(f"{key} is for single tables", f"leave {key} out")
 
 
 def _single_rows(config: RunConfig) -> Problem:

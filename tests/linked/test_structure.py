@@ -65,6 +65,8 @@ def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
         (content() | {"data": {"path": "x.csv"}}, "data and tables exclude each other"),
         (content() | {"constraints": [{"le": ["a", "b"]}]}, "of which table?"),
         (content() | {"protect": {"columns": {"hospital": "other"}}}, "which is no key"),
+        (content() | {"synthesize": {"where": "age > 50"}}, "synthesize.where is for single tables"),
+        (content() | {"synthesize": {"filter": {}}}, "synthesize.filter is for single tables"),
         (content() | {"person": "people"}, "there is no table 'people'"),
         (content() | {"sampel": {}}, "sampel: unknown key"),
     ],
