@@ -16,9 +16,9 @@ from hybrid.pipeline.holding import held_rules
 from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,
-    ENCODER,
     EVALUATE,
     FILTER,
+    NETWORKS,
     POWER,
     PROTECT,
     READ,
@@ -95,11 +95,11 @@ def stage_keys(
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
-    trained = [code_behind(ENCODER)] if config.evaluate.encoder is not None else []
+    switched = [code for section, code in NETWORKS.items() if getattr(config.evaluate, section) is not None]
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
-    how = (judged_by, seed, *rules, *condition, *halved, *trained)
+    how = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
     keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])

@@ -52,7 +52,7 @@ class Stage:
     kept : bool
         Whether its result is kept in the store under one key.
     cuts : tuple of (str, str)
-        Imports that are not followed, of code that the configuration switches on (see :data:`ENCODER`).
+        Imports that are not followed, of code that the configuration switches on (see :data:`NETWORKS`).
     """
 
     name: str
@@ -70,9 +70,15 @@ class Stage:
         return Roots(self.modules, counted=WIRING, cuts=self.cuts)
 
 
-ENCODER = Roots(("hybrid.evaluation.encoder.train",))
-"""Code that trains the encoder of an evaluation, where the configuration asks for one."""
-_UNTRAINED = (("hybrid.evaluation.encoder.embed", "hybrid.evaluation.encoder.train"),)
+NETWORKS = {
+    "encoder": Roots(("hybrid.evaluation.encoder.train",)),
+    "retrain": Roots(("hybrid.evaluation.attacks.attention_network",)),
+}
+"""Code that trains networks of an evaluation, by the section of ``evaluate`` that switches it on."""
+_WITHOUT_NETWORKS = (
+    ("hybrid.evaluation.encoder.embed", "hybrid.evaluation.encoder.train"),
+    ("hybrid.evaluation.attacks.target_attention", "hybrid.evaluation.attacks.attention_network"),
+)
 READ = Stage(
     "read",
     "table",
@@ -108,7 +114,7 @@ EVALUATE = Stage(
     ("hybrid.evaluation",),
     ("read", "transition", "synthesize", "filter", "baseline"),
     kept=False,
-    cuts=_UNTRAINED,
+    cuts=_WITHOUT_NETWORKS,
 )
 """One result is kept per judged table, as ``evaluate-original``, ``evaluate-synthetic``, ..."""
 POWER = Stage(
@@ -116,7 +122,7 @@ POWER = Stage(
     "power",
     ("hybrid.evaluation", "hybrid.pipeline.power"),
     ("synthesize", "filter"),
-    cuts=_UNTRAINED,
+    cuts=_WITHOUT_NETWORKS,
 )
 STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, FILTER, BASELINE, EVALUATE, POWER)
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
@@ -169,5 +175,5 @@ def libraries() -> tuple[str, ...]:
     Of all stages and all generators.
     """
     engines = (*REGISTRY.values(), *ENGINES.values())
-    roots = (ENCODER, *(stage.roots for stage in STAGES), *map(model_roots, engines))
+    roots = (*NETWORKS.values(), *(stage.roots for stage in STAGES), *map(model_roots, engines))
     return tuple(sorted({library for each in roots for library in libraries_behind(each)}))

@@ -1,7 +1,7 @@
 """Instance privacy score: single rows judged by the records around them.
 
-After the instance-level score of the seed paper on filtering (section 3.1), with errata: counts are relative to the
-sizes of the tables, a row does not count itself, and the radius comes from people instead of being set.
+After the published instance-level score, with corrections: counts are relative to the sizes of the tables, a row does
+not count itself, and the radius comes from people instead of being set.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def row_scores(context: Context, score: Score) -> Array:
     - ``distance``: share (0..1) of control records that have a training record at most d_T away, a p-value of the row:
       how many strangers lie as close to somebody.
     - ``ratio``: d_T / (d_T + d_C), 0 on a copy, 1/2 where neither side is nearer.
-    - ``alpha``: density of rows over density of training records around the row, of the seed paper; below 1 where
+    - ``alpha``: density of rows over density of training records around the row, the published score; below 1 where
       training records prevail, inf where there is none.
 
     Parameters

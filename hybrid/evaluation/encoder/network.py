@@ -1,8 +1,7 @@
 """Network of the encoder: its weights, and points computed with NumPy.
 
-Masked categories are embedded, joined with the numbers, and passed through Linear - GELU, twice Linear - LayerNorm -
-GELU (with dropout between while training), and a linear layer onto the unit sphere (seed paper of the contrastive
-metrics, section 4.1).
+Categories are embedded, joined with the numbers, and passed through Linear - GELU, twice Linear - LayerNorm - GELU
+(with dropout between while training), and a linear layer onto the unit sphere (thesis, section 3.3).
 """
 
 from __future__ import annotations
