@@ -74,6 +74,8 @@ def sample_run(
     check_replaceable(folder)
     finished = read_whole_run(Path(run))
     check_seal(finished, private)
+    if finished.manifest.get("tables"):
+        raise ConfigError(f"{run}: the run is of linked tables", hint="conditions are for runs of single tables")
     kept = read_origin(private, finished.id)
     config = _conditional(finished, where, rows, Path(kept.folder))
     if data is not None:

@@ -216,6 +216,8 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
         )
     if person.synthesize.filter is not None:
         yield Problem("synthesize.filter is for single tables", "leave it out")
+    if person.synthesize.where is not None:
+        yield Problem("synthesize.where is for single tables", "draw without a condition, and select rows afterwards")
     if person.evaluate.retrain is not None:
         yield Problem("evaluate.retrain is for single tables", "leave it out")
     if person.split.key is not None or person.split.rows is not None:

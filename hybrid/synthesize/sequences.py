@@ -165,7 +165,10 @@ def learn(
     progress: Progress,
     unfinished: Path | None = None,
 ) -> SequenceModel:
-    """Train a generator on persons, in a process of its own where the options want that."""
+    """Train a generator on persons.
+
+    In a process of its own where the options want that.
+    """
     own = options.resolve()
     if unfinished is not None:
         say_if_interrupted(generator, unfinished)

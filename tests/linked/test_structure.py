@@ -62,6 +62,7 @@ def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
         (_changed(visits={"references": {"hospital": "patients"}}), "only parents are tables about people"),
         (content() | {"synthesize": {"generator": "mst"}}, "does not draw rows of a parent"),
         (content() | {"transition": {"method": "tree", "order": "post"}}, "transition.order: post"),
+        (content() | {"synthesize": {"where": "born > 2000"}}, "synthesize.where is for single tables"),
         (content() | {"data": {"path": "x.csv"}}, "data and tables exclude each other"),
         (content() | {"constraints": [{"le": ["a", "b"]}]}, "of which table?"),
         (content() | {"protect": {"columns": {"hospital": "other"}}}, "which is no key"),

@@ -100,7 +100,10 @@ class CartSequenceModel:
         return self._drawn(persons, n_persons, rng_for(seed, "cart sequences draw rows"))
 
     def _drawn(self, given: Sequence[Array], n_persons: int, rng: np.random.Generator) -> DrawnSequences:
-        """Persons and their rows; the first columns of the person table may be given."""
+        """Persons and their rows.
+
+        The first columns of the person table may be given.
+        """
         people = self.people.draw(n_persons, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.draw(n_persons, int(rng.integers(2**31)), people)

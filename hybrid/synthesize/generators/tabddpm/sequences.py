@@ -145,7 +145,7 @@ def load_sequences(folder: Path) -> TabddpmSequenceModel:
 def learn_sequences(
     data: Sequences, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
 ) -> TabddpmSequenceModel:
-    """Train on static columns, on number and extent of the rows, then on the rows.
+    """Train on static columns, on extents of rows, then on rows.
 
     All with the same options, and with checkpoints in folders of ``unfinished``.
 
