@@ -211,7 +211,10 @@ def auc_intervals(
     confidences: Sequence[float],
     clusters: Sequence[tuple[Array, Array] | None],
 ) -> list[tuple[float, float, float]]:
-    """AUCs of several pairs of sides, each with its interval, as :func:`auc_interval` gives them."""
+    """AUCs of several pairs of sides, each with its interval.
+
+    The same numbers as :func:`auc_interval` gives for each pair alone.
+    """
     found = np.array([_delong(*pair, persons) for pair, persons in zip(scores, clusters, strict=True)])
     values, variances, n, m = found.reshape(-1, 4).T
     z = np.array([quantile(confidence) for confidence in confidences])
