@@ -101,7 +101,7 @@ def realtabformer(parents: pd.DataFrame, children: pd.DataFrame, shape: dict[str
     common = {"epochs": RTF_EPOCHS, "batch_size": 16, "report_to": [], "disable_tqdm": True}
     own = {name: str(folder / name) for name in ("checkpoints_dir", "samples_save_dir", "full_save_dir")}
     parent = REaLTabFormer(model_type="tabular", tabular_config=GPT2Config(**small), **common, **own)
-    parent.fit(parents.drop(columns=key), device="cpu", num_bootstrap=10)
+    parent.fit(parents.drop(columns=key), device="cpu", n_critic=0)
     parent.save(folder / "parent")
     saved = next((folder / "parent").glob("id*"))
     config = EncoderDecoderConfig.from_encoder_decoder_configs(GPT2Config(**small), GPT2Config(**small))
@@ -113,7 +113,7 @@ def realtabformer(parents: pd.DataFrame, children: pd.DataFrame, shape: dict[str
         **common,
         **own,
     )
-    child.fit(df=children, in_df=parents, join_on=key, device="cpu", num_bootstrap=10)
+    child.fit(df=children, in_df=parents, join_on=key, device="cpu", n_critic=0)
     drawn = parent.sample(n_samples=len(parents), device="cpu")
     drawn.index.name = key
     rows = child.sample(input_unique_ids=drawn.index.to_series(), input_df=drawn, device="cpu", gen_batch=32)

@@ -11,8 +11,9 @@ from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
-from hybrid.linked.view import View
+from hybrid.linked.view import LinkedTable, View
 from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig
 
 
 def diagnose_linked(config: LinkedConfig) -> list[Finding]:
@@ -32,13 +33,29 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
     findings = [*_references(run)]
     said = set[str]()
     for name, table in tables.items():
-        for finding in diagnose(table.config, table.table):
+        own, settled = _own_part(name, table)
+        for finding in diagnose(own, table.table):
             one = in_table(name, Problem(finding.message, finding.hint, finding.values))
+            if one.message.startswith(settled):
+                continue
             if one.message not in said or finding.level == "error":
                 findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))
             said.add(one.message)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]]:
+    """Configuration to check a table by, and beginnings of findings on columns of persons.
+
+    A view is split as the person table is, and columns of its persons are protected there.
+    """
+    config = table.config
+    if not isinstance(table, View):
+        return config, ()
+    split = config.split.model_copy(update={"stable": False})
+    settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
+    return config.model_copy(update={"split": split}), tuple(settled)
 
 
 def _references(run: LinkedRun) -> Iterator[Finding]:
