@@ -46,7 +46,7 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
 
 
 def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]]:
-    """Configuration to check a table by, and beginnings of findings on columns of persons.
+    """Configuration to check a table by, and findings on columns of persons.
 
     A view is split as the person table is, and columns of its persons are protected there.
     """

@@ -158,6 +158,8 @@ def test_a_thousand_runs_stay_below_five_megabytes() -> None:
     table["status"], table["reason"], table["verdict"] = "ok", "", "pass"
     columns: dict[str, Any] = {}
     for metric in metrics_of(EvaluateOptions()):
+        if "parents" in metric.needs:  # of linked tables, which are not compared
+            continue
         for stage in ("synthetic", "anonymized"):
             name = f"{stage}.{metric.name}" + (".income" if metric.per else "")
             columns[name] = rng.normal(size=len(table))

@@ -224,4 +224,4 @@ def test_the_loss_curve_is_drawn_where_there_is_one() -> None:
 def test_the_report_runs_nothing_and_loads_nothing(full_inputs: ReportInputs) -> None:
     page = render_report(full_inputs)
     assert "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'" in page
-    assert "<script" not in page and "fewer than 10 of" not in page and "about 10 of about" in page
+    assert "<script" not in page and "fewer than 10 were" not in page and "records about 10 were" in page
