@@ -5,13 +5,12 @@ PyTorch is imported only inside the functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.engine.torch_threads import one_torch_thread
 
 EMBEDDING, ATTENTION, HIDDEN = 20, 15, 10
 DROPOUT = 0.15
@@ -93,7 +92,7 @@ def fitted_scores(learned: Nearest, member: Array, asked: Nearest, codes: int, s
     """
     import torch
 
-    with _one_thread(), torch.random.fork_rng(devices=[]):
+    with one_torch_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = network(codes, learned.numbers.shape[2])
         inputs, truth = _tensors(learned), torch.from_numpy(member.astype(np.float32))
@@ -104,22 +103,6 @@ def fitted_scores(learned: Nearest, member: Array, asked: Nearest, codes: int, s
         with torch.no_grad():
             found: Array = torch.sigmoid(model(*_tensors(asked))).numpy().astype(np.float64)
     return np.round(found, 9)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep PyTorch on one thread.
-
-    More only wait for each other on such small batches.
-    """
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _tensors(seen: Nearest) -> tuple[Any, Any, Any]:

@@ -122,13 +122,13 @@ def membership_density(context: Context) -> Measure:
     and non-members are attacked.
     """
     rng = context.random("membership_density")
-    center, scale = _standard(context.encoded("train"), context.encoding.continuous)
+    center, scale = standard(context.encoded("train"), context.encoding.continuous)
 
     def points(part: Part, limit: int) -> tuple[Array, Array]:
         table = context.encoded(part.role)
         rows = table.order[np.isin(table.order, part.rows)]
         rows = rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]]
-        return np.nan_to_num((_ordinal(table.take(rows), context.encoding.continuous) - center) / scale), rows
+        return np.nan_to_num((ordinal(table.take(rows), context.encoding.continuous) - center) / scale), rows
 
     table, _ = points(context.whole("table"), MAX_POINTS)
     attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
@@ -155,7 +155,7 @@ def membership_density(context: Context) -> Measure:
     return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
 
 
-def _ordinal(table: Encoded, continuous: Array) -> Array:
+def ordinal(table: Encoded, continuous: Array) -> Array:
     """Numbers as they are and categories as codes, shape (n, p).
 
     Missing is a code of its own; NaN where a number is missing.
@@ -163,12 +163,12 @@ def _ordinal(table: Encoded, continuous: Array) -> Array:
     return np.where(continuous, table.numbers, table.ranks)
 
 
-def _standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
+def standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
     """Mean and standard deviation of every column.
 
     Missing numbers are left out; 0 and 1 where there is none.
     """
-    values = _ordinal(table, continuous)
+    values = ordinal(table, continuous)
     known = ~np.isnan(values)
     count = np.maximum(known.sum(axis=0), 1)
     center = np.where(known, values, 0.0).sum(axis=0) / count
