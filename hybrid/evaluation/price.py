@@ -49,7 +49,7 @@ PRICES = {
     "inference_neighbours": Price(searches=4.0, cells=1.0),
     "gcap": Price(searches=0.3),
     "air": Price(searches=0.3),
-    "membership_flow": Price(cells=25.0),
+    "membership_flow": Price(cells=60.0),
     "mir": Price(cells=1.5),
     "hidden_rate": Price(searches=0.5),
     "membership_density": Price(cells=1.0),

@@ -30,6 +30,7 @@ PRINTED = {
     "gcap",
     "air",
     "close_value",
+    "hidden_rate",
     "mir",
     "membership_density",
     "membership_exposed",
@@ -42,7 +43,8 @@ PRINTED = {
 
 def measured(train: Table, control: Table, table: Table, paper: bool = True) -> dict[str, Measure]:
     options = EvaluateOptions(paper=paper, secrets=("cost", "illness"), attacks=200, singling_out_columns=(3, 4))
-    context, found = Context(train, control, table, options, 1), {}
+    origin = np.arange(len(table))  # A copy in the order of the records.
+    context, found = Context(train, control, table, options, 1, origin=origin), {}
     for metric in REGISTRY.values():
         outcome = metric.measure(context, metric.columns(context)[0]).outcome
         if isinstance(outcome, Measure):

@@ -16,7 +16,7 @@ from hybrid.evaluation.engine.torch_threads import one_torch_thread
 WIDTH = 8
 """Hidden units per column, in each of two hidden layers."""
 LEARNING_RATE, BATCH = 0.01, 256
-EPOCHS, PATIENCE = 100, 8
+EPOCHS, PATIENCE = 40, 5
 """Passes over the points at most, and without a smaller loss of those held back."""
 HELD_BACK = 0.1
 NOISE = 0.1
