@@ -102,6 +102,8 @@ def realtabformer(parents: pd.DataFrame, children: pd.DataFrame, shape: dict[str
     own = {name: str(folder / name) for name in ("checkpoints_dir", "samples_save_dir", "full_save_dir")}
     parent = REaLTabFormer(model_type="tabular", tabular_config=GPT2Config(**small), **common, **own)
     parent.fit(parents.drop(columns=key), device="cpu", n_critic=0)
+    # The library cannot write a folder of this kind into the description of a model.
+    parent.full_save_dir = own["full_save_dir"]
     parent.save(folder / "parent")
     saved = next((folder / "parent").glob("id*"))
     config = EncoderDecoderConfig.from_encoder_decoder_configs(GPT2Config(**small), GPT2Config(**small))
