@@ -11,7 +11,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
-from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest, nearest_of_pieces
+from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest, nearest_of_others, nearest_of_pieces
 from hybrid.evaluation.engine.predicates import Index, Predicates
 from hybrid.evaluation.engine.space import euclidean, gower
 from hybrid.evaluation.options import EvaluateOptions
@@ -239,3 +239,17 @@ def test_missing_to_missing_is_nothing_and_missing_to_a_value_is_one(missing: bo
     space = gower(encoding, np.array([at]))
     found, _ = nearest(space, space.place(rows.take(np.array([0]))), space.place(rows.take(np.array([2]))))
     assert found[0, 0] == (0.0 if missing else 1.0)
+
+
+def test_the_nearest_of_another_person_is_that_of_all_pairs() -> None:
+    encoding = tables(5, m=60)
+    space = euclidean(encoding)
+    rows = space.place(encoding.tables[2])
+    persons = np.repeat(np.arange(4), [1, 30, 9, 20])
+    distances, index = nearest_of_others(space, rows, rows, persons, persons, np.arange(60))
+    every, at = nearest(space, rows, rows, 59, np.arange(60))
+    for row in range(60):
+        other = persons[at[row]] != persons[row]
+        assert (distances[row], index[row]) == (every[row][other][0], at[row][other][0])
+    lonely = nearest_of_others(space, rows.take(np.arange(3)), rows, np.zeros(60, int), np.zeros(3, int), np.arange(3))
+    assert np.isinf(lonely[0]).all() and (lonely[1] == -1).all()

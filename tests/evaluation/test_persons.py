@@ -189,3 +189,23 @@ def test_rows_of_a_person_stay_together_where_a_table_is_cut() -> None:
     context = Context(people, few, drawn, EvaluateOptions())
     cut = [part.rows for part, *_ in context.parts(["train", "control"])]
     assert len(cut) == 4 and all(len(np.unique(persons[rows])) == 15 for rows in cut)
+
+
+@pytest.mark.parametrize("name", ["authenticity", "identifiability"])
+def test_siblings_of_a_record_do_not_hide_a_leak(name: str) -> None:
+    """Eight rows of each person are nearly equal; the excess holds 0 without a leak only."""
+    rng = np.random.default_rng(11)
+
+    def people(n: int, first: int) -> Table:
+        ages, wards, costs = rng.integers(0, 9000, n), rng.integers(0, 4, n), rng.normal(500, 200, n)
+        rows = np.repeat(np.arange(n), 8)
+        jitter = rng.integers(0, 3, len(rows))
+        return visits_of(ages[rows] + jitter, wards[rows], costs[rows] + jitter, first + rows)
+
+    train, control, table = people(150, 0), people(150, 1000), people(150, 2000)
+    clean = REGISTRY[name].compute(context(train, control, table))
+    leaky = joined(train.take(np.arange(960)), table.take(np.arange(240)))
+    found = REGISTRY[name].compute(context(train, control, leaky))
+    assert isinstance(clean, Measure) and isinstance(found, Measure)
+    assert clean.excess is not None and clean.excess[1] < 0 < clean.excess[2]
+    assert found.excess is not None and found.excess[1] > 0.3

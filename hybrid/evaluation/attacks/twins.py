@@ -10,7 +10,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import closer
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
-from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
@@ -114,13 +114,49 @@ def authenticity(context: Context) -> Measure:
     """
     train, control, table = (context.whole(role) for role in ("train", "control", "table"))
 
-    def scored(part: Part, chained: Array) -> Scored:
-        near = closer(context.distances(part, table)[:, 0], context.distances(part, train)[:, 0])
-        return near, clustered_error(near, context.neighbours(part, table)[:, 0], chained)
+    def scored(part: Part) -> Scored:
+        distance, index = _nearest_person(context, part, context.space)
+        near = closer(context.distances(part, table)[:, 0], distance)
+        return near, clustered_error(near, context.neighbours(part, table)[:, 0], _kin(context, part, index))
 
-    return _compared(
-        context, scored(train, chains(context, train)), scored(control, context.neighbours(control, train)[:, 0])
-    )
+    return _compared(context, scored(train), scored(control))
+
+
+def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, Array]:
+    """Distance and position of the nearest training record of another person.
+
+    Of each queried record; shapes (n_asked,). Other records of the same person are left out, which people never seen do
+    not have in the training records either.
+    """
+    asked, train = context.asked(part), context.encoded("train")
+    plain = space is context.space
+    if part.role == "train" and context.has_persons("train"):
+        persons = context.persons("train")
+
+        def search() -> tuple[Array, Array]:
+            records = space.place(train)
+            return nearest_of_others(space, records.take(asked.rows), records, persons, persons[asked.rows], asked.rows)
+
+    elif plain:
+        whole = context.whole("train")
+        return context.distances(part, whole)[:, 0], context.neighbours(part, whole)[:, 0]
+    else:
+
+        def search() -> tuple[Array, Array]:
+            people = space.place(context.encoded(part.role).take(asked.rows))
+            own = asked.rows if part.role == "train" else None
+            found = nearest(space, people, space.place(train), own=own)
+            return found[0][:, 0], found[1][:, 0]
+
+    return context.once_for_all_stages(("nearest person", plain, part.role, len(asked.rows)), search)
+
+
+def _kin(context: Context, part: Part, nearest_person: Array) -> Array:
+    """Groups of queried records whose scores depend on each other."""
+    if part.role != "train":
+        return nearest_person
+    own = context.asked(part).rows
+    return linked_by(own, np.where(nearest_person < 0, own, nearest_person), len(context.train))
 
 
 def _compared(context: Context, train: Scored, control: Scored) -> Measure:
@@ -176,19 +212,15 @@ def identifiability(context: Context) -> Outcome:
     keep = entropy[space.columns] > 0.01
     p = len(space.center)
     space = Space(space.columns[keep], space.center[keep[:p]], space.scale[keep[:p]], space.weights[keep[p:]], True)
-    records, rows = space.place(context.encoded("train")), space.place(context.encoded("table"))
+    rows = space.place(context.encoded("table"))
 
     def scored(role: Role) -> Scored:
-        asked = context.asked(context.whole(role)).rows
-        people = space.place(context.encoded(role).take(asked))
-        own = context.once_for_all_stages(
-            ("identifiability", role, len(asked)),
-            lambda: nearest(space, people, records, own=asked if role == "train" else None),
-        )
+        part = context.whole(role)
+        people = space.place(context.encoded(role).take(context.asked(part).rows))
+        distance, index = _nearest_person(context, part, space)
         across = nearest(space, people, rows)
-        near = closer(across[0][:, 0], own[0][:, 0])
-        kin = linked_by(asked, own[1][:, 0], len(context.train)) if role == "train" else own[1][:, 0]
-        return near, clustered_error(near, across[1][:, 0], kin)
+        near = closer(across[0][:, 0], distance)
+        return near, clustered_error(near, across[1][:, 0], _kin(context, part, index))
 
     return _compared(context, scored("train"), scored("control"))
 

@@ -41,6 +41,41 @@ def nearest(
     return nearest_of_pieces(space, queries, references, (), k, own)[0]
 
 
+def nearest_of_others(
+    space: Space, queries: Columns, references: Columns, persons: Array, owners: Array, own: Array | None = None
+) -> tuple[Array, Array]:
+    """The nearest reference of another person, of every query.
+
+    Parameters
+    ----------
+    space : Space
+        In which both were placed.
+    persons : numpy.ndarray, shape (n_references,), int
+        Person of each reference.
+    owners : numpy.ndarray, shape (n,), int
+        Person of each query.
+    own : numpy.ndarray, shape (n,), int64, optional
+        As for :func:`nearest`.
+
+    Returns
+    -------
+    distances, index : numpy.ndarray, shape (n,)
+        As for :func:`nearest`; inf and -1 where all references are of the query's person.
+    """
+    distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
+    left, k = np.arange(len(owners)), 2
+    while len(left):
+        found = nearest(space, queries.take(left), references, min(k, len(persons)), None if own is None else own[left])
+        another = (found[1] >= 0) & (persons[found[1]] != owners[left, None])
+        first, has = another.argmax(axis=1), another.any(axis=1)
+        at = left[has]
+        distances[at], index[at] = (side[has, first[has]] for side in found)
+        if k >= len(persons):
+            break
+        left, k = left[~has], 4 * k
+    return distances, index
+
+
 def nearest_of_pieces(
     space: Space, queries: Columns, references: Columns, pieces: Sequence[Array], k: int = 1, own: Array | None = None
 ) -> list[tuple[Array, Array]]:
