@@ -10,6 +10,7 @@ from typing import Any
 from hybrid.base.hashing import fingerprint
 from hybrid.base.source_code import Roots, code_behind
 from hybrid.evaluation.measure import Subject
+from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.leak import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import held_rules
@@ -95,7 +96,8 @@ def stage_keys(
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
-    switched = [code for section, code in NETWORKS.items() if getattr(config.evaluate, section) is not None]
+    asked_for = {metric.name for metric in metrics_of(config.evaluate)}
+    switched = [code for name, code in NETWORKS.items() if name in asked_for or getattr(config.evaluate, name, None)]
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts

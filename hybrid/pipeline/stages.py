@@ -73,11 +73,13 @@ class Stage:
 NETWORKS = {
     "encoder": Roots(("hybrid.evaluation.encoder.train",)),
     "retrain": Roots(("hybrid.evaluation.attacks.attention_network",)),
+    "membership_flow": Roots(("hybrid.evaluation.engine.flow",)),
 }
-"""Code that trains networks of an evaluation, by the section of ``evaluate`` that switches it on."""
+"""Code that trains networks of an evaluation, by the section of ``evaluate`` or the metric that asks for it."""
 _WITHOUT_NETWORKS = (
     ("hybrid.evaluation.encoder.embed", "hybrid.evaluation.encoder.train"),
     ("hybrid.evaluation.attacks.target_attention", "hybrid.evaluation.attacks.attention_network"),
+    ("hybrid.evaluation.attacks.membership_flow", "hybrid.evaluation.engine.flow"),
 )
 READ = Stage(
     "read",

@@ -314,10 +314,12 @@ def test_progress_says_what_is_left(server: None) -> None:
     assert float(_artifacts()["third-progress"]) == pytest.approx(50, abs=1)
 
 
-def test_the_deployment_names_a_flow_that_takes_its_parameters() -> None:
-    (deployment,) = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
+@pytest.mark.parametrize(("name_of_it", "file"), [("nightly", "config"), ("laboratory", "plan")])
+def test_a_deployment_names_a_flow_that_takes_its_parameters(name_of_it: str, file: str) -> None:
+    deployments = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
+    (deployment,) = (one for one in deployments if one["name"] == name_of_it)
     path, _, name = deployment["entrypoint"].partition(":")
     flow = getattr(importlib.import_module(path.removesuffix(".py").replace("/", ".")), name)
     flow.validate_parameters(deployment["parameters"])
-    assert (REPOSITORY / deployment["parameters"]["config"]).is_file()
-    assert deployment["schedules"][0]["cron"] and deployment["schedules"][0]["timezone"]
+    assert (REPOSITORY / deployment["parameters"][file]).is_file()
+    assert all(schedule["cron"] and schedule["timezone"] for schedule in deployment.get("schedules", []))

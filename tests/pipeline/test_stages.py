@@ -143,11 +143,13 @@ def test_another_version_of_a_library_moves_the_keys_of_the_stages_that_use_it(
     assert _moved(before, _keys()) == moved
 
 
-@pytest.mark.parametrize("section", ["encoder", "retrain"])
-def test_networks_count_where_the_evaluation_trains_them(monkeypatch: pytest.MonkeyPatch, section: str) -> None:
-    before = _keys(evaluate={section: {}})
+@pytest.mark.parametrize("evaluate", [{"encoder": {}}, {"retrain": {}}, {"also": ["membership_flow"]}])
+def test_networks_count_where_the_evaluation_trains_them(
+    monkeypatch: pytest.MonkeyPatch, evaluate: dict[str, Any]
+) -> None:
+    before = _keys(evaluate=evaluate)
     _change_version(monkeypatch, "torch")
-    assert _moved(before, _keys(evaluate={section: {}})) == EVALUATED
+    assert _moved(before, _keys(evaluate=evaluate)) == EVALUATED
 
 
 def test_libraries_of_a_manifest_are_those_of_the_stages_and_generators() -> None:
