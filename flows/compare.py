@@ -3,13 +3,14 @@
 python flows/compare.py configs/compare.yaml
 """
 
-import argparse
 from pathlib import Path
 
-from flows.stages import flow, publish_artifacts, script, stage_task
+from flows.stages import flow, plan_script, publish_artifacts, stage_task
 from hybrid.comparison import compare as run_plan
 from hybrid.comparison import load_plan
 from hybrid.comparison.write import REPORT
+
+OUT = "runs/comparison"
 
 
 @stage_task("run")
@@ -27,18 +28,10 @@ def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None
 
 
 @flow(name="compare")
-def compare(
-    plan: str, out: str = "runs/comparison", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
-) -> str:
+def compare(plan: str, out: str = OUT, jobs: int = 1, scale: str | None = None, scheduler: str | None = None) -> str:
     """Compare a plan's configurations, locally or on a Dask scheduler."""
     return run(plan, out, jobs, scale, scheduler)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("plan")
-    parser.add_argument("--out", default="runs/comparison")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--scale")
-    parser.add_argument("--scheduler", help="address of a Dask scheduler")
-    script(compare, **vars(parser.parse_args()))
+    plan_script(compare, __doc__, OUT)

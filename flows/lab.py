@@ -3,12 +3,13 @@
 python flows/lab.py configs/lab.yaml --scale quick
 """
 
-import argparse
 from pathlib import Path
 
-from flows.stages import flow, publish_artifacts, script, stage_task
+from flows.stages import flow, plan_script, publish_artifacts, stage_task
 from hybrid.lab import load_plan, run_lab
 from hybrid.lab.run import REPORT
+
+OUT = "runs/laboratory"
 
 
 @stage_task("try metrics")
@@ -23,18 +24,10 @@ def try_metrics(plan: str, out: str, jobs: int, scale: str | None, scheduler: st
 
 
 @flow(name="lab")
-def lab(
-    plan: str, out: str = "runs/laboratory", jobs: int = 1, scale: str | None = None, scheduler: str | None = None
-) -> str:
+def lab(plan: str, out: str = OUT, jobs: int = 1, scale: str | None = None, scheduler: str | None = None) -> str:
     """Try a plan's metrics, locally or on a Dask scheduler."""
     return try_metrics(plan, out, jobs, scale, scheduler)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("plan")
-    parser.add_argument("--out", default="runs/laboratory")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--scale")
-    parser.add_argument("--scheduler", help="address of a Dask scheduler")
-    script(lab, **vars(parser.parse_args()))
+    plan_script(lab, __doc__, OUT)

@@ -3,6 +3,7 @@
 They share a pipeline, and no table goes through Prefect.
 """
 
+import argparse
 import functools
 import logging
 import os
@@ -151,6 +152,27 @@ def script(run: Callable[..., str], *arguments: object, **options: object) -> No
         print(run(*arguments, **options))  # noqa: T201
     except HybridError as error:
         _end(error)
+
+
+def plan_script(run: Callable[..., str], description: str | None, out: str) -> None:
+    """Run a flow of a plan from the command line.
+
+    Parameters
+    ----------
+    run : flow
+        Takes ``plan``, ``out``, ``jobs``, ``scale`` and ``scheduler``.
+    description : str or None
+        Shown by ``--help``.
+    out : str
+        Folder of the results where none is given.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("plan")
+    parser.add_argument("--out", default=out)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--scale")
+    parser.add_argument("--scheduler", help="address of a Dask scheduler")
+    script(run, **vars(parser.parse_args()))
 
 
 def script_by_state(run: Callable[..., State], codes: Mapping[str, int], *arguments: object, **options: object) -> None:

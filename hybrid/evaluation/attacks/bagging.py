@@ -9,14 +9,13 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
 from hybrid.evaluation.attacks.counting_queries import forest_of
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.shadows import Trained, bootstraps, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 NEAR = 50
 """Rows nearest to a person, and as many random ones, that the attack by rows looks at."""
@@ -123,26 +122,10 @@ def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Sco
 
 
 METRICS = (
-    Metric(
-        name="bagging_membership",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How well an attacker who trains the generator on random samples of own people finds out whether a "
-            "conspicuous person was in the training data."
-        ),
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=bagging_membership,
-        needs=("control", "retraining"),
-        pillar="attack",
-        risk="membership",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="AUC",
+    membership_metric(
+        bagging_membership,
+        "How well an attacker who trains the generator on random samples of own people finds out whether a "
+        "conspicuous person was in the training data.",
         by_default=False,
     ),
 )

@@ -11,12 +11,11 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
 from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
 MOST_COLUMNS = 62
@@ -139,25 +138,9 @@ def forest_of(seed: int) -> Any:
 
 
 METRICS = (
-    Metric(
-        name="counting_queries",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How well an attacker who can train the generator finds out whether a conspicuous person was in the "
-            "training data."
-        ),
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=counting_queries,
-        needs=("control", "retraining"),
-        pillar="attack",
-        risk="membership",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="AUC",
+    membership_metric(
+        counting_queries,
+        "How well an attacker who can train the generator finds out whether a conspicuous person was in the "
+        "training data.",
     ),
 )

@@ -9,12 +9,11 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.attention_network import Nearest, fitted_scores
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 NEAREST = 100
 """Distinct rows, the nearest to the person, that the network sees of a table."""
@@ -78,26 +77,10 @@ def stacked(seen: list[tuple[Rows, Array]], unseen: int) -> Nearest:
 
 
 METRICS = (
-    Metric(
-        name="target_attention",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How well a network that an attacker trains on rows like a conspicuous person finds out whether the "
-            "person was in the training data."
-        ),
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=target_attention,
-        needs=("control", "retraining"),
-        pillar="attack",
-        risk="membership",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="AUC",
+    membership_metric(
+        target_attention,
+        "How well a network that an attacker trains on rows like a conspicuous person finds out whether the "
+        "person was in the training data.",
         by_default=False,
     ),
 )

@@ -128,27 +128,19 @@ def _nearest_person(context: Context, part: Part, space: Space) -> tuple[Array, 
     Of each queried record; shapes (n_asked,). Other records of the same person are left out, which people never seen do
     not have in the training records either.
     """
-    asked, train = context.asked(part), context.encoded("train")
-    plain = space is context.space
-    if part.role == "train" and context.has_persons("train"):
-        persons = context.persons("train")
-
-        def search() -> tuple[Array, Array]:
-            records = space.place(train)
-            return nearest_of_others(space, records.take(asked.rows), records, persons, persons[asked.rows], asked.rows)
-
-    elif plain:
+    plain, own = space is context.space, part.role == "train"
+    if plain and not (own and context.has_persons("train")):
         whole = context.whole("train")
         return context.distances(part, whole)[:, 0], context.neighbours(part, whole)[:, 0]
-    else:
+    asked = context.asked(part).rows
 
-        def search() -> tuple[Array, Array]:
-            people = space.place(context.encoded(part.role).take(asked.rows))
-            own = asked.rows if part.role == "train" else None
-            found = nearest(space, people, space.place(train), own=own)
-            return found[0][:, 0], found[1][:, 0]
+    def search() -> tuple[Array, Array]:
+        records, persons = space.place(context.encoded("train")), context.persons("train")
+        people = records.take(asked) if own else space.place(context.encoded(part.role).take(asked))
+        owners = persons[asked] if own else np.full(len(asked), persons.min() - 1)
+        return nearest_of_others(space, people, records, persons, owners, asked if own else None)
 
-    return context.once_for_all_stages(("nearest person", plain, part.role, len(asked.rows)), search)
+    return context.once_for_all_stages(("nearest person", plain, part.role, len(asked)), search)
 
 
 def _kin(context: Context, part: Part, nearest_person: Array) -> Array:

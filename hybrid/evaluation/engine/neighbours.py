@@ -63,7 +63,7 @@ def nearest_of_others(
         As for :func:`nearest`; inf and -1 where all references are of the query's person.
     """
     distances, index = np.full(len(owners), np.inf), np.full(len(owners), -1)
-    left, k = np.arange(len(owners)), 2
+    left, k = np.arange(len(owners)), 1
     while len(left):
         found = nearest(space, queries.take(left), references, min(k, len(persons)), None if own is None else own[left])
         another = (found[1] >= 0) & (persons[found[1]] != owners[left, None])
