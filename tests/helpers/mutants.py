@@ -231,7 +231,7 @@ def copy_tree(folder: Path) -> None:
 
 
 def main() -> int:
-    """Draw, run and report; exit status 1 if the tests of a room fail without a mutant or too few were killed."""
+    """Draw, run and report; exit status 1 if the tests do not run without a mutant or too few were killed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--n", type=int, default=40, help="mutants to draw (40)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (1)")
@@ -248,7 +248,7 @@ def main() -> int:
         tree, data = Path(name) / "tree", given.reached or Path(name) / "reached"
         copy_tree(tree)
         if not data.exists() and not record(tree, data, os.cpu_count() or 1):
-            print("the tests do not pass without a mutant")
+            print("the tests do not run without a mutant")
             return 1
         return sample(tree, drawn, Reached(data), given)
 

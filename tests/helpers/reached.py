@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
+import pytest
 from coverage import CoverageData
 
 MARKS = "not generators and not engines"
@@ -16,7 +17,9 @@ CONFIG = "[run]\nsource = hybrid\nparallel = true\n"
 
 
 def record(tree: Path, data: Path, jobs: int) -> bool:
-    """Run every test of the first environment and keep which lines each reached; gives whether all passed.
+    """Run every test of the first environment and keep which lines each reached; gives whether they ran.
+
+    Tests that fail are kept, too; they can kill no mutant, since they fail without one.
 
     Parameters
     ----------
@@ -27,12 +30,16 @@ def record(tree: Path, data: Path, jobs: int) -> bool:
     jobs : int
         Tests at the same time.
     """
-    config = data.with_suffix(".rc")
+    config = data.with_name(f"{data.name}-coverage.ini")  # coverage erases every file named like its data with a dot
     config.write_text(f"{CONFIG}data_file = {data}\n", encoding="utf-8")
     options = ["-n", str(jobs), "--dist", "loadfile", "-q", "-m", MARKS, "--may-lack", "tabddpm,ctgan,realtabformer"]
     traced = ["--cov=hybrid", "--cov-context=test", f"--cov-config={config}", "--cov-report="]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *traced]
-    return subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}).returncode == 0
+    done = subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
+    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        data.unlink(missing_ok=True)
+        return False
+    return True
 
 
 class Reached:
