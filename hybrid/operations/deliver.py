@@ -47,8 +47,8 @@ class SqlTarget(Options):
     """The environment variable that holds the database's URL."""
     table: str
     """The table, with its schema if it is not the default one; made if it is not there. A table with rows is replaced
-    only if this program delivered them. Of linked tables, ``{table}`` stands for the name of each:
-    synthetic.{table}."""
+    only if this program delivered them. Of linked tables, the name of each takes the place of
+    ``{table}``: synthetic.{table}."""
 
 
 class DeliverOptions(Options):
