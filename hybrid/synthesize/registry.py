@@ -11,6 +11,7 @@ from typing import Any
 
 from hybrid.base.errors import MissingExtraError
 from hybrid.base.options import Options
+from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
 from hybrid.synthesize.generators.copula import Copula
@@ -25,7 +26,18 @@ from hybrid.synthesize.protocol import Generator, SequenceGenerator
 
 REGISTRY: dict[str, Generator] = {
     generator.name: generator
-    for generator in (Cart(), Tabddpm(), Ctgan(), Tvae(), Copula(), Realtabformer(), Mst(), Baynet(), Privbayes())
+    for generator in (
+        Cart(),
+        Tabddpm(),
+        Ctgan(),
+        Tvae(),
+        Copula(),
+        Realtabformer(),
+        Aim(),
+        Mst(),
+        Baynet(),
+        Privbayes(),
+    )
 }
 """Every generator by name. A new one is one file and one entry here."""
 ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}

@@ -48,7 +48,7 @@ def test_every_generator_can_be_described():
     assert described["tabddpm"].capabilities.words == (
         "draws persons with all their rows; continues an interrupted training"
     )
-    assert [name for name, entry in described.items() if entry.capabilities.private] == ["mst"]
+    assert [name for name, entry in described.items() if entry.capabilities.private] == ["aim", "mst"]
     assert list(described) == list(REGISTRY)
     assert described["cart"].available
     for name, entry in described.items():

@@ -30,10 +30,11 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.generators.intervals import Intervals, intervals
 from hybrid.synthesize.isolation.contained import global_seed, quiet
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
-_EDGES = "edges.npz"
+_INTERVALS = "intervals.npz"
 _FEATURES = "features.json"
 
 
@@ -45,8 +46,9 @@ class MstOptions(Options):
     delta: float = Field(default=1e-6, gt=0, lt=1)
     """Probability that the bound epsilon may fail; to be well below 1 / number of records."""
     bins: int = Field(default=32, ge=2)
-    """Intervals that a column of many numbers or dates is cut into, of about as many records each. They are taken
-    from the records, so such a column voids the claim of differential privacy."""
+    """Intervals that a column of many numbers or dates is cut into, of about as many records each, with values that as
+    many records share apart. They are taken from the records, so such a column voids the claim of differential
+    privacy."""
     compress: bool = True
     """Join states whose noisy count is below three standard deviations of the noise."""
     iterations: int = Field(default=1000, ge=1)
@@ -57,14 +59,11 @@ class MstOptions(Options):
 
 @dataclass(frozen=True)
 class MstModel:
-    """A fitted graphical model and the intervals of numeric columns.
-
-    ``edges``: for each continuous feature, by position, shape (n_bins + 1,).
-    """
+    """A fitted graphical model and the intervals of numeric columns, by position."""
 
     network: Any
     features: tuple[Feature, ...]
-    edges: Mapping[int, Array]
+    cut: Mapping[int, Intervals]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
         """As :class:`hybrid.synthesize.protocol.Model`."""
@@ -77,7 +76,7 @@ class MstModel:
         drawn: list[Array] = []
         for at in range(len(self.features)):
             column = codes[:, at].astype(np.int32)
-            drawn.append(_within(self.edges[at], column, rng) if at in self.edges else column)
+            drawn.append(self.cut[at].draw(column, rng) if at in self.cut else column)
         return drawn
 
     def save(self, folder: Path) -> None:
@@ -85,7 +84,7 @@ class MstModel:
         from pydantic import RootModel
 
         self.network.store(folder)
-        np.savez(folder / _EDGES, **{str(at): edges for at, edges in self.edges.items()})
+        np.savez(folder / _INTERVALS, **{str(at): np.stack([cut.lows, cut.highs]) for at, cut in self.cut.items()})
         (folder / _FEATURES).write_text(RootModel[tuple[Feature, ...]](self.features).model_dump_json(), "utf-8")
 
 
@@ -135,19 +134,16 @@ class Mst:
         from dpmm.models.mst import MSTGM
 
         progress("fit mst", 0, 1)
-        edges = {at: _edges(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
-        columns = {
-            f"c{at}": np.searchsorted(edges[at][1:-1], values, side="right") if at in edges else values
-            for at, values in enumerate(data.columns)
-        }
-        sizes = [f.n_levels or len(edges[at]) - 1 for at, f in enumerate(data.features)]
+        cut = {at: intervals(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
+        columns = {f"c{at}": cut[at].codes(values) if at in cut else values for at, values in enumerate(data.columns)}
+        sizes = [f.n_levels or len(cut[at]) for at, f in enumerate(data.features)]
         network = MSTGM(options.epsilon, options.delta, options.iterations, options.compress, n_jobs=1)
         with quiet(), global_seed(seed):
             network.set_random_state(np.random.RandomState(seed % 2**32))
             network.set_domain(dict(zip(columns, sizes, strict=True)))
             network.fit(pd.DataFrame(columns))
         progress("fit mst", 1, 1)
-        return MstModel(network, tuple(data.features), edges)
+        return MstModel(network, tuple(data.features), cut)
 
     def load(self, folder: Path) -> MstModel:
         """As :class:`hybrid.synthesize.protocol.Generator`."""
@@ -156,21 +152,8 @@ class Mst:
 
         text = (folder / _FEATURES).read_text(encoding="utf-8")
         features = RootModel[tuple[Feature, ...]].model_validate_json(text).root
-        arrays = np.load(folder / _EDGES)
-        return MstModel(MSTGM.load(folder), features, {int(at): arrays[at] for at in arrays.files})
-
-
-def _edges(values: Array, bins: int) -> Array:
-    """Bounds of intervals that hold about as many records each.
-
-    At least one interval.
-    """
-    found = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
-    return found if len(found) > 1 else np.array([found[0], found[0] + 1])
-
-
-def _within(edges: Array, bins: Array, rng: np.random.Generator) -> Array:
-    return rng.uniform(edges[bins], edges[bins + 1])
+        arrays = np.load(folder / _INTERVALS)
+        return MstModel(MSTGM.load(folder), features, {int(at): Intervals(*arrays[at]) for at in arrays.files})
 
 
 def _widest_pair(levels: Sequence[int]) -> int:

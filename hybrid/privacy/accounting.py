@@ -1,0 +1,191 @@
+"""Account of a privacy budget under zero-concentrated differential privacy.
+
+Every mechanism spends rho (Bun and Steinke 2016, arXiv:1605.02065), what is spent adds up, and only the sum is
+converted to (epsilon, delta), by Proposition 12 of Canonne, Kamath and Steinke (2020, arXiv:2004.00010):
+
+    delta = min over alpha > 1 of exp((alpha - 1) (alpha rho - epsilon)) / (alpha - 1) * (1 - 1 / alpha) ** alpha
+
+A mechanism that fails to be rho-zCDP with a probability of at most delta_0 ("delta_0-approximate") adds that delta_0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid.base.errors import ConfigError
+
+_HALVINGS = 200
+_LARGEST_ALPHA = 1e12
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a budget.
+
+    Parameters
+    ----------
+    name : str
+        What it was spent on; never a value of a record.
+    rho : float
+        zCDP, 0 or more.
+    delta : float
+        Probability that the bound rho fails, 0 or more.
+    """
+
+    name: str
+    rho: float
+    delta: float = 0.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Privacy budget of one release and the parts it was spent in.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What is allowed, for one person more or less.
+    rows : int
+        Rows of a person that are used, at most.
+    parts : tuple of Part
+        Everything that read records.
+    """
+
+    epsilon: float
+    delta: float
+    rows: int
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if self.spent_delta > self.delta * (1 + 1e-9):
+            raise ConfigError(
+                f"the parts of the privacy budget spend delta = {self.spent_delta:.4g} at epsilon = {self.epsilon:g}, "
+                f"more than {self.delta:g}",
+                hint="raise privacy.epsilon or privacy.delta",
+            )
+
+    @property
+    def rho(self) -> float:
+        """Sum of the parts."""
+        return math.fsum(part.rho for part in self.parts)
+
+    @property
+    def spent_delta(self) -> float:
+        """Delta of the parts together, at :attr:`epsilon`."""
+        return math.fsum(part.delta for part in self.parts) + delta_of(self.rho, self.epsilon)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every part, and the sums."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows_per_person": self.rows,
+            "rho": self.rho,
+            "spent_delta": self.spent_delta,
+            "parts": [{"name": part.name, "rho": part.rho, "delta": part.delta} for part in self.parts],
+        }
+
+
+def delta_of(rho: float, epsilon: float) -> float:
+    """Delta of a rho-zCDP mechanism at epsilon.
+
+    Parameters
+    ----------
+    rho : float
+        0 or more.
+    epsilon : float
+        0 or more.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, an upper bound for every alpha that the search ends with.
+    """
+    if rho <= 0:
+        return 0.0
+    low, high = 1.0 + 1e-9, min(max((epsilon + 1) / (2 * rho) + 2, 2.0), _LARGEST_ALPHA)
+    for _ in range(_HALVINGS):
+        alpha = (low + high) / 2
+        if (2 * alpha - 1) * rho - epsilon + math.log1p(-1 / alpha) < 0:
+            low = alpha
+        else:
+            high = alpha
+    exponent = (high - 1) * (high * rho - epsilon) + high * math.log1p(-1 / high) - math.log(high - 1)
+    return math.exp(min(exponent, 0.0))
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """Smallest epsilon of a rho-zCDP mechanism at delta.
+
+    To 1e-9, from above; delta in (0, 1). 0 where nothing is spent.
+    """
+    if rho <= 0:
+        return 0.0
+    high = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun and Steinke's bound, never below
+    low = 0.0
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        if delta_of(rho, middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def rho_for(epsilon: float, delta: float) -> float:
+    """Largest rho whose delta at epsilon is at most the given.
+
+    From below, to a relative 1e-12.
+
+    Parameters
+    ----------
+    epsilon : float
+        Above 0.
+    delta : float
+        In (0, 1).
+    """
+    low, high = 0.0, epsilon + 1.0
+    while delta_of(high, epsilon) <= delta:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if delta_of(middle, epsilon) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def variance_for(rho: float, sensitivity_squared: int) -> int:
+    """Variance of Gaussian noise that spends at most rho.
+
+    Parameters
+    ----------
+    rho : float
+        Above 0.
+    sensitivity_squared : int
+        Square of the L2 norm by which one person changes the counts, 1 or more.
+
+    Returns
+    -------
+    int
+        The smallest whole number v, 1 or more, with ``sensitivity_squared / (2 v) <= rho``.
+    """
+    return max(math.ceil(sensitivity_squared / (2 * rho)), 1)
+
+
+def gaussian_rho(variance: int, sensitivity_squared: int) -> float:
+    """Rho of discrete Gaussian noise.
+
+    ``sensitivity_squared / (2 variance)`` (Canonne et al. 2020, Theorem 4).
+    """
+    return sensitivity_squared / (2 * variance)
+
+
+def total(parts: Iterable[Part]) -> tuple[float, float]:
+    """Sum of rho and sum of delta of several parts."""
+    spent = tuple(parts)
+    return math.fsum(part.rho for part in spent), math.fsum(part.delta for part in spent)
