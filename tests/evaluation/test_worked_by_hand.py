@@ -80,9 +80,12 @@ def test_hitting_rate() -> None:
 
 
 def test_dcr_share() -> None:
-    # Five rows lie on a training record, five on a control record; each has nearest records of its own, so that
-    # scores are independent: z sqrt(10 / 4) / 10 = .309897.
-    close(measured("dcr_share", TRAIN, CONTROL, TABLE), 0.5, 0.190103, 0.809897)
+    # Five rows lie on a training record, five on a control record, each on one of its own: Wilson of 5 of 10.
+    close(measured("dcr_share", TRAIN, CONTROL, TABLE), 0.5, 0.236593, 0.763407)
+    # Six rows lie nearest to the first training record, four to the first control record: of 20 records w is .6, .4 and
+    # 0, its mean .05. .55^2 + .35^2 + 18 * .05^2 = .47, times 20/19 = .494737: 2.021277 votes. Wilson of a share of .6.
+    unlike = people(*(((-1.0, "a"),) * 6 + ((5.0, "a"),) * 4))
+    close(measured("dcr_share", TRAIN, CONTROL, unlike), 0.6, 0.132545, 0.936409)
 
 
 def test_nndr() -> None:

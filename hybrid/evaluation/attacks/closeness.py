@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.context import NEIGHBOURS, Context, Part
 from hybrid.evaluation.engine.intervals import (
     clustered_error,
@@ -12,10 +12,12 @@ from hybrid.evaluation.engine.intervals import (
     quantile,
     simultaneous,
     vote_error,
+    votes_interval,
 )
 from hybrid.evaluation.engine.space import TIE
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
+from hybrid.table.persons import person_groups
 
 QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BOOTSTRAPS = 200
@@ -69,7 +71,8 @@ def dcr_share(context: Context) -> Measure:
     The nearest record counts (METRICS B4). Distance to the closest record in E1 (standardized numbers, one-hot
     categories). 0.5 is what rows of new people score, 1 a copy, whatever the sizes: with n_T training and n_C control
     records chance is c = n_T/(n_T + n_C), and the share is put on the scale of :func:`centred`; ties score
-    :func:`tie_score` (one half for equal sizes).
+    :func:`tie_score` (one half for equal sizes). The interval is that of :func:`votes_interval`, a row voting for the
+    person of its nearest record, one with mixed ties for none.
     """
     table, train, control = (context.whole(role) for role in ("table", "train", "control"))
     curves = _curves(context)  # First: parts of equal size are searched together with the whole tables.
@@ -82,15 +85,27 @@ def dcr_share(context: Context) -> Measure:
     mixed = (tied[0] > 0) & (tied[1] > 0)
     scores = (tied[0] > 0).astype(float)
     scores[mixed] = tie_score(np.where(many, np.inf, tied[0] + tied[1])[mixed], chance)
-    error = quantile(context.options.confidence) * clustered_error(
-        scores, *(context.neighbours(table, part)[:, 0] for part in (train, control))
-    )
     share = float(scores.mean())
-    value, low, high = (centred(min(max(end, 0.0), 1.0), chance) for end in (share, share - error, share + error))
+    votes = [
+        _votes(context, table, part, single)
+        for part, single in ((train, (tied[0] > 0) & ~mixed), (control, tied[0] == 0))
+    ]
+    ends = votes_interval(share, np.concatenate(votes), len(scores), context.options.confidence)
+    value, low, high = (centred(end, chance) for end in (share, *ends))
     details: dict[str, object] = {"ties": float(mixed.mean()), "share": share, "chance": chance, "neighbour": 1}
     measure = Measure(value, low, high, 0.5, len(scores), details).above(0.5)
     measure.details["curves"] = curves
     return measure
+
+
+def _votes(context: Context, table: Part, part: Part, rows: Mask) -> Array:
+    """Rows nearest to each person of a part; shape (n_persons,).
+
+    Of the rows given.
+    """
+    persons = person_groups(context.persons(part.role)[part.rows])
+    nearest = context.neighbours(table, part)[rows, 0]
+    return np.bincount(persons[nearest], minlength=int(persons.max(initial=-1)) + 1)
 
 
 def _curves(context: Context) -> dict[str, list[float]]:

@@ -295,6 +295,30 @@ def _auc_score_bounds(values: Array, n: Array, m: Array, z: Array) -> tuple[Arra
     return edge(0.0), edge(1.0)
 
 
+def votes_interval(share: float, votes: Array, rows: int, confidence: float) -> tuple[float, float]:
+    """Wilson bounds of a share of votes for records.
+
+    Each row votes for the side of one record, and records fall on either side by chance. The variance of the share is
+    then c (1 - c) times the sum over records of (w - mean w)^2, with w the votes for a record as a share of the rows: 1
+    / that sum is the number of independent votes (Kish 1965). A table unlike the data points at a few records only, and
+    is worth as few votes.
+
+    Parameters
+    ----------
+    share : float
+        Share of the rows on one side, 0..1.
+    votes : numpy.ndarray, shape (n_records,)
+        Rows that vote for each record of either side; 0 for a record without any.
+    rows : int
+        Rows, also those that vote for no single record: no more than so many votes count.
+    confidence : float
+        0..1.
+    """
+    weights = votes / rows
+    concentration = float(((weights - weights.mean()) ** 2).sum()) * len(votes) / max(len(votes) - 1, 1)
+    return share_interval(share, 1 / max(concentration, 1 / rows), confidence)
+
+
 def vote_error(values: Array, *voters: Array, sizes: tuple[int, ...]) -> float:
     """Standard error of the share of majorities for the own side.
 
