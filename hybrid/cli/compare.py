@@ -64,8 +64,9 @@ def compare(
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
     """Print the runs and stages of a plan, and the expected time."""
-    seeds = expected.trials // max(expected.configurations, 1)
-    console.line("ok", f"{expected.configurations:,} configurations x {seeds} seeds = {expected.trials:,} runs")
+    seeds, further = divmod(expected.trials, max(expected.configurations, 1))
+    times = "," if further else f" x {seeds} seeds ="
+    console.line("ok", f"{expected.configurations:,} configurations{times} {expected.trials:,} runs")
     if expected.invalid:
         console.line("note", f"{expected.invalid:,} runs are no valid configuration and will be rows with the reason")
     if expected.done:
@@ -83,10 +84,10 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
     known = sum(stage.seconds or 0 for stage in expected.stages)
-    words = f"about {_duration(known / jobs)} with --jobs {jobs}"
+    words = [f"about {_duration(known / jobs)} with --jobs {jobs}"] if known or expected.seconds is not None else []
     if expected.seconds is None:
-        words += ", and what is not measured yet (start, and ask again after the first runs)"
-    console.out.print(f"expected time: {words}")
+        words.append("what is not measured yet (start, and ask again after the first runs)")
+    console.out.print(f"expected time: {', and '.join(words)}")
 
 
 def _duration(seconds: float) -> str:

@@ -127,7 +127,13 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit) as ended:
         main(["lab", str(plan), "--dry-run", "--out", str(tmp_path / "out")])
     assert ended.value.code == 0 and not (tmp_path / "out").exists()
-    assert "2 configurations" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 configurations x 1 seeds = 2 runs" in said and "expected time: what is not measured yet" in said
+    write_lab(folder, seeds=[1], null_seeds=3, risk={"leaky": {"levels": [0, 1]}})
+    with pytest.raises(SystemExit):
+        main(["lab", str(plan), "--dry-run", "--out", str(tmp_path / "out")])
+    assert "2 configurations, 5 runs" in capsys.readouterr().out  # further trials of one of them
+    write_lab(folder, seeds=[1], null_seeds=0, risk={"leaky": {"levels": [0, 1]}})
     with pytest.raises(SystemExit) as ended:
         main(["lab", str(plan), "--out", str(tmp_path / "out")])
     said = capsys.readouterr().out
