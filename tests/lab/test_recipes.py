@@ -15,7 +15,7 @@ from hybrid.table.read_frame import read_frame
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 RECIPES = sorted((CONFIGS / "lab").glob("*.yaml"))
-N_COLUMNS = {"online_shoppers": 18, "uk_census_2011": 18, "texas_inpatients": 18}
+N_COLUMNS = {"bank_marketing": 17, "online_shoppers": 18, "uk_census_2011": 18, "texas_inpatients": 18}
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.stem))
@@ -40,3 +40,12 @@ def test_the_plan_to_start_from_has_three_scales() -> None:
     assert n_risks == {None: 6, "quick": 3, "paper": 7}
     named = {path.stem for path in RECIPES}
     assert all(f"lab/{name}.yaml" in (CONFIGS / "lab.yaml").read_text() for name in named) and named == set(N_COLUMNS)
+
+
+def test_the_plans_on_four_tables_try_the_same_metrics_on_tables_of_the_same_size() -> None:
+    adult, three = (load_plan(CONFIGS / name) for name in ("lab_adult.yaml", "lab_three_tables.yaml"))
+    assert adult.metrics == three.metrics and adult.split == three.split and adult.seeds == three.seeds
+    assert adult.risk.leaky == three.risk.leaky and adult.risk.noisy == three.risk.noisy  # type: ignore[attr-defined]
+    assert {choice.rows for plan in (adult, three) for choice in plan.data.values()} == {3000}
+    bases = [CONFIGS / choice.base for plan in (adult, three) for name, choice in plan.data.items() if name != "demo"]
+    assert len(bases) == 3 and all(base.is_file() for base in bases)
