@@ -19,7 +19,7 @@ from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, judge, worst
+from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -165,7 +165,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
         for track in mine:
             at = first.get(track.key)
             evidence = None if at is None else Evidence(track, alarms[pair][0], *adjusted[pair, track.key], drift, at)
-            judged.append(Judged(track, None if evidence is None else judge(evidence)))
+            judged.append(Judged(track, None if evidence is None else _verdict(evidence)))
         verdicts = _by_risk(judged)
         entries.append(
             Entry(
@@ -185,6 +185,16 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
     entries.sort(key=_rank)
     everything = dict.fromkeys(zip(found["data"], found["contestant"], strict=True))
     return League(tuple(entries), silent, transfers(own, silent), tuple(p for p in everything if p not in tracks))
+
+
+def _verdict(evidence: Evidence) -> Verdict | None:
+    """Verdict on a series.
+
+    On a short one none, but that a metric misses the leak or misleads.
+    """
+    verdict = judge(evidence)
+    serious = WORDS.index(verdict.word) >= WORDS.index("unknown")
+    return verdict if serious or not is_short(evidence.track, evidence.first) else None
 
 
 def _rank(entry: Entry) -> tuple[str, bool, int, float, float]:

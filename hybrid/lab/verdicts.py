@@ -25,7 +25,9 @@ RULES: dict[Word, str] = {
     f"not change by more than {DRIFT:g} beyond chance.",
     "usable": f"It rises with the leak (Jonckheere-Terpstra, p below {SIGNIFICANT:g} with all metrics counted "
     f"together), and notices a leak of {100 * USABLE_LEAK:g} % or less, or at most {USABLE_LATER} levels later than "
-    "the first metric.",
+    "the first metric. On a dial of which only the order is known, all three words need at least "
+    f"{LEAST_LEVELS} levels from the last one that no metric notices; with fewer it says of a metric only whether it "
+    "misses the leak.",
     "coarse": f"It notices the largest leak in at least {100 * POWER:g} % of the trials, but not as early or not as "
     "surely.",
     "unknown": f"Fewer than {LEAST_NULLS} trials without a leak, {LEAST_SEEDS} repetitions or {LEAST_LEVELS} "
@@ -66,6 +68,22 @@ class Evidence:
     p_falling: float
     drift: Drift | None
     first: int
+
+
+def is_short(track: Track, first: int) -> bool:
+    """True for a dial that leaks noticeably at too few levels.
+
+    They cannot show a rise. Counted from the last level that no metric notices. Shares of leaked records are known at
+    every level.
+
+    Parameters
+    ----------
+    track : Track
+    first : int
+        Position from which the best metric notices the series.
+    """
+    levels = len(track.series.levels)
+    return track.series.scale == "order" and levels >= LEAST_LEVELS > levels - first
 
 
 def is_alarmist(alarms: Share) -> bool:

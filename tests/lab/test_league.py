@@ -77,6 +77,20 @@ def test_a_series_that_no_metric_notices_convicts_none() -> None:
     assert set(found.entries[0].verdicts) == {"leaky"} and found.entries[0].overall.word == "trusted"
 
 
+def test_a_dial_that_leaks_at_its_last_levels_says_only_who_misses_the_leak() -> None:
+    # No metric notices anything below the last level: five repetitions of two levels cannot show a rise.
+    trials, rows = simulated({name: METRICS[name] for name in ("sharp", "constant")})
+    dial = rows["risk"] == "overfit"
+    early = dial & (rows["position"] < rows.loc[dial, "position"].max())
+    rows.loc[early, ["excess", "excess_low", "excess_high"]] = [0.0, -HALF, HALF]
+    late = dial & ~early & (rows["contestant"] == "sharp")
+    rows.loc[late, ["excess", "excess_low", "excess_high"]] = [0.5, 0.5 - HALF, 0.5 + HALF]
+    found = league(trials, rows)
+    assert found.silent == ()
+    assert set(entry(found, "sharp").verdicts) == {"leaky"} and entry(found, "sharp").overall.word == "trusted"
+    assert entry(found, "constant").verdicts["overfit"].word == "blind"
+
+
 def test_few_trials_leave_it_unknown() -> None:
     trials, rows = simulated({"sharp": METRICS["sharp"]})
     few = rows[(rows["risk"] != NULL) | (rows["seed"] < 110)]
