@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
 from hybrid.anonymize.models import AnyModel
 from hybrid.anonymize.models.l_diversity import LDiversity
@@ -60,6 +60,9 @@ class AnonymizeOptions(Options):
     """What the search minimizes."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     """Levels fixed beforehand, independent of the data; the search chooses the others. Global recoding only."""
+    beforehand: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)] | None = None
+    """Where hierarchies, levels, k and the share of a sample come from, if not from these records, such as: code book
+    of 2019, decided by J. Smith. Differential privacy of a sample's labels rests on this statement; it is published."""
     time_limit: PositiveFloat = 60.0
     """Seconds for lattices of more than a million combinations; then the best one found, and how far it can be
     from the optimum."""

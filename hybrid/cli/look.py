@@ -19,7 +19,7 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
     from hybrid.pipeline.pipeline import Pipeline
 
     loaded = load_any(config, overrides(set_))
-    pipeline = LinkedRun(loaded, seed=0).person if isinstance(loaded, LinkedConfig) else Pipeline(loaded, seed=0)
+    pipeline = LinkedRun(loaded).person if isinstance(loaded, LinkedConfig) else Pipeline(loaded)
     explanation = pipeline.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")

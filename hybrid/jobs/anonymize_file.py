@@ -45,6 +45,8 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return "split.key and split.stable compare all records"
     if config.data.household_columns:
         return "data.household compares all rows of a household"
+    if config.sample.effective.order == "pre":
+        return "sample.order: pre draws from the whole table"
     if options.known_rows > 1:
         return "anonymize.known_rows compares all rows of a person"
     return None
@@ -133,6 +135,6 @@ def memory_limit(options: AnonymizeOptions) -> float:
 
 def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    explanation = explain_sampling(config, schema, derived)
+    explanation = explain_sampling(config, schema, derived, nameless=False, seeded=config.seed is not None)
     assert explanation is not None
     return explanation.text

@@ -123,11 +123,13 @@ def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:
 
 
 def _trade_off(pipeline: Pipeline) -> Iterator[TradeOff]:
-    chosen = None if pipeline.config.anonymize is None else pipeline.config.anonymize.suppression_limit
+    before = pipeline.anonymization
+    if before is None:
+        return
     for point in pipeline.trade_off:
         if point.loss is not None and point.suppressed is not None:
-            limit = point.suppression_limit
-            yield TradeOff(limit, point.suppressed / len(pipeline.train), point.loss, chosen=limit == chosen)
+            limit, share = point.suppression_limit, point.suppressed / len(before.coarsened)
+            yield TradeOff(limit, share, point.loss, chosen=limit == before.options.suppression_limit)
 
 
 def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:

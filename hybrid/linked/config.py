@@ -214,6 +214,8 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         )
+    if person.sample.order == "pre":
+        yield Problem("sample.order: pre is for single tables", "leave it out: persons are sampled after it")
     if person.synthesize.filter is not None:
         yield Problem("synthesize.filter is for single tables", "leave it out")
     if person.synthesize.where is not None:

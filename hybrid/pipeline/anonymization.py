@@ -27,7 +27,7 @@ from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
-from hybrid.sample import Sampled
+from hybrid.sample import Sampled, SampledTable
 from hybrid.table import Table
 from hybrid.table.persons import agreed
 from hybrid.transition import Repeats
@@ -124,7 +124,7 @@ class Anonymization:
         try:
             return self.compute(
                 ANONYMIZE.name,
-                lambda: anonymize(self.train, self.hierarchies, self.options, self.progress, self.population),
+                lambda: anonymize(self.coarsened, self.hierarchies, self.options, self.progress, self.population),
             )
         except InfeasibleError as error:
             raise infeasible_after_protection(error, self.options, self.protection) from None
@@ -141,13 +141,30 @@ class Anonymization:
         return self.compute(
             TRADEOFF.name,
             lambda: tradeoff(
-                self.train, self.hierarchies, options, [options.k], limits, self.progress, self.population
+                self.coarsened, self.hierarchies, options, [options.k], limits, self.progress, self.population
             ),
         )
 
     @cached_property
+    def drawn(self) -> SampledTable | None:
+        """The sample that is anonymized; None where sampling comes after anonymization."""
+        options = self.config.sample
+        if options.effective.order == "post":
+            return None
+        return self.compute(
+            SAMPLE.name, lambda: sample.sample_before(self.train, options, rng_for(self.seed, "sample"))
+        )
+
+    @property
+    def coarsened(self) -> Table:
+        """The records that are anonymized."""
+        return self.train if self.drawn is None else self.drawn.table
+
+    @cached_property
     def sampled(self) -> Sampled:
         """The anonymized records that the transition gets."""
+        if self.drawn is not None:
+            return self.drawn.with_labels(self.anonymized)
         return self.compute(
             SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng_for(self.seed, "sample"))
         )

@@ -75,10 +75,14 @@ def stage_keys(
     kept = parts if removal is None else _removed(removal, parts, seed)
     learned = fingerprint(people if removal is None else kept, sample)
     if anonymize is not None:
-        keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, people, population)
+        coarsened, first = people, sample.order == "pre"
+        if first:
+            coarsened = keys[SAMPLE.name] = _key(SAMPLE, sample, people, seed)
+        learned = keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, coarsened, population)
         if config.has_tradeoff:
-            keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, people, population)
-        learned = keys[SAMPLE.name] = _key(SAMPLE, sample, keys[ANONYMIZE.name], seed)
+            keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, coarsened, population)
+        if not first:
+            learned = keys[SAMPLE.name] = _key(SAMPLE, sample, learned, seed)
     if transition is not None:
         learned = tables[TRANSITION] = _key(TRANSITION, transition.model_dump(exclude={"order"}), learned, seed, *rules)
         keys[TRANSITION.name] = learned

@@ -224,7 +224,8 @@ class RunConfig(Options):
             "transition": self.transition is not None,
             "synthesize": not self.synthesize.is_off,
         }
-        return tuple(stage for stage in section_order(transition_last=post) if on[stage])
+        first = self.sample.effective.order == "pre"
+        return tuple(stage for stage in section_order(transition_last=post, sample_first=first) if on[stage])
 
     @property
     def has_tradeoff(self) -> bool:

@@ -62,7 +62,8 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
         described = ", ".join(config.described_stages)
         yield Problem(
             f"stages: the other sections describe the order [{described}]",
-            "leave stages out, or set transition.order: pre (before the generator) or post (after it)",
+            "leave stages out, or set transition.order: pre (before the generator) or post (after it), and "
+            "sample.order: pre (before anonymization) or post (after it)",
         )
 
 
@@ -212,6 +213,16 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _weights(config)
     yield from _filter(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
+    if config.sample.order == "pre":
+        if config.anonymize is None:
+            yield Problem(
+                "sample.order is pre, and nothing is anonymized that could be sampled before", "leave sample.order out"
+            )
+        if config.sample.method == "stratified" and config.sample.by == "equivalence_class":
+            yield Problem(
+                "sample.by is equivalence_class, and before anonymization (sample.order: pre) there are no classes",
+                "set sample.by to column names, or use sample.method: beta",
+            )
     if config.anonymize is None:
         if config.transition is not None:
             yield Problem(

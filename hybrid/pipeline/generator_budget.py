@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybrid.pipeline.amplification import NO_FILTER, NOT_COUNTED, ONE_ROW, Condition, Explanation, not_so
+from hybrid.pipeline.explanation import NO_FILTER, NOT_COUNTED, ONE_ROW, Explanation, conditions_of, not_so, unmet
 
 
 def explain_generator(
@@ -61,17 +61,17 @@ def explain_generator(
         checks[NOT_COUNTED] = False
     if filtered:
         checks[NO_FILTER] = False
-    conditions = tuple(Condition(text, met) for text, met in checks.items())
-    unmet = [condition.text for condition in conditions if not condition.met]
+    conditions = conditions_of(checks)
+    missing = unmet(conditions)
     spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
-    if unmet:
+    if missing:
         left = (
             " What is left: given those columns' domains, the noise bounds what the generator itself discloses of one "
             "record of the table it learned from."
         )
         text = (
             f"{spent}, yet no differential privacy is claimed for people in the source: that needs that "
-            f"{'; that '.join(unmet)}.{left if secure_noise else ''}"
+            f"{'; that '.join(missing)}.{left if secure_noise else ''}"
         )
         return Explanation(False, conditions, (), text)
     text = (

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from hybrid import transition
-from hybrid.pipeline.amplification import Explanation, explain_run
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.explanation import Explanation
 from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.pipeline.sampled_labels import Walk, explain
 from hybrid.synthesize.registry import engine
 from hybrid.table import Role, Schema
 
 
 def promises(
-    config: RunConfig, schema: Schema, listed: Container[str], derived: Sequence[str]
+    config: RunConfig, schema: Schema, listed: Container[str], derived: Sequence[str], *, nameless: bool, seeded: bool
 ) -> tuple[Explanation, ...]:
     """Explain each mechanism that a configuration uses.
 
@@ -30,32 +31,48 @@ def promises(
         Columns whose values hierarchy files list, so that a generator does not take them from the records.
     derived : sequence of str
         Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
+    nameless : bool
+        Whether a record has no person, where others have one.
+    seeded : bool
+        Whether somebody chose the seed.
 
     Returns
     -------
     tuple of Explanation
         Empty where nothing is anonymized and the generator has no budget.
     """
-    found = (explain_sampling(config, schema, derived), _of_generator(config, schema, listed))
+    found = (
+        explain_sampling(config, schema, derived, nameless=nameless, seeded=seeded),
+        _of_generator(config, schema, listed),
+    )
     return tuple(explanation for explanation in found if explanation is not None)
 
 
-def explain_sampling(config: RunConfig, schema: Schema, derived: Sequence[str]) -> Explanation | None:
+def explain_sampling(
+    config: RunConfig, schema: Schema, derived: Sequence[str], *, nameless: bool, seeded: bool
+) -> Explanation | None:
     """Explain anonymization with sampling; None without anonymization. Arguments as for :func:`promises`."""
     if config.anonymize is None or config.transition is None:
         return None
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     allowed = any(constraint.learns == "values" for constraint in config.constraints)
-    return explain_run(
-        config.anonymize,
-        config.sample,
-        schema,
-        reads_originals=reads or allowed,
-        filtered=config.synthesize.filter is not None,
-        from_records=derived,
-        protected=config.protection is not None,
-        several_rows=config.data.several_rows,
-        counted=config.synthesize.where is not None,
+    return explain(
+        Walk(
+            config.anonymize,
+            config.sample,
+            schema,
+            reads_originals=reads or allowed,
+            from_records=derived,
+            seeded=seeded,
+            rows_of_records=not config.synthesize.is_off and config.synthesize.rows == "same",
+            protected=config.protection is not None,
+            several_rows=config.data.several_rows,
+            nameless=nameless,
+            households=bool(config.data.household_columns),
+            counted=config.synthesize.where is not None,
+            filtered=config.synthesize.filter is not None,
+            fitted=any(constraint.learns == "form" for constraint in config.constraints),
+        )
     )
 
 

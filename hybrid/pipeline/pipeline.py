@@ -26,9 +26,9 @@ from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.leak import leak_of
-from hybrid.pipeline.amplification import Explanation, together
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.power import measure_power
@@ -142,7 +142,9 @@ class Pipeline(Tables):
         """The promises of every mechanism of this configuration."""
         schema = self.explained
         derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
-        return promises(self.config, schema, self.inputs.domains, derived)
+        persons = self.table.persons
+        nameless = persons is not None and bool((persons < 0).any())
+        return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=self.seeded)
 
     @property
     def explained(self) -> Schema:
@@ -171,8 +173,11 @@ class Pipeline(Tables):
         """
         if self.anonymized is None:
             raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train = self.inputs.split(self.split_seed).train
-        return membership(train, self.learned, self.anonymized, secret, self.config.record_key)
+        train, learned = self.inputs.split(self.split_seed).train, self.learned
+        if self.anonymization is not None and self.anonymization.drawn is not None:
+            kept = self.anonymization.drawn.kept
+            train, learned = train.take(kept), learned.take(kept)
+        return membership(train, learned, self.anonymized, secret, self.config.record_key)
 
     @property
     def verdict(self) -> Verdict:

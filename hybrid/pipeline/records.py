@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.stages import ANONYMIZE, FILTER, PROTECT, READ, SAMPLE, STAGES, SYNTHESIZE, TRANSITION
+from hybrid.pipeline.stages import ANONYMIZE, FILTER, PROTECT, READ, SAMPLE, SYNTHESIZE, TRANSITION, in_order
 from hybrid.publication.table_facts import few, rounded
 from hybrid.table.persons import n_persons
 
@@ -40,7 +40,7 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
     control = "no" if pipeline.control is None else few(len(pipeline.control))
     apart = f"{control} records are kept apart as control{_people(pipeline)}"
     yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
-    for stage in STAGES:
+    for stage in in_order(sample_first=pipeline.config.sample.effective.order == "pre"):
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
         if found is not None:
             rows, note = found

@@ -159,12 +159,20 @@ def needed_by(name: str) -> tuple[str, ...]:
     return tuple(stage.name for stage in STAGES if stage.judged == judged and stage.kept)
 
 
-def section_order(transition_last: bool) -> tuple[StageName, ...]:
+def in_order(*, sample_first: bool) -> tuple[Stage, ...]:
+    """All stages; sampling before anonymization, or after it."""
+    if not sample_first:
+        return STAGES
+    at = STAGES.index(ANONYMIZE)
+    return (*STAGES[:at], SAMPLE, *(stage for stage in STAGES[at:] if stage is not SAMPLE))
+
+
+def section_order(*, transition_last: bool, sample_first: bool = False) -> tuple[StageName, ...]:
     """The sections of a configuration in the order of their stages.
 
-    The transition last, or before the generator.
+    The transition last, or before the generator; sampling before anonymization, or after it.
     """
-    order = tuple(stage.section for stage in STAGES if stage.section is not None)
+    order = tuple(stage.section for stage in in_order(sample_first=sample_first) if stage.section is not None)
     if not transition_last:
         return order
     return (*(section for section in order if section != TRANSITION.section), "transition")

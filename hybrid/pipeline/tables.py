@@ -78,6 +78,8 @@ class Tables:
         self.inputs = inputs or Inputs(config, self.recorder, progress)
         self.origin = origin
         self._given_seed = config.seed if seed is None else seed
+        self.seeded = self._given_seed is not None
+        """Whether somebody chose the seed."""
         if origin is not None:
             self._given_seed = origin.seed
         self.draw: Draw | None = None

@@ -76,7 +76,8 @@ def guarantee_sentence(
     if (config.get("data") or {}).get("household"):
         start.append(NO_HOUSEHOLDS)
     unit = "persons" if several else "records"
-    records = f"training {unit}" if anonymization is None else f"{unit} of the intermediate table"
+    before = anonymization is None or _sampled_first(config)
+    records = f"training {unit}" if before else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
     end = [_sampled(config, records), claim, *_measured(evaluation)]
     return " ".join([*start, *end])
@@ -203,7 +204,13 @@ def _sampled(config: Mapping[str, Any], records: str) -> str:
     sample = SampleOptions.model_validate(config.get("sample") or {})
     generator = (config.get("synthesize") or {}).get("generator")
     trained = "no generator was trained" if generator == "none" else f"the generator was {generator}"
-    return f"{_used(sample, records)}; {trained}."
+    first = ", before it was anonymized" if _sampled_first(config) else ""
+    return f"{_used(sample, records)}{first}; {trained}."
+
+
+def _sampled_first(config: Mapping[str, Any]) -> bool:
+    """True if a sample was anonymized, and k holds in it."""
+    return SampleOptions.model_validate(config.get("sample") or {}).effective.order == "pre"
 
 
 def is_linked(config: Mapping[str, Any]) -> bool:

@@ -44,9 +44,10 @@ def protection(
     """
     yield _identifiers(table, config)
     yield from _protected(protected)
-    yield from _anonymized(table, anonymization)
     several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
-    yield _sampled(SampleOptions.model_validate(config.get("sample") or {}), "person" if several else "record")
+    sample = SampleOptions.model_validate(config.get("sample") or {})
+    steps = [*_anonymized(table, anonymization), _sampled(sample, "person" if several else "record")]
+    yield from steps if sample.effective.order == "post" else [steps[-1], *steps[:-1]]
     if is_linked(config):
         yield "Released rows that are linked by their keys are those of one made-up person."
     elif draws_persons(config):
@@ -115,11 +116,12 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
     share = f"{text_of(100 * sample.beta)} %"
     if sample.method == "none" or sample.effective.method == "none":
         return "All records that remained were used."
+    remained = " that remained" if sample.order == "post" else ""
     match sample.method:
         case "beta":
-            return f"Each {unit} that remained was used with a chance of {share}."
+            return f"Each {unit}{remained} was used with a chance of {share}."
         case "simple":
-            return f"Of the {unit}s that remained, {share} were drawn at random and used."
+            return f"Of the {unit}s{remained}, {share} were drawn at random and used."
         case _:
             groups = "look-alikes" if sample.by == "equivalence_class" else f"equal {listed(sample.by)}"
             least = f", but at least {sample.minimum} of each group (or all of a smaller one)" if sample.minimum else ""

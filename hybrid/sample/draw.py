@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -28,20 +29,20 @@ METHODS: dict[str, Quotas] = {
 """Every way to sample; ``none`` keeps all records."""
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """A sample, and how it compares with what was asked for.
+@dataclass(frozen=True, kw_only=True)
+class DrawnSample:
+    """Facts of a sample: how it compares with what was asked for.
 
     Parameters
     ----------
-    anonymized : AnonymizedTable
-        The kept records in their order; class ids keep their numbers. Private.
     method : str
         The method that was used.
     beta : float
         The share asked for; 1 for method none.
     before : int
         Number of records that came in.
+    actual : int
+        Number of records kept.
     expected : float
         Expected number of records kept, minima included; of persons, where records share them.
     unit : str
@@ -52,19 +53,48 @@ class Sampled:
         For the declared groups.
     """
 
-    anonymized: AnonymizedTable
     method: str
     beta: float
     before: int
+    actual: int
     expected: float
     strata: int
     shares: tuple[GroupShare, ...] = ()
     unit: str = "records"
 
-    @property
-    def actual(self) -> int:
-        """Number of records kept."""
-        return len(self.anonymized)
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled(DrawnSample):
+    """A sample of anonymized records, or an anonymized sample.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable
+        The records that go on, in their order; class ids keep their numbers. Private.
+    """
+
+    anonymized: AnonymizedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledTable(DrawnSample):
+    """A sample of records that are not anonymized yet.
+
+    Parameters
+    ----------
+    table : Table
+        The kept records in their order. Private.
+    kept : numpy.ndarray, shape (actual,), int
+        Their positions among those that came in.
+    """
+
+    table: Table
+    kept: Rows
+
+    def with_labels(self, anonymized: AnonymizedTable) -> Sampled:
+        """The same sample, anonymized."""
+        facts = {one.name: getattr(self, one.name) for one in fields(DrawnSample)}
+        return Sampled(anonymized=anonymized, **facts)
 
 
 def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.Generator) -> Sampled:
@@ -98,16 +128,27 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
     else:
         strata = strata_of(original, options)
     kept, expected = _draw(strata, original, options, rng)
-    return Sampled(
-        anonymized if kept is None else anonymized.take(kept),
-        options.method,
-        1.0 if kept is None else options.beta,
-        len(anonymized),
-        expected,
-        len(np.unique(strata)),
-        group_shares(original, kept, options.groups),
-        _unit(original),
-    )
+    taken = anonymized if kept is None else anonymized.take(kept)
+    return Sampled(anonymized=taken, **_facts(original, kept, expected, strata, options))
+
+
+def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator) -> SampledTable:
+    """Draw the sample that is anonymized.
+
+    Parameters
+    ----------
+    table, options, rng
+        As for :func:`sample_table`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        As :func:`sample_table`, and for reported columns as :func:`sample`.
+    """
+    strata = strata_of(table, options)
+    chosen, expected = _draw(strata, table, options, rng)
+    kept = np.arange(len(table)) if chosen is None else chosen
+    return SampledTable(table=table.take(kept), kept=kept, **_facts(table, chosen, expected, strata, options))
 
 
 def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator) -> Table:
@@ -142,6 +183,20 @@ def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Ge
         return _draw_units(strata, options, rng)
     chosen, expected = _draw_units(strata[np.unique(groups, return_index=True)[1]], options, rng)
     return None if chosen is None else np.flatnonzero(np.isin(groups, chosen)), expected
+
+
+def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, options: SampleOptions) -> dict[str, Any]:
+    """Fields of a drawn sample."""
+    return {
+        "method": options.method,
+        "beta": 1.0 if kept is None else options.beta,
+        "before": len(table),
+        "actual": len(table) if kept is None else len(kept),
+        "expected": expected,
+        "strata": len(np.unique(strata)),
+        "shares": group_shares(table, kept, options.groups),
+        "unit": _unit(table),
+    }
 
 
 def _unit(table: Table) -> str:

@@ -26,6 +26,9 @@ class SampleOptions(Options):
     beta * n records, rounded up or down at random so that it is exact in expectation."""
     minimum: int = Field(default=0, ge=0)
     """stratified: keep at least this many records of every stratum (all, if it has fewer)."""
+    order: Literal["pre", "post"] = "post"
+    """pre: before anonymization, so that k holds in the sample; post: after it, so that k holds in what the sample is
+    drawn from."""
     groups: list[str] = Field(default_factory=list)
     """Columns whose groups' shares before and after are reported, such as sex or ethnicity."""
 
@@ -39,7 +42,7 @@ class SampleOptions(Options):
             return SampleOptions(groups=self.groups)
         if self.method == "stratified":
             return self
-        return SampleOptions(method=self.method, beta=self.beta, groups=self.groups)
+        return SampleOptions(method=self.method, beta=self.beta, order=self.order, groups=self.groups)
 
     @field_validator("by")
     @classmethod

@@ -35,6 +35,8 @@ BY_PROTECTION = {"protect", *BY_LABELS, *BY_GENERATOR}
 ALL = {*BY_PROTECTION, *EVALUATED}
 NOTHING = {
     "hybrid.pipeline.amplification": "explains the guarantee",
+    "hybrid.pipeline.explanation": "explains the guarantee",
+    "hybrid.pipeline.sampled_labels": "explains the guarantee",
     "hybrid.pipeline.guarantees": "explains the guarantee",
     "hybrid.pipeline.cache_keys": "computes the keys themselves",
     "hybrid.pipeline.stages": "names the code; its set is in every key",

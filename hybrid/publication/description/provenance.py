@@ -80,7 +80,8 @@ def _steps(config: Mapping[str, Any]) -> list[str]:
     transition = config.get("transition") or {}
     late = transition.get("order") == "post"
     last = ["synthesize", "transition"] if late else ["transition", "synthesize"]
-    order = ["protect", "anonymize", "sample", *last]
+    first = (config.get("sample") or {}).get("order") == "pre"
+    order = ["protect", *(["sample", "anonymize"] if first else ["anonymize", "sample"]), *last]
     on = {
         "protect": isinstance(config.get("protect"), Mapping),
         "anonymize": bool(config.get("anonymize")),

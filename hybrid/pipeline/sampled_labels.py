@@ -1,0 +1,217 @@
+"""Privacy statement of k-anonymous labels of a sample: conditions and words.
+
+:mod:`hybrid.pipeline.amplification` has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.pipeline.amplification import delta_of_sampling_last, epsilon_for
+from hybrid.pipeline.explanation import (
+    NO_FILTER,
+    NOT_COUNTED,
+    ONE_ROW,
+    Explanation,
+    conditions_of,
+    not_so,
+    unmet,
+)
+from hybrid.sample import SampleOptions
+from hybrid.table import Schema
+
+DELTAS = (1e-6, 1e-9)
+"""Deltas for each of which the smallest epsilon is stated."""
+DECLARED = (
+    "a person states that hierarchies, levels, k and beta were chosen without looking at these records "
+    "(anonymize.beforehand)"
+)
+SECRET = "the sample is secret: its seed is drawn anew (none in the configuration, no --seed)"
+STATED_ROWS = "the number of drawn rows is not that of the records (synthesize.rows is a number, or no generator runs)"
+WITH_PERSON = "every record has a person"
+NO_HOUSEHOLDS = "members of a household are sampled independently (data.household is not set)"
+NOTHING_FITTED = "no constraint between columns is fitted to the records"
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Steps of a run on which the statement depends.
+
+    Parameters
+    ----------
+    anonymize, sample : AnonymizeOptions, SampleOptions
+        Of the run.
+    schema : Schema
+        The table's columns without identifiers.
+    reads_originals : bool
+        What ``Transition.reads_originals`` says of the transition's options, or whether a constraint learns values.
+    from_records : sequence of str
+        Quasi-identifiers whose domain (values, or bounds of intervals) is taken from the records, not listed in a
+        hierarchy file.
+    seeded : bool
+        Whether somebody chose the seed.
+    rows_of_records : bool
+        Whether as many rows are drawn as there are training records.
+    protected : bool
+        Whether values that few records hold were replaced.
+    several_rows : bool
+        Whether a person may have several records; then k counts persons.
+    nameless : bool
+        Whether a record has no person, where others have one.
+    households : bool
+        Whether records are sampled by household.
+    counted : bool
+        Whether the records that meet a condition on drawn rows are counted.
+    filtered : bool
+        Whether drawn rows near a training record are left out.
+    fitted : bool
+        Whether a constraint is fitted to the training records.
+    """
+
+    anonymize: AnonymizeOptions
+    sample: SampleOptions
+    schema: Schema
+    reads_originals: bool
+    from_records: Sequence[str] = ()
+    seeded: bool = False
+    rows_of_records: bool = False
+    protected: bool = False
+    several_rows: bool = False
+    nameless: bool = False
+    households: bool = False
+    counted: bool = False
+    filtered: bool = False
+    fitted: bool = False
+
+    @property
+    def k(self) -> int:
+        """Of the anonymization."""
+        return self.anonymize.k
+
+    @property
+    def independent(self) -> bool:
+        """True if every record is sampled by itself.
+
+        With one probability below 1.
+        """
+        sample = self.sample.effective
+        alone = sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
+        return (sample.method == "beta" or alone) and sample.beta < 1
+
+    @property
+    def most_likely(self) -> float:
+        """Greatest probability, in (0, 1], with which any record is sampled."""
+        sample = self.sample.effective
+        return 1.0 if sample.method == "stratified" and sample.minimum else sample.beta
+
+    @property
+    def sampled_first(self) -> bool:
+        """True if a sample is anonymized."""
+        return self.sample.effective.order == "pre"
+
+    @property
+    def levels_fixed(self) -> bool:
+        """True if no level is searched for."""
+        return self.anonymize.recoding == "global" and set(self.schema.quasi_identifiers) <= set(self.anonymize.levels)
+
+    @property
+    def only_small_left_out(self) -> bool:
+        """True if exactly the classes below k are left out."""
+        options = self.anonymize
+        return options.suppression_limit == 1 and not options.models and options.known_rows == 1
+
+    @property
+    def labels_only(self) -> bool:
+        """True if every released column is a generalized quasi-identifier."""
+        return set(self.schema.names) == set(self.schema.quasi_identifiers)
+
+
+def explain(walk: Walk) -> Explanation:
+    """Check the conditions, and state what remains without them."""
+    always = {
+        "every record is sampled independently with a probability beta below 1": walk.independent,
+        "records are sampled before they are anonymized (sample.order: pre)": walk.sampled_first,
+        SECRET: not walk.seeded,
+        "the levels of generalization are fixed beforehand, not chosen by looking at the records": walk.levels_fixed,
+        "all classes with fewer than k records are left out, by no other rule": walk.only_small_left_out,
+        "every released column is a generalized quasi-identifier": walk.labels_only,
+        "the transition reads no original value beyond the domain of its column": not walk.reads_originals,
+        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(walk.from_records)}": (
+            not walk.from_records
+        ),
+        DECLARED: walk.anonymize.beforehand is not None,
+        "no value is protected by counting the records that hold it": not walk.protected,
+        STATED_ROWS: not walk.rows_of_records,
+    }
+    seldom = {
+        ONE_ROW: walk.several_rows,
+        WITH_PERSON: walk.nameless,
+        NO_HOUSEHOLDS: walk.households,
+        NOT_COUNTED: walk.counted,
+        NO_FILTER: walk.filtered,
+        NOTHING_FITTED: walk.fitted,
+    }
+    conditions = conditions_of(always | {text: False for text, broken in seldom.items() if broken})
+    missing = unmet(conditions)
+    if missing:
+        return Explanation(False, conditions, (), _what_is_left(walk, missing))
+    k, beta = walk.k, walk.sample.beta
+    points = [epsilon_for(k, beta, delta) for delta in DELTAS]
+    found = tuple(point for point in points if point is not None)
+    bounds = [f"epsilon = {one.epsilon:.4g} with delta <= {one.delta:.2g}" for one in found]
+    if None in points:
+        bounds.append(f"no epsilon brings delta below beta ** k = {beta**k:.2g}")
+    text = (
+        f"Each training record was sampled with probability beta = {beta:g}, and the sample was generalized to fixed "
+        f"levels, classes of fewer than {k} records left out. The synthetic table, which is made from these labels "
+        f"alone, is therefore (epsilon, delta)-differentially private for one training record more or less: "
+        f"{'; '.join(bounds)} (the hockey-stick divergence of a sampled count that shows from {k} on; a sharper form "
+        "of Theorem 5 of Li, Qardaji and Su 2012). It holds against an attacker who knows all other training records, "
+        "the split, hierarchies, levels, k and beta, but neither the seed nor who was sampled; of one who knows who "
+        f"was sampled, it promises nothing, and {k}-anonymity of the labels alone is left. The columns, their kinds "
+        f"and formats count as public. That hierarchies, levels, k and beta do not come from the records is the "
+        f"statement of a person ({walk.anonymize.beforehand}), which no program can check. The figures of evaluation, "
+        "report and certificate, and the decision to publish, are made from the records without noise and are not "
+        "covered. Every further table from the same records adds its own epsilon and delta."
+    )
+    return Explanation(True, conditions, found, text)
+
+
+def _what_is_left(walk: Walk, missing: Sequence[str]) -> str:
+    uncertain = (
+        " Sampling adds that without the seed it cannot be determined whether a given person is among the records "
+        f"in use: each is used with a probability of about {walk.most_likely:g}."
+        if walk.most_likely <= 0.5
+        else ""
+    )
+    unit = "persons" if walk.several_rows else "records"
+    table = "anonymized sample" if walk.sampled_first else "anonymized table"
+    return (
+        "No differential privacy is claimed for this configuration. The theorem that links sampling and k-anonymity "
+        f"needs that {'; that '.join(missing)}. What is left is group privacy in words: in the {table} every "
+        f"combination of labels is shared by at least {walk.k} {unit}, so the labels alone do not single out a "
+        f"{unit[:-1]}; they do not hide what all members of a group have in common, and they do not bound what an "
+        f"intruder with other knowledge can infer.{_afterwards(walk)}{uncertain} The attacks of the evaluation, not a "
+        "formula, show what remains."
+    )
+
+
+def _afterwards(walk: Walk) -> str:
+    """Consequences of sampling after k was counted."""
+    sample = walk.sample.effective
+    if sample.method == "none" or walk.sampled_first:
+        return ""
+    said = (
+        " This is counted before sampling: among the sampled records a combination of labels can be that of fewer, "
+        "down to a single one, so an attacker who knows which records were sampled can single out people by labels."
+    )
+    if not (walk.independent and walk.levels_fixed and walk.only_small_left_out):
+        return said
+    delta = delta_of_sampling_last(walk.k, sample.beta)
+    return (
+        f"{said} Differential privacy says little in this order: a class of k records shows with probability "
+        f"1 - (1 - beta) ** k = {delta:.2g}, and never without one of them, so that delta is at least that, whatever "
+        "epsilon (sample.order: pre samples first)."
+    )

@@ -1,0 +1,90 @@
+"""Sampling before anonymization, through the pipeline and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation.measure import Evaluation
+from hybrid.pipeline.amplification import epsilon_for
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.records import stage_records
+from hybrid.publication.description.provenance import _steps
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.protection_words import _sampled
+from hybrid.sample import SampleOptions
+from hybrid.table.record_hash import SECRET_BYTES
+from tests.pipeline.sampled_first import write_people
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_people(tmp_path_factory.mktemp("people"))
+
+
+@pytest.fixture(scope="module")
+def computed(path: Path) -> Pipeline:
+    pipeline = Pipeline(load_config(path), seed=11)
+    _ = pipeline.generated
+    return pipeline
+
+
+def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: Pipeline) -> None:
+    found, sampled = computed.anonymized, computed.sampled
+    assert found is not None and sampled is not None and computed.anonymization is not None
+    drawn = computed.anonymization.drawn
+    assert drawn is not None
+    assert (sampled.before, sampled.expected) == (len(computed.train), 0.25 * len(computed.train))
+    assert sampled.actual == len(drawn.table) == found.result.records < 0.4 * len(computed.train)
+    # By hand: cells of age group and region among the drawn records alone.
+    frame = drawn.table.frame
+    sizes = frame.groupby([frame["age"] // 20, "region"], observed=True).size()
+    assert (sizes < 8).any() and found.result.suppressed == sizes[sizes < 8].sum()
+    assert sorted(np.bincount(found.class_ids)) == sorted(sizes[sizes >= 8])
+    assert len(computed.generated.table) == sizes[sizes >= 8].sum()
+    assert drawn.table.frame.equals(computed.train.frame.take(drawn.kept).reset_index(drop=True))
+
+
+def test_only_drawn_records_are_members_of_classes(computed: Pipeline) -> None:
+    """Others with the same values hide nobody in the sample."""
+    assert computed.anonymized is not None
+    assert len(computed.membership(b"0" * SECRET_BYTES).records) == len(computed.anonymized)
+
+
+def test_stages_keys_and_words_follow_the_order(computed: Pipeline) -> None:
+    assert computed.config.described_stages == ("sample", "anonymize", "transition")
+    assert list(computed.keys)[:2] == ["sample", "anonymize"]
+    rows = [one.name for one in stage_records(computed)]
+    assert rows.index("sample") < rows.index("anonymize")
+    content = computed.config.model_dump(mode="json")
+    assert _steps(content)[:2] == ["sample", "anonymize"]
+    assert computed.anonymized is not None
+    said = guarantee_sentence(computed.anonymized.result, content, Evaluation(()), private=True)
+    assert "Each of the training persons was used with probability 0.25, before it was anonymized" in said
+    assert _sampled(SampleOptions(method="beta", beta=0.25, order="pre"), "record").startswith("Each record was used")
+
+
+def test_a_chosen_seed_voids_the_claim(path: Path) -> None:
+    secret, chosen = Pipeline(load_config(path)), Pipeline(load_config(path), seed=0)
+    assert secret.is_private and not chosen.is_private
+    assert next(one.text for one in chosen.explanation.conditions if not one.met).startswith("the sample is secret")
+    number = epsilon_for(8, 0.25, 2e-5)
+    assert number is not None and number.epsilon > 1
+    assert "no epsilon brings delta below beta ** k = 1.5e-05" in secret.explanation.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"anonymize": None, "transition": None}, "nothing is anonymized"),
+        ({"sample.method": "stratified"}, "there are no classes"),
+        ({"stages": ["anonymize", "sample", "transition"]}, r"describe the order \[sample, anonymize, transition\]"),
+    ],
+)
+def test_impossible_orders_are_refused(path: Path, changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Pipeline(load_config(path, changes))
