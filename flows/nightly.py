@@ -18,7 +18,6 @@ from prefect.states import Completed
 from flows.progress import ShownProgress
 from flows.shown import shown
 from flows.stages import (
-    STAGES,
     STATES,
     artifact_key,
     compute,
@@ -32,8 +31,8 @@ from flows.stages import (
 from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.jobs.nightly import EXIT_CODES, Decision, Listener, Night
 from hybrid.jobs.release import Places
+from hybrid.jobs.start import configuration
 from hybrid.operations.notify import Notice
-from hybrid.pipeline.config import load_config
 
 logger = logging.getLogger("hybrid.flows")
 
@@ -93,14 +92,14 @@ def nightly(
     ``credentials``: Secret blocks by the environment variable they fill; ``notify``: a notification block, TYPE/NAME.
     """
     set_secrets(credentials or {})
-    loaded = load_config(Path(config))
+    loaded = configuration(config)
     places = Places(Path(work), Path(runs), Path(releases))
     progress = ShownProgress(artifact_key(loaded.name, "progress"))
     night = Night(pipeline_of(loaded, places.work, progress), places, _listener(notify))
-    progress.seconds = night.seconds_before()
+    progress.steps, progress.seconds = night.pipeline.steps, night.seconds_before()
     with night.watched():
         decision = look(night, accept_drift)
-        for stage in STAGES if decision.walks else ():
+        for stage in night.pipeline.steps if decision.walks else ():
             compute(night.pipeline, stage)
         notice = close(night, decision)
     progress.finish()

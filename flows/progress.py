@@ -1,7 +1,7 @@
 """Progress of a night as a Prefect artifact, with time left."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -10,7 +10,7 @@ from flows.shown import shown
 from hybrid.pipeline.stages import STAGES
 
 STEPS = tuple(stage.name for stage in STAGES)
-"""Stages of a run, as its progress names them."""
+"""Stages of a single table's run, as its progress names them."""
 _EVERY_SECONDS = 2.0
 _LEAST_SECONDS = 0.1
 
@@ -25,6 +25,8 @@ class ShownProgress:
     """
 
     def __init__(self, key: str) -> None:
+        self.steps: Sequence[str] = STEPS
+        """Stages of the run, in the order in which they are computed."""
         self.seconds: Mapping[str, float] = {}
         """Seconds of each stage in the latest release; where empty, all stages count alike."""
         self.artifact: UUID | None = None
@@ -37,9 +39,9 @@ class ShownProgress:
 
         At most every two seconds, except when a stage begins.
         """
-        stage = step.partition("-")[0]
-        begins = stage in STEPS
-        if begins:
+        stage = next((name for name in self.steps if _is_part(step, name)), None)
+        begins = stage is not None
+        if stage is not None:
             self.current = stage
         elif time.monotonic() - self._last < _EVERY_SECONDS:
             return
@@ -51,16 +53,16 @@ class ShownProgress:
         self._write(100.0, "done")
 
     def _show(self, step: str, share: float) -> None:
-        at = STEPS.index(self.current)
-        weights = [_LEAST_SECONDS + sum(self._of(name)) for name in STEPS]
+        at = self.steps.index(self.current) if self.current in self.steps else 0
+        weights = [_LEAST_SECONDS + sum(self._of(name)) for name in self.steps]
         whole = sum(weights)
         done = sum(weights[:at]) + share * weights[at]
         left = f", about {_duration(whole - done)} left by what the last release took" if self.seconds else ""
         self._write(100 * done / whole, f"{step}{left}")
 
     def _of(self, name: str) -> list[float]:
-        """Seconds of a stage, or of its parts: evaluate-original, evaluate-synthetic, ..."""
-        return [seconds for stage, seconds in self.seconds.items() if stage.partition("-")[0] == name]
+        """Seconds of a stage, or of its parts."""
+        return [seconds for stage, seconds in self.seconds.items() if _is_part(stage, name)]
 
     def _write(self, percent: float, description: str) -> None:
         with shown("progress"):
@@ -68,6 +70,11 @@ class ShownProgress:
                 self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
             else:
                 update_progress_artifact(self.artifact, progress=percent, description=description)
+
+
+def _is_part(step: str, stage: str) -> bool:
+    """True for a stage and its parts: evaluate-original, evaluate-synthetic, ..."""
+    return step == stage or step.startswith(f"{stage}-")
 
 
 def _duration(seconds: float) -> str:

@@ -11,20 +11,19 @@ from pathlib import Path
 from prefect import State
 from prefect.states import Completed
 
-from flows.stages import STAGES, STATES, compute, flow, pipeline_of, script_by_state, show_run, stage_task
+from flows.stages import STATES, compute, flow, pipeline_of, script_by_state, show_run, stage_task
 from hybrid.base.errors import ApprovalNeeded, GateRefused, HybridError
 from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
+from hybrid.jobs.start import AnyRun, configuration
 from hybrid.operations.notify import Outcome
-from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
 
 WRITTEN = "Written"
 """Name of the state where the run was not to be published."""
 
 
 @stage_task("conclude")
-def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path | GateRefused:
+def conclude(pipeline: AnyRun, places: Places, publish: bool) -> Path | GateRefused:
     """Judge, write the run's folder, publish if asked.
 
     Return the folder of the release or of the run, or what the gate said to a run that it held back.
@@ -48,9 +47,9 @@ def release(
     """
     places = Places(Path(work), Path(runs), Path(releases))
     try:
-        pipeline = pipeline_of(load_config(Path(config)), places.work)
+        pipeline = pipeline_of(configuration(config), places.work)
         refuse_unreleasable(pipeline)
-        for stage in STAGES:
+        for stage in pipeline.steps:
             compute(pipeline, stage)
         ended = conclude(pipeline, places, publish)
     except HybridError as error:

@@ -22,14 +22,11 @@ from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import LogProgress, Progress
 from hybrid.jobs.run import summary
+from hybrid.jobs.start import AnyConfig, AnyRun, start
 from hybrid.operations.notify import Outcome
-from hybrid.pipeline import stages
-from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 
 __all__ = [
-    "STAGES",
     "STATES",
     "compute",
     "flow",
@@ -56,8 +53,6 @@ STATES: Mapping[Outcome, str] = {
     "refused": "Refused",
 }
 """Names of the states that a flow ends in, by outcome; one that fails ends in Prefect's own state Failed."""
-STAGES = tuple(stage.name for stage in stages.STAGES)
-"""The stages of a run, in order; each is one task."""
 
 
 def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, R]]:
@@ -86,18 +81,18 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
     return decorate
 
 
-def pipeline_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
-    """The pipeline of one flow: the source is read once.
+def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None) -> AnyRun:
+    """The pipeline of one flow, of a table or linked tables.
 
-    By default progress goes to the log.
+    Sources are read once. By default progress goes to the log.
     """
-    return Pipeline(
+    return start(
         config, store=Store(work / "store"), progress=progress or LogProgress(logging.getLogger("hybrid").info)
     )
 
 
 @stage_task("{stage}")
-def compute(pipeline: Pipeline, stage: str) -> None:
+def compute(pipeline: AnyRun, stage: str) -> None:
     """Compute one stage, or find it in the store."""
     pipeline.compute(stage)
 
@@ -113,11 +108,11 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
 
 
-def show_run(pipeline: Pipeline, folder: Path) -> None:
+def show_run(pipeline: AnyRun, folder: Path) -> None:
     """Show a finished run's verdict, figures and report link in Prefect."""
     publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
-    columns = ("name", "stage", "column", "value", "ci", "reference", "direction", "state")
-    rows = [{key: metric.to_json()[key] for key in columns} for metric in pipeline.evaluation.metrics]
+    columns = ("table", "name", "stage", "column", "value", "ci", "reference", "direction", "state")
+    rows = [{key: metric.to_json().get(key) for key in columns} for metric in pipeline.evaluation.metrics]
     create_table_artifact(rows, key=artifact_key(pipeline.config.name, "figures"))
 
 

@@ -19,21 +19,25 @@ if TYPE_CHECKING:
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
     from hybrid.jobs.release import release
-    from hybrid.jobs.run import run
+    from hybrid.jobs.start import run
+    from hybrid.linked.config import LinkedConfig
+    from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.config import RunConfig, load_config
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
     from hybrid.table import Schema, Table
 
 _HOME = {
-    "run": "hybrid.jobs.run",
+    "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
     "audit_files": "hybrid.jobs.audit",
     "compare": "hybrid.comparison",
     "evaluate": "hybrid.evaluation",
     "load_config": "hybrid.pipeline.config",
     "RunConfig": "hybrid.pipeline.config",
+    "LinkedConfig": "hybrid.linked.config",
     "Pipeline": "hybrid.pipeline.pipeline",
+    "LinkedRun": "hybrid.linked.run",
     "Acceptance": "hybrid.publication.certificate",
     "Hierarchy": "hybrid.hierarchy",
     "Schema": "hybrid.table",
@@ -49,7 +53,9 @@ __all__ = [
     "evaluate",
     "load_config",
     "RunConfig",
+    "LinkedConfig",
     "Pipeline",
+    "LinkedRun",
     "Acceptance",
     "Hierarchy",
     "Schema",

@@ -33,13 +33,12 @@ def nightly(
     """
     from hybrid.jobs.nightly import EXIT_CODES, Night
     from hybrid.jobs.release import Places
-    from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.jobs.start import configuration, start
 
-    loaded = load_config(config)
+    loaded = configuration(config)
     places = Places(work, runs, releases)
     with console.progress() as progress:
-        night = Night(Pipeline(loaded, store=places.store, progress=progress), places)
+        night = Night(start(loaded, store=places.store, progress=progress), places)
         notice = night.run(accept_drift)
     console.line(notice.outcome if notice.is_held_back else "ok", str(notice))
     for problem in () if night.refusal is None else night.refusal.problems:
@@ -68,9 +67,9 @@ def serve(
     """
     if find_spec("prefect") is None or find_spec("cronsim") is None:
         raise MissingExtraError("hybrid serve needs Prefect", hint="pip install 'hybrid-release[flows]'")
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.config import load_any
 
-    load_config(config)
+    load_any(config)
     _check_schedule(cron, timezone)
     schedule = ["--cron", cron, "--timezone", timezone, "--port", str(port)]
     places = ["--work", str(work), "--runs", str(runs), "--releases", str(releases)]

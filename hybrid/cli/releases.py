@@ -41,11 +41,8 @@ def release(
     Of a finished run, that very run is published. Exit code 3: refused.
     """
     from hybrid.base.ownership import check_growing
-    from hybrid.jobs.linked import write_linked_candidate
     from hybrid.jobs.release import Places, read_candidate, refuse_changes, write_candidate
-    from hybrid.linked.config import LinkedConfig, load_any
-    from hybrid.linked.run import LinkedRun
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.jobs.start import configuration, start
     from hybrid.publication.certificate import Acceptance
 
     if accept_review and not (by and reason):
@@ -56,13 +53,10 @@ def release(
         check_growing(places.releases)
         candidate = read_candidate(config, places)
     else:
-        loaded = load_any(config, overrides(set_))
+        loaded = configuration(config, overrides=overrides(set_))
         places.check_writable()
         with console.progress() as progress:
-            if isinstance(loaded, LinkedConfig):
-                candidate = write_linked_candidate(LinkedRun(loaded, seed, places.store, progress), places)
-            else:
-                candidate = write_candidate(Pipeline(loaded, seed, places.store, progress), places)
+            candidate = write_candidate(start(loaded, seed, places.store, progress), places)
     console.print_verdict(candidate.verdict, candidate.draw.words)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)

@@ -12,7 +12,7 @@ from hybrid.cli.group import Group
 from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
-    from hybrid.linked.config import LinkedConfig
+    from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.pipeline import Pipeline
 
 Names = list[str] | None
@@ -29,19 +29,16 @@ def run(
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.jobs.run import new_folder
-    from hybrid.jobs.run import run as run_pipeline
-    from hybrid.linked.config import LinkedConfig, load_any
+    from hybrid.jobs.start import configuration
+    from hybrid.jobs.start import run as run_pipeline
 
-    loaded = load_any(config, overrides(set_))
+    loaded = configuration(config, overrides=overrides(set_))
     folder = out or new_folder(loaded.name)
-    if isinstance(loaded, LinkedConfig):
-        _run_linked(loaded, folder, seed, store, work)
-        return
     with console.progress() as progress:
-        pipeline = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
-    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
+        done = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
+    console.print_verdict(done.verdict, "" if done.draw is None else done.draw.words)
     console.out.print()
-    _show_results(pipeline, folder)
+    _show_results(done, folder)
 
 
 def sample(
@@ -71,24 +68,17 @@ def sample(
     _show_results(pipeline, folder)
 
 
-def _show_results(pipeline: Pipeline, folder: Path) -> None:
-    console.out.print(f"synthetic table  {folder / pipeline.synthetic_name}  ({len(pipeline.synthetic):,} rows)")
-    console.out.print(f"report           {folder / 'report.html'}")
-
-
-def _run_linked(config: LinkedConfig, folder: Path, seed: int | None, store: str | None, work: Path) -> None:
-    """Run linked tables, and print the joint verdict."""
-    from hybrid.jobs.linked import run_linked
+def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
+    """Print where the tables and the report of a run are."""
     from hybrid.linked.facts import stated
+    from hybrid.linked.run import LinkedRun
 
-    with console.progress() as progress:
-        run = run_linked(config, folder, seed=seed, store=store, work=work, progress=progress)
-    console.print_verdict(run.verdict, "" if run.draw is None else run.draw.words)
-    console.out.print()
-    for table in stated(run):
-        console.out.print(
-            f"{'public' if table.public else 'synthetic'} table  {folder / table.file}  ({table.rows:,} rows)"
-        )
+    if isinstance(run, LinkedRun):
+        for table in stated(run):
+            kind = "public" if table.public else "synthetic"
+            console.out.print(f"{kind} table  {folder / table.file}  ({table.rows:,} rows)")
+    else:
+        console.out.print(f"synthetic table  {folder / run.synthetic_name}  ({len(run.synthetic):,} rows)")
     console.out.print(f"report           {folder / 'report.html'}")
 
 

@@ -11,16 +11,12 @@ from typing import Any
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.ownership import check_replaceable
-from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.jobs.linked_report import linked_pages
-from hybrid.jobs.release import Candidate, Places
-from hybrid.jobs.run import LABELS, new_folder, staged
-from hybrid.linked.config import LinkedConfig
+from hybrid.jobs.run import LABELS, staged
+from hybrid.jobs.source_statistics import keep_source_statistics
 from hybrid.linked.facts import file_of, joint_facts, stated
 from hybrid.linked.run import LinkedRun
-from hybrid.pipeline.roles import refuse_undecided
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
@@ -37,47 +33,8 @@ from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.seal import sealed
-from hybrid.store import StorePlace
 from hybrid.table.write import write_table
 from hybrid.table.write_csv import layout_of
-
-
-def run_linked(
-    config: LinkedConfig,
-    out: Path,
-    *,
-    seed: int | None = None,
-    store: Path | str | None = None,
-    work: Path = Path("work"),
-    progress: Progress = silent,
-) -> LinkedRun:
-    """Run all linked tables, and write the run's folder.
-
-    Parameters as for :func:`hybrid.jobs.run.run`.
-
-    Raises
-    ------
-    HybridError
-        Of any stage of any table; then nothing is written.
-    """
-    check_replaceable(out)
-    run = LinkedRun(config, seed, None if store is None else StorePlace(str(store)).open(), progress)
-    write_linked_draw(run, out, work)
-    return run
-
-
-def write_linked_candidate(run: LinkedRun, places: Places) -> Candidate:
-    """Write a candidate: the folder of a linked run.
-
-    Errors as :func:`hybrid.jobs.release.write_candidate`.
-    """
-    for view in run.config.views.values():
-        refuse_undecided(view)
-    folder = new_folder(run.config.name, places.runs)
-    check_replaceable(folder)
-    write_linked_draw(run, folder, places.work)
-    assert run.draw is not None
-    return Candidate(folder, places, run.verdict, run.draw)
 
 
 def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
@@ -102,6 +59,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
     if run.person.anonymized is not None:
         found = run.person.membership(record_secret(release_key(private_dir)))
         keep_membership(private_dir, read_run(folder).id, found)
+    keep_source_statistics(run, private_dir)
 
 
 def _write_tables(run: LinkedRun, folder: Path) -> None:

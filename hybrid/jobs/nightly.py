@@ -21,11 +21,13 @@ from typing import Any, Literal
 
 from hybrid.base.errors import ApprovalNeeded, DriftError, GateRefused, HybridError, Problem
 from hybrid.jobs.release import Candidate, Places, read_candidate, refuse_unreleasable, write_candidate
-from hybrid.jobs.run import keep_private_details, keep_source_statistics
-from hybrid.operations.deliver import check_targets, deliver
-from hybrid.operations.drift import DriftFinding, compare, describe, find_baseline
+from hybrid.jobs.run import keep_private_details
+from hybrid.jobs.source_statistics import keep_source_statistics, source_statistics
+from hybrid.jobs.start import AnyConfig, AnyRun
+from hybrid.operations.deliver import SYNTHETIC, check_targets, deliver
+from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, releases_in
 from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
@@ -34,6 +36,7 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.redact import public_config
+from hybrid.table.options import DataOptions
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit", "resume", "refuse"]
@@ -70,7 +73,7 @@ class Night:
 
     Parameters
     ----------
-    pipeline : Pipeline
+    pipeline : Pipeline or LinkedRun
         With the store of ``places``.
     places : Places
         Where everything is kept.
@@ -78,7 +81,7 @@ class Night:
         Receives the outcome of the night, as the log, the ledger and the webhook do.
     """
 
-    def __init__(self, pipeline: Pipeline, places: Places, listener: Listener | None = None) -> None:
+    def __init__(self, pipeline: AnyRun, places: Places, listener: Listener | None = None) -> None:
         self.pipeline = pipeline
         self.places = places
         self.listener = listener
@@ -132,18 +135,18 @@ class Night:
             mark.remove()
 
     def decide(self, accept_drift: bool = False) -> Decision:
-        """Decide on the night by comparing the table with the last released.
+        """Decide on the night by comparing the tables with those last released.
 
         Raises
         ------
         DriftError
-            The table changed beyond the limits, and the change was not accepted.
+            A table changed beyond the limits, and the change was not accepted.
         HybridError
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
         config = self.pipeline.config
-        check_targets(config.nightly.deliver, config.data, config.folder, self.places.releases)
+        check_targets(config.nightly.deliver, delivered_sources(config), config.folder, self.places.releases)
         refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)
@@ -162,9 +165,9 @@ class Night:
             reason = "data, method and policy are those of the latest release"
             return Decision("skip", reason, release=latest.path.name)
         if baseline is None:
-            return Decision("refit", "nothing is known of the table behind the latest release: drift is not checked")
-        now = describe(self.pipeline.table, record_secret(key), baseline.statistics)
-        findings = compare(baseline.statistics, now, self.pipeline.config.nightly.drift)
+            return Decision("refit", "nothing is known of the source of the latest release: drift is not checked")
+        now = source_statistics(self.pipeline, record_secret(key), baseline.statistics)
+        findings = compare_tables(baseline.statistics, now, self.pipeline.config.nightly.drift)
         for finding in findings:
             logger.log(logging.INFO if finding.status == "pass" else logging.WARNING, "%s", finding.message)
         stops = [finding for finding in findings if finding.status == "stop"]
@@ -220,7 +223,7 @@ class Night:
 
     def _deliver(self, decision: Decision, outcome: Outcome, release: Path) -> Notice:
         options, config = self.pipeline.config.nightly, self.pipeline.config
-        deliver(release, options.deliver, config.data, config.folder, self.places.work)
+        deliver(release, options.deliver, delivered_sources(config), config.folder, self.places.work)
         self.places.store.clean(timedelta(days=options.keep_days))
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
 
@@ -282,7 +285,8 @@ class Night:
 
     @property
     def _config(self) -> dict[str, Any]:
-        return self.pipeline.config.model_dump(mode="json")
+        config = self.pipeline.config
+        return config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
 
     def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> Decision:
         rule = self.pipeline.config.nightly.reuse
@@ -318,6 +322,11 @@ class Night:
         if self.listener is not None:
             self.listener(notice)
         return notice
+
+
+def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:
+    """Source of every released table, by the name of its file."""
+    return {SYNTHETIC: config.data} if isinstance(config, RunConfig) else config.sources
 
 
 def _of_held_run(held: HeldRun) -> Decision:

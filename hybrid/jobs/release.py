@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.run import configuration, new_folder, write_draw
-from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.jobs.run import new_folder
+from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
+from hybrid.linked.roles import refuse_undecided_tables
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.count_draws import count_run
@@ -135,7 +134,7 @@ class Published:
         Verdict of the policy on the run alone, without earlier releases.
     draw : Draw
         Number of the draw at which that verdict was reached.
-    pipeline : Pipeline, optional
+    pipeline : Pipeline or LinkedRun, optional
         Every stage of the run; None if the run was read from its folder.
     """
 
@@ -143,17 +142,17 @@ class Published:
     run: Path
     verdict: Verdict
     draw: Draw
-    pipeline: Pipeline | None = None
+    pipeline: AnyRun | None = None
 
 
-def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
+def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
     """Write a candidate: the run's folder and the data for later nights.
 
     Computes what is missing, and keeps what the gate needs.
 
     Parameters
     ----------
-    pipeline : Pipeline
+    pipeline : Pipeline or LinkedRun
         The run, with the store of ``places``.
     places : Places
         ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
@@ -169,7 +168,7 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
-    write_draw(pipeline, folder, places.work)
+    write(pipeline, folder, places.work)
     assert pipeline.draw is not None
     return Candidate(folder, places, pipeline.verdict, pipeline.draw)
 
@@ -191,7 +190,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     return Candidate(folder, places, verdict, draw, as_read=True)
 
 
-def refuse_unreleasable(pipeline: Pipeline) -> None:
+def refuse_unreleasable(pipeline: AnyRun) -> None:
     """Refuse undecided roles, and persons without a decision.
 
     Both are checked before the work: a person must have decided all roles.
@@ -199,16 +198,21 @@ def refuse_unreleasable(pipeline: Pipeline) -> None:
     Raises
     ------
     ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`.
+        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`; of
+        linked tables all undecided columns at once.
     """
+    if isinstance(pipeline, LinkedRun):
+        refuse_undecided_tables(pipeline.config)
+        pipeline.check()
+        return
     refuse_undecided(pipeline.config)
     pipeline.check()
     refuse_without_person(pipeline.config, pipeline.table)
 
 
 def release(
-    config: RunConfig | Mapping[str, Any] | Path | str,
-    data: pd.DataFrame | None = None,
+    config: AnyConfig | Mapping[str, Any] | Path | str,
+    data: Frames | None = None,
     *,
     work: Path | str = "work",
     runs: Path | str = "runs",
@@ -223,7 +227,7 @@ def release(
     Parameters
     ----------
     config, data, seed, overrides, progress
-        As for :func:`hybrid.jobs.run.run`. Or ``config`` is the folder of a finished run: exactly that run is
+        As for :func:`hybrid.jobs.start.run`. Or ``config`` is the folder of a finished run: exactly that run is
         published, nothing is drawn again, and the others must not be given.
     work : Path or str
         The private zone: ledger, release key, kept stage results. Never published.
@@ -248,7 +252,7 @@ def release(
     VerificationError
         A file in the folder of the run is not what the run wrote.
     HybridError
-        As :func:`hybrid.jobs.run.run`, and :func:`hybrid.publication.publish.publish`.
+        As :func:`hybrid.jobs.start.run`, and :func:`hybrid.publication.publish.publish`.
 
     Examples
     --------
@@ -264,7 +268,7 @@ def release(
     else:
         loaded = configuration(config, data, overrides)
         places.check_writable()
-        pipeline = Pipeline(loaded, seed, places.store, progress)
+        pipeline = start(loaded, seed, places.store, progress)
         candidate = write_candidate(pipeline, places)
     return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
 

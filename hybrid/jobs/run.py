@@ -1,18 +1,13 @@
-"""Run a configuration.
-
-Write the folder of a run as a whole or not at all.
-"""
+"""Folder of a run, written as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
@@ -20,14 +15,13 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.ownership import check_replaceable, seal
-from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.report_inputs import audit_report, run_report
-from hybrid.operations.drift import Baseline, describe, keep_baseline
-from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured, load_config
+from hybrid.jobs.source_statistics import keep_source_statistics
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY, account
@@ -35,7 +29,7 @@ from hybrid.publication.count_draws import count_draw
 from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
 from hybrid.publication.first_page import folded
-from hybrid.publication.key import data_tag, record_secret, release_key
+from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
@@ -44,104 +38,10 @@ from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.store import Store, StorePlace
 from hybrid.table import Table
 from hybrid.table.write import write_table
 
 LABELS = "anonymized.parquet"
-
-
-def run(
-    config: RunConfig | Mapping[str, Any] | Path | str,
-    data: pd.DataFrame | None = None,
-    *,
-    out: Path | str | None = None,
-    seed: int | None = None,
-    store: Path | str | None = None,
-    work: Path | str = "work",
-    overrides: Mapping[str, Any] | None = None,
-    progress: Progress = silent,
-) -> Pipeline:
-    """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge.
-
-    Parameters
-    ----------
-    config : RunConfig, mapping, Path or str
-        The configuration, or the path of its YAML file. Relative paths in a mapping start at the working directory.
-    data : pandas.DataFrame, optional
-        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
-        of a table that is read; the index is ignored.
-    out : Path or str, optional
-        Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted.
-    seed : int, optional
-        Repeats every draw; by default the configuration's, or a fresh one.
-    store : Path or str, optional
-        Folder or address where stage results are kept; by default nowhere.
-    work : Path or str
-        The private zone, where a run that is written to ``out`` is counted as a draw of the data under the policy,
-        and what :func:`hybrid.jobs.release.release` needs to publish it is kept.
-    overrides : mapping of str to value, optional
-        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig``.
-    progress : Progress
-        Called as the work advances.
-
-    Returns
-    -------
-    Pipeline
-        Every stage computed: ``pipeline.synthetic.frame`` is the synthetic table as a DataFrame,
-        ``pipeline.evaluation`` its metrics, ``pipeline.verdict`` what the policy says.
-
-    Raises
-    ------
-    ConfigError, DataError, HierarchyError
-        The configuration, the table or a hierarchy is wrong; all problems at once.
-    InfeasibleError
-        No generalization meets the privacy models.
-    HybridError
-        Of any stage; then nothing is written.
-
-    Examples
-    --------
-    >>> hybrid.run("config.yaml", data=frame).verdict.status  # doctest: +SKIP
-    'pass'
-    """
-    loaded = configuration(config, data, overrides)
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        check_replaceable(folder)
-    kept = Store(None) if store is None else StorePlace(str(store)).open()
-    pipeline = Pipeline(loaded, seed, kept, progress)
-    if folder is None:
-        pipeline.check()
-        _ = pipeline.verdict
-    else:
-        write_draw(pipeline, folder, Path(work))
-    return pipeline
-
-
-def configuration(
-    config: RunConfig | Mapping[str, Any] | Path | str,
-    data: pd.DataFrame | None = None,
-    overrides: Mapping[str, Any] | None = None,
-) -> RunConfig:
-    """Read a configuration in any form, with a DataFrame as its table.
-
-    Arguments and errors as for :func:`run`.
-    """
-    if isinstance(config, RunConfig):
-        if overrides:
-            raise ConfigError(
-                "overrides were given beside a RunConfig", hint="give the path of the file or a mapping instead"
-            )
-        return config if data is None else config.with_frame(data)
-    changes = dict(overrides or {})
-    if data is not None:
-        changes |= {f"data.{key}": value for key, value in IN_MEMORY.items()}
-    if isinstance(config, Mapping):
-        loaded = configured(config, changes, Path("config"))
-    else:
-        loaded = load_config(Path(config), changes)
-    return loaded if data is None else loaded.with_frame(data)
 
 
 def new_folder(name: str, runs: Path = Path("runs")) -> Path:
@@ -197,18 +97,6 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
         found = pipeline.membership(record_secret(release_key(private_dir)))
         keep_membership(private_dir, run_id, found)
     keep_source_statistics(pipeline, private_dir)
-
-
-def keep_source_statistics(pipeline: Pipeline, private_dir: Path) -> None:
-    """Keep the statistics of the source and the seconds of every stage.
-
-    Later nights compare with them.
-    """
-    key = release_key(private_dir)
-    tag = data_tag(key, {"data_fingerprint": pipeline.data_fingerprint})
-    seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
-    statistics = describe(pipeline.table, record_secret(key))
-    keep_baseline(private_dir, pipeline.config.name, tag, Baseline(statistics, seconds))
 
 
 def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), private_dir: Path | None = None) -> None:
@@ -292,7 +180,7 @@ def write_audit(
         seal(temporary, name, "audit")
 
 
-def summary(pipeline: Pipeline) -> str:
+def summary(pipeline: Pipeline | LinkedRun) -> str:
     """Verdict and open checks as Markdown, for orchestrators."""
     verdict = pipeline.verdict
     lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check | |", "|---|---|---|"]

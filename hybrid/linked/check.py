@@ -12,6 +12,7 @@ from hybrid.base.findings import Finding
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.view import LinkedTable, View
+from hybrid.operations.deliver import DeliverOptions, check_targets
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig
 
@@ -30,7 +31,7 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
         tables = run.tables
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
-    findings = [*_references(run)]
+    findings = [*_references(run), *_targets(config)]
     said = set[str]()
     for name, table in tables.items():
         own, settled = _own_part(name, table)
@@ -48,14 +49,23 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
 def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration to check a table by, and findings on columns of persons.
 
-    A view is split as the person table is, and columns of its persons are protected there.
+    A view is split as the person table is, and columns of its persons are protected there. Delivery is of all tables.
     """
-    config = table.config
+    nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
+    config = table.config.model_copy(update={"nightly": nightly})
     if not isinstance(table, View):
         return config, ()
     split = config.split.model_copy(update={"stable": False})
     settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
     return config.model_copy(update={"split": split}), tuple(settled)
+
+
+def _targets(config: LinkedConfig) -> Iterator[Finding]:
+    """Places of delivery that would destroy a source, or take several tables."""
+    try:
+        check_targets(config.nightly.deliver, config.sources, config.folder)
+    except HybridError as error:
+        yield from map(Finding.error, error.problems)
 
 
 def _references(run: LinkedRun) -> Iterator[Finding]:

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.linked.options import LinkOptions, TableOptions
 from hybrid.linked.structure import below, key_columns, structure_problems
-from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configured
 from hybrid.pipeline.overrides import overridden
 from hybrid.synthesize.registry import sequence_generators
-from hybrid.table import Kind, Role
+from hybrid.table import Kind, Role, Table
+from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
+from hybrid.table.read_frame import read_frame
 
 LINKS = tuple(LinkOptions.model_fields)
 """Top-level keys of a configuration of linked tables that a single table's does not have."""
@@ -66,9 +69,58 @@ class LinkedConfig:
         """Configuration of a table about people, or of a public one."""
         return self.public[name] if name in self.public else self.views[name]
 
+    @property
+    def nightly(self) -> NightlyOptions:
+        """Options of nights."""
+        return self.person.nightly
+
+    @property
+    def folder(self) -> Path:
+        """Base folder of relative paths."""
+        return self.person.folder
+
+    @property
+    def sources(self) -> dict[str, DataOptions]:
+        """Source of every table, public ones too, and its reading options."""
+        return {name: self.source(name) for name in (*self.views, *self.public)}
+
     def source(self, name: str) -> DataOptions:
         """Source of a table, and the options of reading it."""
         return DataOptions.model_validate(reading(self.links.tables[name]))
+
+    def load_table(self, name: str) -> Table:
+        """Read a table from its source, or from its DataFrame.
+
+        Raises
+        ------
+        HybridError
+            As :func:`hybrid.table.load.load_table` and :func:`hybrid.table.read_frame.read_frame`.
+        """
+        frame = self.config_of(name).frame
+        return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))
+
+    def with_frames(self, frames: Mapping[str, pd.DataFrame]) -> LinkedConfig:
+        """Copy of the configuration with DataFrames in the place of some sources.
+
+        Raises
+        ------
+        ConfigError
+            A name is not under ``tables``.
+        """
+        unknown = [name for name in frames if name not in self.links.tables]
+        if unknown:
+            raise ConfigError(
+                Problem(f"data: there is no table {name!r} under tables", f"use {', '.join(self.links.tables)}")
+                for name in unknown
+            )
+        tables = self.links.tables
+        read = {name: tables[name].model_copy(update=IN_MEMORY) for name in frames}
+
+        def given(configs: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
+            return {name: one.with_frame(frames[name]) if name in frames else one for name, one in configs.items()}
+
+        links = self.links.model_copy(update={"tables": {**tables, **read}})
+        return LinkedConfig(links, given(self.views), given(self.public))
 
     def model_dump(self) -> dict[str, Any]:
         """As resolved, every default filled in (JSON types)."""

@@ -20,6 +20,7 @@ from hybrid.linked.sources import Sources, places_of, read_sources
 from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.roles import decided_roles
+from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
@@ -28,6 +29,11 @@ from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Schema, Table
+
+BETWEEN = ": "
+"""Text between the name of a table and that of its stage."""
+_OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
+"""Stages of a table below the person table."""
 
 
 class LinkedRun:
@@ -112,6 +118,18 @@ class LinkedRun:
         """Content hash of what was read: all tables and the hierarchies."""
         return fingerprint(self.person.data_fingerprint, self.sources)
 
+    @cached_property
+    def steps(self) -> tuple[str, ...]:
+        """Names of all stages of all tables, in an order for :meth:`compute`."""
+        return linked_steps(self.config)
+
+    def compute(self, step: str) -> None:
+        """Compute a stage of a table by its name, or load it."""
+        name, _, stage = step.partition(BETWEEN)
+        if stage == POWER.name:
+            self._evaluate_together()
+        self.tables[name].compute(stage)
+
     def check(self) -> None:
         """Check the later stages before the first one is computed.
 
@@ -137,8 +155,7 @@ class LinkedRun:
 
         None where none are planted.
         """
-        for table in self.tables.values():
-            table.together = self.evaluation
+        self._evaluate_together()
         found = {name: table.power for name, table in self.tables.items()}
         return worst_power({name: power for name, power in found.items() if power is not None})
 
@@ -194,10 +211,15 @@ class LinkedRun:
     def stages(self) -> list[StageRecord]:
         """Seconds and memory of every stage of every table."""
         return [
-            replace(stage, name=f"{name} {stage.name}")
+            replace(stage, name=f"{name}{BETWEEN}{stage.name}")
             for name, table in self.tables.items()
             for stage in table.recorder.stages
         ]
+
+    def _evaluate_together(self) -> None:
+        """Let the trials of every table know the evaluation of all."""
+        for table in self.tables.values():
+            table.together = self.evaluation
 
     @cached_property
     def _evaluations(self) -> dict[str, Evaluation]:
@@ -236,9 +258,22 @@ class LinkedRun:
         """Progress that names the table."""
 
         def told(step: str, done: int, total: int | None = None, **values: float) -> None:
-            self.progress(f"{name}: {step}", done, total, **values)
+            self.progress(f"{name}{BETWEEN}{step}", done, total, **values)
 
         return told
+
+
+def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
+    """Names of all stages of all tables.
+
+    Each stage of every table comes before the next stage.
+    """
+    return tuple(
+        f"{name}{BETWEEN}{stage.name}"
+        for stage in STAGES
+        for name in config.views
+        if name == config.links.person or stage in _OF_VIEWS
+    )
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:

@@ -14,7 +14,6 @@ from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.options import TableOptions
 from hybrid.table import Kind, Table
-from hybrid.table.load import load_table
 from hybrid.table.persons import with_order
 
 KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
@@ -56,7 +55,7 @@ def read_sources(config: LinkedConfig) -> Sources:
     read: dict[str, Table] = {}
     for name in (*config.views, *config.public):
         with _collected(problems, name):
-            read[name] = load_table(config.source(name), config.person.folder)
+            read[name] = config.load_table(name)
     for name, table in read.items():
         problems += _columns(name, config.links.tables[name], table)
     if problems:

@@ -1,13 +1,14 @@
 """Bring a release to where it is used.
 
-A folder elsewhere, a table of a database.
+A folder elsewhere, tables of a database.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -19,9 +20,10 @@ from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
-from hybrid.operations.sql_table import refuse_source, replace_sql_table
+from hybrid.operations.sql_table import refuse_source, replace_sql_tables
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
+from hybrid.publication.stated_tables import table_files
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
@@ -30,19 +32,23 @@ from hybrid.table.sources.sql import SqlOptions
 
 logger = logging.getLogger(__name__)
 STATE = "delivered"
+SYNTHETIC = "synthetic"
+"""Name of the file of a single released table, without its suffix."""
+PLACEHOLDER = "{table}"
 _NAME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9a-f]+\n")
 """Content of the pointer of a folder: the name of a release."""
 _LONGEST_NAME = 100
 
 
 class SqlTarget(Options):
-    """A table that holds the rows of the latest release."""
+    """Tables of a database that hold the rows of the latest release."""
 
     url_env: str
     """The environment variable that holds the database's URL."""
     table: str
     """The table, with its schema if it is not the default one; made if it is not there. A table with rows is replaced
-    only if this program delivered them."""
+    only if this program delivered them. Of linked tables, the name of each takes the place of
+    ``{table}``: synthetic.{table}."""
 
 
 class DeliverOptions(Options):
@@ -64,7 +70,9 @@ class DeliverOptions(Options):
         return self
 
 
-def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: Path, private_dir: Path) -> list[str]:
+def deliver(
+    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, private_dir: Path
+) -> list[str]:
     """Bring a release to all targets that do not have it yet.
 
     Parameters
@@ -73,8 +81,8 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
         A published release.
     options : DeliverOptions
         The targets.
-    data : DataOptions
-        What the columns of the synthetic table are.
+    data : mapping of str to DataOptions
+        Source of every released table, by the name of its file without the suffix, and what its columns are.
     folder : Path
         What relative paths are relative to.
     private_dir : Path
@@ -117,7 +125,9 @@ def deliver(release: Path, options: DeliverOptions, data: DataOptions, folder: P
     return done
 
 
-def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, releases_dir: Path | None = None) -> None:
+def check_targets(
+    options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, releases_dir: Path | None = None
+) -> None:
     """Refuse targets whose delivery would destroy the source or the releases.
 
     Parameters
@@ -130,7 +140,8 @@ def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, rele
     Raises
     ------
     ConfigError
-        The table is one that the source reads, also through views; the folder is that of the releases or lies in it.
+        A table is one that a source reads, also through views, or several tables would go into one; the folder is that
+        of the releases or lies in it.
     HybridError
         A database cannot be reached.
     """
@@ -145,8 +156,28 @@ def check_targets(options: DeliverOptions, data: DataOptions, folder: Path, rele
                 hint="deliver to another folder",
             )
     if options.sql is not None:
-        source = data.place if isinstance(data.place, SqlOptions) else None
-        refuse_source(source, options.sql.url_env, options.sql.table)
+        places = [about.place for about in data.values()]
+        sources = [place if isinstance(place, SqlOptions) else None for place in places]
+        for table in _sql_places(options.sql, data).values():
+            for source in sources:
+                refuse_source(source, options.sql.url_env, table)
+
+
+def _sql_places(target: SqlTarget, names: Iterable[str]) -> dict[str, str]:
+    """Table of the database for every released table.
+
+    Raises
+    ------
+    ConfigError
+        Two released tables have one place.
+    """
+    places = {name: target.table.replace(PLACEHOLDER, name) for name in names}
+    if len({place.lower() for place in places.values()}) < len(places):
+        raise ConfigError(
+            f"nightly.deliver.sql.table: {len(places)} tables would be delivered into {target.table}",
+            hint=f"write {PLACEHOLDER} where the name of each table belongs, such as synthetic_{PLACEHOLDER}",
+        )
+    return places
 
 
 def _local(place: str, folder: Path) -> Path:
@@ -154,7 +185,7 @@ def _local(place: str, folder: Path) -> Path:
 
 
 def _targets(
-    release: Path, options: DeliverOptions, data: DataOptions, folder: Path
+    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """The name of each target, and what brings the release there."""
     if options.folder is not None:
@@ -206,10 +237,15 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def _fill(release: Path, target: SqlTarget, data: DataOptions) -> None:
-    synthetic = next(path for path in release.iterdir() if path.stem == "synthetic")
-    reading = data.model_copy(update={"accept": ALL_ACCEPTED})
-    replace_sql_table(read_table(synthetic, reading), target.url_env, target.table, release.name)
+def _fill(release: Path, target: SqlTarget, data: Mapping[str, DataOptions]) -> None:
+    """Read all released tables and replace those of the database together."""
+    certificate = json.loads((release / CERTIFICATE).read_text(encoding="utf-8"))
+    files = {Path(file).stem: release / file for file in table_files(certificate)}
+    tables = {
+        place: read_table(files[name], data[name].model_copy(update={"accept": ALL_ACCEPTED}))
+        for name, place in _sql_places(target, files).items()
+    }
+    replace_sql_tables(tables, target.url_env, release.name)
 
 
 def _read(state: Path) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,41 +31,40 @@ _CATALOGUES = {"information_schema", "pg_catalog", "mysql", "performance_schema"
 _LOOPBACK = {"", "127.0.0.1", "::1", "localhost"}
 
 
-def replace_sql_table(table: Table, url_env: str, target: str, release: str) -> None:
-    """Replace the rows of a table that we filled, in one transaction.
+def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) -> None:
+    """Replace the rows of tables that we filled, in one transaction.
 
-    The table is made if it does not exist.
+    Tables that do not exist are made.
 
-    Readers see the old rows until the new ones are complete; rights and views stay as they are. Killed at any
-    point, the database keeps the old rows.
+    Readers see the old rows until all new ones are complete; rights and views stay as they are. Killed at any
+    point, the database keeps the old rows of all tables.
 
     Parameters
     ----------
-    table : Table
-        What the target holds afterwards.
+    tables : mapping of str to Table
+        What each target holds afterwards. A target is a table, with its schema if it is not the default one.
     url_env : str
         The environment variable with the database's URL.
-    target : str
-        The table, with its schema if it is not the default one.
     release : str
-        Name of the release, entered beside the table.
+        Name of the release, entered beside the tables.
 
     Raises
     ------
     ConfigError, MissingExtraError, DataError
         As :func:`hybrid.table.sources.sql.read_sql`.
     OutputError
-        The target holds rows that this program did not deliver, or has other columns; it is as it was.
+        A target holds rows that this program did not deliver, or has other columns; all are as they were.
     """
     sqlalchemy()
-    with connected(url_env, target, read_only=False) as connection:
+    with connected(url_env, ", ".join(tables), read_only=False) as connection:
         if connection.dialect.name == "sqlite":
             # Its driver would begin the transaction with the first row that is written.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-        found = _prepared(connection, table, url_env, target)
-        for batch in to_arrow(table).to_batches(max_chunksize=CHUNK):
-            connection.execute(found.insert(), batch.to_pylist())
-        _enter(connection, url_env, target, release)
+        for target, table in tables.items():
+            found = _prepared(connection, table, url_env, target)
+            for batch in to_arrow(table).to_batches(max_chunksize=CHUNK):
+                connection.execute(found.insert(), batch.to_pylist())
+            _enter(connection, url_env, target, release)
         connection.commit()
 
 
@@ -77,7 +76,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     source : SqlOptions or None
         The source, if it is a database.
     url_env, target : str
-        Place of delivery, as for :func:`replace_sql_table`.
+        Place of delivery, as for :func:`replace_sql_tables`.
 
     Raises
     ------
@@ -94,7 +93,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     with connected(source.url_env, source.table or "the query of data.sql", read_only=True) as connection:
         if name in set(_read_by(connection, source)):
             raise ConfigError(
-                f"nightly.deliver.sql.table: data.sql reads {target}, which delivery would replace",
+                f"nightly.deliver.sql.table: the source reads {target}, which delivery would replace",
                 hint="deliver to a table of another name",
             )
 

@@ -20,7 +20,7 @@ from hybrid.evaluation.attacks.retraining import trainings
 from hybrid.evaluation.run_metrics import check_options, metrics_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.operations.deliver import check_targets
+from hybrid.operations.deliver import SYNTHETIC, check_targets
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
@@ -72,7 +72,7 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     _attempt(findings, lambda: refuse_contradictions(config))
     whole = _attempt(findings, config.load_all_columns) if table is None else table
     findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []
-    _attempt(findings, lambda: check_targets(config.nightly.deliver, config.data, config.folder))
+    _attempt(findings, lambda: check_targets(config.nightly.deliver, {SYNTHETIC: config.data}, config.folder))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:

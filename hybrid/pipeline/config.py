@@ -269,6 +269,11 @@ class RunConfig(Options):
         """
         return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
 
+    @property
+    def frame(self) -> pd.DataFrame | None:
+        """DataFrame in the place of a source; None without one."""
+        return self._frame
+
     def with_frame(self, frame: pd.DataFrame) -> RunConfig:
         """Copy of the configuration with a DataFrame as its input table."""
         copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
@@ -369,7 +374,7 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     if "tables" in content:
         raise ConfigError(
             f"{path}: tables describes linked tables, and single tables alone are supported here",
-            hint="linked tables go through hybrid check, run, explain and release",
+            hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
         )
     changed = overridden(content, overrides)
     source = content.source if isinstance(content, YamlMapping) else Source(str(path))

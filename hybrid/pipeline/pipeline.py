@@ -15,6 +15,7 @@ from typing import Any, get_args
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.base.source_code import code_behind
@@ -33,7 +34,7 @@ from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import EVALUATE, POWER, evaluation_of, named, subject_of
+from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, named, subject_of
 from hybrid.pipeline.tables import Tables
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import confidence_of_each, judge
@@ -89,6 +90,16 @@ class Pipeline(Tables):
         refuse_misfits(self.config.constraints, self.table.schema)
         refuse_misfit(self.config, self.table.schema)
         _ = self.selection
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Names of all stages, in their order, for :meth:`compute`."""
+        return tuple(stage.name for stage in STAGES)
+
+    @property
+    def stages(self) -> list[StageRecord]:
+        """Seconds and memory of every stage that was computed."""
+        return self.recorder.stages
 
     def compute(self, stage: str) -> None:
         """Compute a stage by its name, or load it.

@@ -6,6 +6,7 @@ The section names the person who decided the roles of the columns.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import StringConstraints
@@ -44,8 +45,23 @@ def refuse_undecided(config: RunConfig) -> None:
     ConfigError
         The section ``roles`` is missing, or columns are undecided; one problem that names all of them.
     """
-    undecided = [name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED]
-    missing = [] if config.roles is not None else ["roles.decided_by is not set"]
+    refuse_undecided_columns(config.roles, undecided_columns(config))
+
+
+def undecided_columns(config: RunConfig) -> tuple[str, ...]:
+    """Columns that the configuration names without a decided role."""
+    return tuple(name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED)
+
+
+def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str]) -> None:
+    """Refuse a release without a decision, or with these columns undecided.
+
+    Raises
+    ------
+    ConfigError
+        One problem that names all columns.
+    """
+    missing = [] if roles is not None else ["roles.decided_by is not set"]
     if undecided:
         missing.append(f"undecided columns: {', '.join(undecided)}")
     if missing:
@@ -112,7 +128,7 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
     return DecidedRoles(
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
-        undecided=tuple(name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED),
+        undecided=undecided_columns(config),
         as_they_are=tuple(evidence),
         suspected=tuple(name for name, found in evidence.items() if found is not None and found.strong),
         repeating=without_person(config, table),

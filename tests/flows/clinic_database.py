@@ -9,7 +9,7 @@ import sqlalchemy as sa
 import yaml
 
 from hybrid.demo import write_demo
-from hybrid.operations.sql_table import MARKS, replace_sql_table
+from hybrid.operations.sql_table import MARKS, replace_sql_tables
 from hybrid.pipeline.config import load_config
 from tests.helpers.postgres_server import Server
 
@@ -21,7 +21,7 @@ def write_clinic(folder: Path, database: Server) -> Path:
     path = write_demo(folder, rows=500, seed=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLINIC_URL", database.url)
-        replace_sql_table(load_config(path).load_table(), "CLINIC_URL", "admissions", "demo")
+        replace_sql_tables({"admissions": load_config(path).load_table()}, "CLINIC_URL", "demo")
     with sa.create_engine(database.url, poolclass=sa.NullPool).begin() as connection:
         connection.execute(sa.text(f"drop table {MARKS}"))
     content = yaml.safe_load(path.read_text())

@@ -18,6 +18,7 @@ import yaml
 
 from hybrid.demo import write_demo
 from tests.helpers.approving import approved
+from tests.linked.hospital import POLICY, content, frames, write
 
 pytestmark = pytest.mark.prefect
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -262,6 +263,24 @@ def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[s
     assert "canary-stray" not in _dump() and "canary-stray" not in heard[-1]
     with pytest.raises(HybridError, match="no Secret block 'missing'"):
         nightly(str(job), **_options(job), credentials={"CLINIC_URL": "missing"})
+
+
+def test_a_night_of_linked_tables_shows_every_stage_of_every_table(server: None, tmp_path: Path) -> None:
+    from flows.nightly import nightly
+
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+    settings = content() | {"name": "Ward", "policy": "policy.yaml"}
+    settings["evaluate"] |= {"metrics": ["orphans"]}
+    options = _options(write(tmp_path / "job", frames(60), settings))
+    ended = nightly(str(tmp_path / "job" / "config.yaml"), **options, return_state=True)
+    assert ended.name == "Released"
+    latest = (Path(options["releases"]) / "latest").resolve()
+    assert {path.stem for path in latest.glob("*.csv")} == set(frames(5))
+    shown = _artifacts()
+    assert "PASS" in shown["ward-summary"] and shown["ward-progress"] == "100"
+    assert {"visits", "drugs"} <= {row["table"] for row in yaml.safe_load(shown["ward-figures"])}
+    assert "visits: synthesize" in _dump()
 
 
 @pytest.mark.parametrize(("error", "tries"), [("UnreachableError", 2), ("DataError", 1)])

@@ -30,8 +30,8 @@ import hybrid.jobs.linked
 import hybrid.jobs.release
 import hybrid.jobs.run
 import hybrid.publication.publish
+from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.pipeline.cache_keys import stage_keys
-from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 
 
@@ -130,7 +130,8 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
 
 def read_sources(config: Path) -> None:
     """Read what the keys of results tell of the source code: it is the same every night."""
-    stage_keys(load_config(config), 0, 0, "", "", None)
+    loaded = load_any(config)
+    stage_keys(loaded.person if isinstance(loaded, LinkedConfig) else loaded, 0, 0, "", "", None)
 
 
 def night(request: dict[str, Any]) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def test_without_the_model_nothing_is_drawn(zone: Path, capsys: pytest.CaptureFi
 
 
 def test_a_condition_of_a_configuration_and_of_a_table_in_memory(zone: Path) -> None:
-    from hybrid.jobs.run import run
+    from hybrid.jobs.start import run
 
     config, work, store = zone / "job" / "config.yaml", zone / "work", zone / "work" / "store"
     frame = pd.read_csv(zone / "job" / "admissions.csv", dtype={"postcode": str})

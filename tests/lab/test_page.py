@@ -12,35 +12,9 @@ from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
-from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials
+from tests.lab.conftest import NAMED, PLAN
 from tests.lab.simulated import METRICS, simulated
-
-NAMED = {
-    "identical_match": METRICS["sharp"],
-    "dcr_share": METRICS["alarmist"],
-    "gtcap.illness": METRICS["constant"],
-    "linkability": METRICS["late"],
-}
-PLAN = LabPlan.model_validate(
-    {
-        "data": {"people": {"base": "config.yaml", "rows": 3000}},
-        "risk": {"leaky": {}, "overfit": {}, "size": {}},
-        "seeds": [1, 2, 3, 4, 5],
-        "null_seeds": 40,
-    }
-)
-
-
-@pytest.fixture(scope="module")
-def tried() -> tuple[LabTrials, League]:
-    trials, rows = simulated(NAMED)
-    return trials, league(trials, rows)
-
-
-@pytest.fixture(scope="module")
-def page(tried: tuple[LabTrials, League]) -> str:
-    return render_lab(PLAN, *tried, {"too few <records>": 2})
 
 
 def test_the_answer_in_sentences(tried: tuple[LabTrials, League]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.jobs.run import run
+from hybrid.jobs.start import run
 from hybrid.leak import RiskOptions, known_leak
 from hybrid.leak.noise import with_noise
 from hybrid.pipeline.pipeline import Pipeline

@@ -13,6 +13,16 @@ SEX = "m,*\nf,*\n"
 AGE = {"type": "intervals", "widths": [10, 20], "bottom": 20, "top": 80}
 
 
+RULE = {
+    "name": "whole references",
+    "metric": "orphans",
+    "direction": "lower",
+    "block": 0,
+    "applies_if": ["parents"],
+    "reason": "every reference leads to a row",
+}
+POLICY = {"name": "test", "version": "1", "owner": "tests", "rules": [RULE]}
+"""A policy that lets a whole set out."""
 METRICS = ["identical_match", "persons_copied", "orphans", "children_per_parent", "parent_child_association"]
 
 

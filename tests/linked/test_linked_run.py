@@ -13,11 +13,11 @@ import yaml
 from frictionless import Package
 from typer.testing import CliRunner
 
+import hybrid
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
 from hybrid.jobs import linked
-from hybrid.jobs.linked import run_linked, write_linked_candidate
-from hybrid.jobs.release import Candidate, Places
+from hybrid.jobs.release import Candidate, Places, write_candidate
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun, worst_power
 from hybrid.pipeline.config import load_config
@@ -48,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> LinkedRun:
 
 @pytest.fixture(scope="module")
 def candidate(run: LinkedRun, places: Places) -> Candidate:
-    return write_linked_candidate(run, places)
+    return write_candidate(run, places)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(LinkedRun, "evaluation", property(lambda self: self.person.evaluation))
     config = config_in(tmp_path)
     with pytest.raises(HybridError, match="disk is full"):
-        run_linked(config, tmp_path / "out", work=tmp_path / "work")
+        hybrid.run(config, out=tmp_path / "out", work=tmp_path / "work")
     assert not (tmp_path / "out").exists()
 
 

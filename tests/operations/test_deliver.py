@@ -18,7 +18,7 @@ from hybrid.publication.verify import verify
 from hybrid.table.options import DataOptions
 from tests.helpers.s3_server import SECRET, bucket
 
-DATA = DataOptions.model_validate({"path": "people.csv", "columns": {"age": {"kind": "integer"}}})
+DATA = {"synthetic": DataOptions.model_validate({"path": "people.csv", "columns": {"age": {"kind": "integer"}}})}
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def release(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "synthetic.csv").write_text("age,day\n34,2026-01-02\n,2026-01-03\n")
     (folder / "report.html").write_text("<html>")
-    (folder / "certificate.json").write_text(json.dumps({"name": "clinic"}))
+    (folder / "certificate.json").write_text(json.dumps({"name": "clinic", "files": {"synthetic.csv": {}}}))
     return folder
 
 
@@ -122,9 +122,9 @@ def test_delivery_into_the_source_is_refused_before_anything_is_brought(
     monkeypatch.setenv("CLINIC_URL", url)
     pd.DataFrame({"age": [81]}).to_sql("people", sa.create_engine(url, poolclass=sa.NullPool), index=False)
     target = {"url_env": "CLINIC_URL", "table": "people"}
-    data = DataOptions.model_validate({"sql": target})
+    data = {"synthetic": DataOptions.model_validate({"sql": target})}
     config = parse_config({"data": {"sql": target}, "nightly": {"deliver": {"sql": target, "folder": "copies"}}})
-    assert "data.sql reads people" in " ".join(finding.message for finding in diagnose(config))
+    assert "the source reads people" in " ".join(finding.message for finding in diagnose(config))
     with pytest.raises(ConfigError, match="delivery would replace"):
         deliver(release, config.nightly.deliver, data, tmp_path, tmp_path / "work")
     assert not (tmp_path / "copies").exists()

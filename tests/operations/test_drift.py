@@ -144,14 +144,17 @@ def test_every_row_is_counted_once(n_rows: int, seed: int) -> None:
 
 
 def test_baselines_are_private_and_a_newer_format_is_refused(tmp_path: Path) -> None:
-    kept = Baseline(describe(people(100, 1), SECRET), {"read": 0.5})
+    kept = Baseline({"": describe(people(100, 1), SECRET)}, {"read": 0.5})
     keep_baseline(tmp_path / "work", "clinic", "tag", kept)
     assert find_baseline(tmp_path / "work", "clinic", "tag") == kept
     assert find_baseline(tmp_path / "work", "clinic", "other") is None
     (path,) = (tmp_path / "work").rglob("*.json")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    older = {"format": 1, "statistics": kept.statistics[""].to_json(), "seconds": kept.seconds}
+    path.write_text(json.dumps(older))
+    assert find_baseline(tmp_path / "work", "clinic", "tag") == kept
+    path.write_text(json.dumps(older | {"format": 3}))
     with pytest.raises(OutputError, match="newer version"):
         find_baseline(tmp_path / "work", "clinic", "tag")
     path.write_text("{")

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from hybrid.base.errors import ConfigError, HybridError, OutputError
-from hybrid.operations.sql_table import MARKS, refuse_source, replace_sql_table
+from hybrid.operations.sql_table import MARKS, refuse_source, replace_sql_tables
 from hybrid.table import Table
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
@@ -63,59 +63,59 @@ def run(database: sa.Engine, statement: str) -> None:
 
 def test_a_table_of_others_is_not_emptied(database: sa.Engine, table: Table) -> None:
     with pytest.raises(OutputError, match="rows that this program did not deliver"):
-        replace_sql_table(table, "DB_URL", "people", "r1")
+        replace_sql_tables({"people": table}, "DB_URL", "r1")
     assert rows(database, "people") == 1
 
 
 def test_a_delivered_table_is_replaced_and_read_back_equal(database: sa.Engine, table: Table) -> None:
-    replace_sql_table(table, "DB_URL", "released", "r1")
+    replace_sql_tables({"released": table}, "DB_URL", "r1")
     run(database, "create view towns as select town from released")
     options = DataOptions.model_validate({"sql": {"url_env": "DB_URL", "table": "released"}})
     assert sorted(load_table(options, Path()).frame["cost"]) == [0.1, 2.5, 3.0]
-    replace_sql_table(table.take(pd.Series([0]).to_numpy()), "DB_URL", "released", "r2")
+    replace_sql_tables({"released": table.take(pd.Series([0]).to_numpy())}, "DB_URL", "r2")
     assert rows(database, "towns") == 1
     assert pd.read_sql(f"select release_name from {MARKS}", database)["release_name"].tolist() == ["r2"]
 
 
 def test_a_delivered_table_that_somebody_changed_is_not_emptied(database: sa.Engine, table: Table) -> None:
-    replace_sql_table(table, "DB_URL", "released", "r1")
+    replace_sql_tables({"released": table}, "DB_URL", "r1")
     run(database, "insert into released values (1, 1, 'added by others')")
     with pytest.raises(OutputError, match="not those that were delivered"):
-        replace_sql_table(table, "DB_URL", "released", "r2")
+        replace_sql_tables({"released": table}, "DB_URL", "r2")
     assert rows(database, "released") == 4
 
 
 def test_a_table_made_anew_under_the_name_of_a_delivered_one_is_not_emptied(database: sa.Engine, table: Table) -> None:
-    replace_sql_table(table, "DB_URL", "released", "r1")
+    replace_sql_tables({"released": table}, "DB_URL", "r1")
     run(database, "drop table released")
     run(database, "create table released as select * from people")
     with pytest.raises(OutputError, match="not those that were delivered"):
-        replace_sql_table(table, "DB_URL", "released", "r2")
+        replace_sql_tables({"released": table}, "DB_URL", "r2")
     assert rows(database, "released") == 1
 
 
 def test_an_empty_table_that_was_prepared_is_filled(database: sa.Engine, table: Table) -> None:
     run(database, "create table prepared (age bigint, cost float, town text)")
     for release in ("r1", "r2"):
-        replace_sql_table(table, "DB_URL", "prepared", release)
+        replace_sql_tables({"prepared": table}, "DB_URL", release)
     assert rows(database, "prepared") == 3
 
 
 def test_views_and_other_columns_are_refused(database: sa.Engine, table: Table) -> None:
     with pytest.raises(OutputError, match="a view, not a table"):
-        replace_sql_table(table, "DB_URL", "seen", "r1")
+        replace_sql_tables({"seen": table}, "DB_URL", "r1")
     run(database, "create table other (a integer)")
     with pytest.raises(OutputError, match="other columns"):
-        replace_sql_table(table, "DB_URL", "other", "r1")
+        replace_sql_tables({"other": table}, "DB_URL", "r1")
 
 
 def test_a_failed_delivery_leaves_the_rows_of_before(database: sa.Engine, table: Table) -> None:
-    replace_sql_table(table, "DB_URL", "released", "r1")
+    replace_sql_tables({"released": table}, "DB_URL", "r1")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(HybridError):
         patch.setattr("hybrid.operations.sql_table._enter", lambda *_: 1 / 0)
-        replace_sql_table(table.take(pd.Series([0]).to_numpy()), "DB_URL", "released", "r2")
+        replace_sql_tables({"released": table.take(pd.Series([0]).to_numpy())}, "DB_URL", "r2")
     assert rows(database, "released") == 3
-    replace_sql_table(table, "DB_URL", "released", "r2")
+    replace_sql_tables({"released": table}, "DB_URL", "r2")
 
 
 @pytest.mark.parametrize(

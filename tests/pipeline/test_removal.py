@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.jobs.run import run
+from hybrid.jobs.start import run
 from hybrid.leak import RemovalOptions
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.removal import without_unusual

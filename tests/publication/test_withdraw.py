@@ -135,7 +135,7 @@ def test_delivered_copies_are_listed(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("WAREHOUSE", f"sqlite:///{tmp_path / 'warehouse.sqlite'}")
     options = DeliverOptions.model_validate({"folder": "copies", "sql": {"url_env": "WAREHOUSE", "table": "people"}})
-    data = DataOptions.model_validate({"path": "people.csv"})
+    data = {"synthetic": DataOptions.model_validate({"path": "people.csv"})}
     first, second = (out(make_run(f"r{at}", data_fingerprint=str(at) * 64)) for at in range(2))
     deliver(first, options, data, tmp_path, tmp_path / "work")
     deliver(second, DeliverOptions(sql=options.sql), data, tmp_path, tmp_path / "work")

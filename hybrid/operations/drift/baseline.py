@@ -1,4 +1,4 @@
-"""Private baseline of the table behind each release."""
+"""Private baseline of the tables behind each release."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from hybrid.operations.drift.statistics import TableStatistics
 from hybrid.store import keep_private
 
 FOLDER = "baselines"
-FORMAT = 1
+FORMAT = 2
+"""1 had the statistics of a single table."""
 KEPT_DAYS = 30
 """How long a run may wait for its approval; the baseline of a release in use is renewed every night."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Statistics of a table, and the seconds of its run's stages."""
+    """Statistics of the source's tables, and the seconds of the run's stages.
 
-    statistics: TableStatistics
+    Tables are known by their names; a single one has the empty name.
+    """
+
+    statistics: Mapping[str, TableStatistics]
     seconds: Mapping[str, float]
 
 
@@ -36,7 +40,8 @@ def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Bas
     OutputError
         The private zone cannot be written.
     """
-    content = {"format": FORMAT, "statistics": baseline.statistics.to_json(), "seconds": dict(baseline.seconds)}
+    statistics = {name: table.to_json() for name, table in baseline.statistics.items()}
+    content = {"format": FORMAT, "statistics": statistics, "seconds": dict(baseline.seconds)}
     keep_private(_path(private_dir, data_set, data_tag), json.dumps(content).encode(), KEPT_DAYS)
 
 
@@ -53,7 +58,8 @@ def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline |
         content = json.loads(path.read_text())
         if content["format"] > FORMAT:
             raise OutputError(f"{path}: a newer version of this program wrote it", hint="use that version")
-        found = Baseline(TableStatistics.from_json(content["statistics"]), content["seconds"])
+        tables = content["statistics"] if content["format"] == FORMAT else {"": content["statistics"]}
+        found = Baseline({name: TableStatistics.from_json(one) for name, one in tables.items()}, content["seconds"])
         os.utime(path)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -54,6 +54,26 @@ def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -
     return (_rows(old.rows, new.rows, options), *_columns(old, new, options))
 
 
+def compare_tables(
+    old: Mapping[str, TableStatistics], new: Mapping[str, TableStatistics], options: DriftOptions
+) -> tuple[DriftFinding, ...]:
+    """List the changes of all tables since the last release.
+
+    Parameters
+    ----------
+    old, new : mapping of str to TableStatistics
+        By the name of the table; the empty name where there is only one.
+    options : DriftOptions
+        The limits.
+
+    Returns
+    -------
+    tuple of DriftFinding
+        As :func:`compare`, with the names of tables. A table that is new or gone is a stop.
+    """
+    return tuple(finding for name in dict.fromkeys([*old, *new]) for finding in _table(name, old, new, options))
+
+
 def population_stability(old: Array, new: Array) -> tuple[float, float]:
     """The population stability index and the total variation distance of two counts.
 
@@ -87,6 +107,17 @@ def by_chance(n_bins: int, old_rows: int, new_rows: int) -> float:
 
     chi_square = 2 * gammaincinv((n_bins - 1) / 2, _SURE)
     return float((1 / old_rows + 1 / new_rows) * chi_square)
+
+
+def _table(
+    name: str, old: Mapping[str, TableStatistics], new: Mapping[str, TableStatistics], options: DriftOptions
+) -> Iterator[DriftFinding]:
+    """Changes of one table."""
+    if name not in old or name not in new:
+        yield DriftFinding(name, "stop", f"table {name!r} is {'gone' if name in old else 'new'}")
+        return
+    for found in compare(old[name], new[name], options):
+        yield replace(found, subject=f"{name}.{found.subject}", message=f"{name}: {found.message}") if name else found
 
 
 def _rows(old: int, new: int, options: DriftOptions) -> DriftFinding:

@@ -1,0 +1,186 @@
+"""Start of a run of a single table or of linked tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
+
+import pandas as pd
+
+from hybrid.base.config_files import read_yaml
+from hybrid.base.errors import ConfigError
+from hybrid.base.ownership import check_replaceable
+from hybrid.base.progress import Progress, silent
+from hybrid.jobs.linked import write_linked_draw
+from hybrid.jobs.run import write_draw
+from hybrid.linked.config import LinkedConfig, configured_any, is_linked
+from hybrid.linked.run import LinkedRun
+from hybrid.pipeline.config import IN_MEMORY, RunConfig
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.store import Store, StorePlace
+
+AnyConfig = RunConfig | LinkedConfig
+AnyRun = Pipeline | LinkedRun
+Frames: TypeAlias = pd.DataFrame | Mapping[str, pd.DataFrame]
+"""The input table as a DataFrame, or linked tables by their names."""
+
+
+class _Options(TypedDict, total=False):
+    """Named arguments of :func:`run`."""
+
+    out: Path | str | None
+    seed: int | None
+    store: Path | str | None
+    work: Path | str
+    overrides: Mapping[str, Any] | None
+    progress: Progress
+
+
+@overload
+def run(config: LinkedConfig, data: Frames | None = None, **options: Unpack[_Options]) -> LinkedRun: ...
+@overload
+def run(config: RunConfig, data: Frames | None = None, **options: Unpack[_Options]) -> Pipeline: ...
+@overload
+def run(config: Mapping[str, Any] | Path | str, data: Frames | None = None, **options: Unpack[_Options]) -> Any: ...
+def run(
+    config: AnyConfig | Mapping[str, Any] | Path | str,
+    data: Frames | None = None,
+    *,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    store: Path | str | None = None,
+    work: Path | str = "work",
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> AnyRun:
+    """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge.
+
+    Parameters
+    ----------
+    config : RunConfig, LinkedConfig, mapping, Path or str
+        The configuration, or the path of its YAML file. Relative paths in a mapping start at the working directory.
+    data : pandas.DataFrame or mapping of str to pandas.DataFrame, optional
+        The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
+        of a table that is read; the index is ignored. Of linked tables: some or all of them, by their names under
+        ``tables``.
+    out : Path or str, optional
+        Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted.
+    seed : int, optional
+        Repeats every draw; by default the configuration's, or a fresh one.
+    store : Path or str, optional
+        Folder or address where stage results are kept; by default nowhere.
+    work : Path or str
+        The private zone, where a run that is written to ``out`` is counted as a draw of the data under the policy,
+        and what :func:`hybrid.jobs.release.release` needs to publish it is kept.
+    overrides : mapping of str to value, optional
+        Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig`` or
+        ``LinkedConfig``.
+    progress : Progress
+        Called as the work advances.
+
+    Returns
+    -------
+    Pipeline or LinkedRun
+        Every stage computed. Of a single table: ``result.synthetic.frame`` is the synthetic table as a DataFrame. Of
+        linked tables: ``result.released["visits"].frame`` is one of them (public ones are released as they were
+        given). Of both: ``result.evaluation`` holds the metrics, ``result.verdict`` what the policy says.
+
+    Raises
+    ------
+    ConfigError, DataError, HierarchyError
+        The configuration, the table or a hierarchy is wrong; all problems at once.
+    InfeasibleError
+        No generalization meets the privacy models.
+    HybridError
+        Of any stage; then nothing is written.
+
+    Examples
+    --------
+    >>> hybrid.run("config.yaml", data=frame).verdict.status  # doctest: +SKIP
+    'pass'
+    >>> hybrid.run("linked.yaml", data={"patients": patients, "visits": visits}).verdict.status  # doctest: +SKIP
+    'review'
+    """
+    loaded = configuration(config, data, overrides)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_replaceable(folder)
+    started = start(loaded, seed, None if store is None else StorePlace(str(store)).open(), progress)
+    if folder is None:
+        started.check()
+        _ = started.verdict
+    else:
+        write(started, folder, Path(work))
+    return started
+
+
+def start(
+    config: AnyConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
+) -> AnyRun:
+    """Make the run of a configuration; nothing is computed yet.
+
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
+    """
+    if isinstance(config, LinkedConfig):
+        return LinkedRun(config, seed, store, progress)
+    return Pipeline(config, seed, store, progress)
+
+
+def write(run: AnyRun, folder: Path, private_dir: Path) -> None:
+    """Write a run's folder and count its draw.
+
+    Parameters and errors as for :func:`hybrid.jobs.run.write_draw`.
+    """
+    if isinstance(run, LinkedRun):
+        write_linked_draw(run, folder, private_dir)
+    else:
+        write_draw(run, folder, private_dir)
+
+
+def configuration(
+    config: AnyConfig | Mapping[str, Any] | Path | str,
+    data: Frames | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> AnyConfig:
+    """Read a configuration in any form, with DataFrames as its tables.
+
+    Arguments and errors as for :func:`run`.
+    """
+    if isinstance(config, RunConfig | LinkedConfig):
+        if overrides:
+            raise ConfigError(
+                f"overrides were given beside a {type(config).__name__}",
+                hint="give the path of the file or a mapping instead",
+            )
+        _refuse_misfit(isinstance(config, LinkedConfig), data)
+        return _with_frames(config, data)
+    path = Path("config") if isinstance(config, Mapping) else Path(config)
+    content = config if isinstance(config, Mapping) else read_yaml(path)
+    _refuse_misfit(is_linked(content), data)
+    changes = dict(overrides or {})
+    if isinstance(data, Mapping):
+        known = content["tables"]
+        sections = [f"tables.{name}" for name in data if isinstance(known, Mapping) and name in known]
+    else:
+        sections = [] if data is None else ["data"]
+    changes |= {f"{section}.{key}": value for section in sections for key, value in IN_MEMORY.items()}
+    return _with_frames(configured_any(content, changes, path), data)
+
+
+def _with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
+    if isinstance(config, LinkedConfig):
+        return config.with_frames(data) if isinstance(data, Mapping) else config
+    return config.with_frame(data) if isinstance(data, pd.DataFrame) else config
+
+
+def _refuse_misfit(linked: bool, data: Frames | None) -> None:
+    """Refuse one DataFrame for linked tables, and several for one table."""
+    if data is None or linked == isinstance(data, Mapping):
+        return
+    if linked:
+        raise ConfigError(
+            "data is one DataFrame, and the configuration describes linked tables",
+            hint='give them by their names: data={"patients": frame, "visits": frame}',
+        )
+    raise ConfigError("data has several tables, and the configuration describes one", hint="give data=frame")

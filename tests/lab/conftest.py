@@ -1,0 +1,37 @@
+"""A league of simulated metrics, and its page."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybrid.lab.league import League, league
+from hybrid.lab.page import render_lab
+from hybrid.lab.plan import LabPlan
+from hybrid.lab.trials import LabTrials
+from tests.lab.simulated import METRICS, simulated
+
+NAMED = {
+    "identical_match": METRICS["sharp"],
+    "dcr_share": METRICS["alarmist"],
+    "gtcap.illness": METRICS["constant"],
+    "linkability": METRICS["late"],
+}
+PLAN = LabPlan.model_validate(
+    {
+        "data": {"people": {"base": "config.yaml", "rows": 3000}},
+        "risk": {"leaky": {}, "overfit": {}, "size": {}},
+        "seeds": [1, 2, 3, 4, 5],
+        "null_seeds": 40,
+    }
+)
+
+
+@pytest.fixture(scope="session")
+def tried() -> tuple[LabTrials, League]:
+    trials, rows = simulated(NAMED)
+    return trials, league(trials, rows)
+
+
+@pytest.fixture(scope="session")
+def page(tried: tuple[LabTrials, League]) -> str:
+    return render_lab(PLAN, *tried, {"too few <records>": 2})

@@ -1,0 +1,18 @@
+"""Options of the laboratory as they are promised, and its page as a person has looked at it."""
+
+from __future__ import annotations
+
+import re
+
+from hybrid.lab.plan import LabPlan
+from tests.helpers.kept import as_text, assert_kept
+
+
+def test_options_have_the_stated_defaults_and_limits() -> None:
+    assert_kept("lab_options.json", as_text({"LabPlan": LabPlan.model_json_schema()}))
+
+
+def test_figures_and_words_are_those_that_were_looked_at(page: str) -> None:
+    body = page[page.index("<body") :]
+    assert body.count("<svg") > 3
+    assert_kept("lab_page.html", re.sub(r"\s+", " ", body).replace("> <", "><").replace("><", ">\n<"))

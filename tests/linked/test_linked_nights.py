@@ -1,0 +1,119 @@
+"""Nights of linked tables: all tables or none, one draw, and delivery of all into a database."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import hybrid
+from hybrid.base.errors import ConfigError, DriftError, HybridError
+from hybrid.cli import app
+from hybrid.jobs import linked
+from hybrid.jobs.nightly import Night
+from hybrid.jobs.release import Places
+from hybrid.jobs.start import configuration, start
+from hybrid.linked.run import linked_steps
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.verify import verify
+from tests.linked.hospital import POLICY, content, frames, write
+
+TARGET = {"url_env": "WAREHOUSE_URL", "table": "made_{table}"}
+
+
+class Ward:
+    """Linked tables on disk whose nights are run one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.tables = folder, frames(60)
+        self.settings: dict[str, Any] = content() | {"policy": "policy.yaml", "nightly": {"deliver": {"sql": TARGET}}}
+        self.settings["evaluate"] |= {"metrics": ["orphans"]}
+        self.places = Places(folder / "work", folder / "runs", folder / "releases")
+
+    def write(self) -> Path:
+        (self.folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+        return write(self.folder, self.tables, self.settings)
+
+    def night(self, **options: Any) -> str:
+        """The outcome."""
+        run = start(configuration(self.write()), store=self.places.store)
+        return Night(run, self.places).run(**options).outcome
+
+    @property
+    def latest(self) -> str:
+        release = (self.places.releases / "latest").resolve()
+        assert verify(release) == []
+        assert {path.stem for path in release.glob("*.csv")} == set(self.tables)
+        return release.name
+
+    def delivered(self, name: str) -> pd.DataFrame:
+        with closing(sqlite3.connect(self.folder / "warehouse.sqlite")) as connection:
+            return pd.read_sql(f"select * from made_{name}", connection)
+
+
+@pytest.fixture
+def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ward:
+    monkeypatch.setenv("WAREHOUSE_URL", f"sqlite:///{tmp_path / 'warehouse.sqlite'}")
+    return Ward(tmp_path)
+
+
+def test_nights_release_keep_stop_and_leave_the_last_release(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [f"--{name}={ward.folder / name}" for name in ("work", "runs", "releases")]
+    first_night = CliRunner().invoke(app, ["nightly", str(ward.write()), *places])
+    assert first_night.exit_code == 0, first_night.output
+    first = ward.latest
+    visits, patients = ward.delivered("visits"), ward.delivered("patients")
+    assert len(patients) and visits["patient"].isin(patients["patient"]).all()
+    assert ward.night() == "kept"
+    assert len(list(ward.places.runs.iterdir())) == 1
+
+    whole = ward.tables["visits"]
+    ward.tables["visits"] = whole.assign(diagnosis="other")
+    with pytest.raises(DriftError, match="visits: column 'diagnosis'"):
+        ward.night()
+    ward.tables["visits"] = whole[whole["visit"] != whole["visit"].max()]
+    with monkeypatch.context() as patched:
+        patched.setattr(linked, "_write_report", lambda *_: (_ for _ in ()).throw(HybridError("the disk is full")))
+        with pytest.raises(HybridError, match="disk is full"):
+            ward.night(accept_drift=True)
+    assert ward.latest == first and len(list(ward.places.runs.iterdir())) == 1
+    ward.tables["drugs"] = ward.tables["drugs"][ward.tables["drugs"]["visit"].isin(ward.tables["visits"]["visit"])]
+    assert ward.night(accept_drift=True) == "released"
+    assert ward.latest != first
+    assert {len(ward.delivered(name)) for name in ward.tables} == {
+        len(pd.read_csv(ward.places.releases / "latest" / f"{name}.csv")) for name in ward.tables
+    }
+    events = [event.outcome for event in Ledger(ward.places.work).events("hospital")]
+    assert events == ["released", "kept", "stopped", "failed", "released"]
+    certificate = json.loads((ward.places.releases / "latest" / "certificate.json").read_text())
+    assert certificate["draw"]["number"] == 1, "new data: its first draw"
+
+
+def test_a_place_for_one_table_takes_no_linked_tables(ward: Ward) -> None:
+    ward.settings["nightly"]["deliver"]["sql"]["table"] = "made"
+    with pytest.raises(ConfigError, match="4 tables would be delivered into made"):
+        ward.night()
+    checked = CliRunner().invoke(app, ["check", str(ward.write())])
+    assert "4 tables would be delivered into made" in " ".join(checked.output.split())
+
+
+def test_a_release_asks_for_all_decisions_at_once(ward: Ward) -> None:
+    del ward.settings["roles"]
+    ward.settings["tables"]["visits"]["columns"]["diagnosis"]["role"] = "undecided"
+    with pytest.raises(ConfigError, match=r"roles.decided_by is not set; undecided columns: visits.diagnosis"):
+        hybrid.release(ward.write(), work=ward.places.work, runs=ward.places.runs, releases=ward.places.releases)
+
+
+def test_steps_name_every_stage_of_every_table(ward: Ward) -> None:
+    config = configuration(ward.write())
+    steps = linked_steps(config)
+    assert steps[:2] == ("patients: read", "visits: read") and "drugs: synthesize" in steps
+    assert steps.index("drugs: synthesize") < steps.index("patients: evaluate"), "references need all tables"
+    assert "visits: anonymize" not in steps and "hospitals: read" not in steps

@@ -1,0 +1,82 @@
+"""``hybrid.run`` and ``hybrid.release`` of linked tables: from files, mappings and DataFrames."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+import hybrid
+from hybrid.base.errors import ConfigError
+from hybrid.linked.config import load_any
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.verify import verify
+from tests.linked.hospital import content, frames, write
+
+
+@pytest.fixture
+def without_files(tmp_path: Path) -> dict[str, Any]:
+    """The configuration as a mapping; hierarchies lie in files, tables do not."""
+    write(tmp_path)
+    found = content()
+    for name, table in found["tables"].items():
+        (tmp_path / f"{name}.csv").unlink()
+        del table["path"]
+        for column in table.get("columns", {}).values():
+            if "hierarchy" in column:
+                column["hierarchy"] = str(tmp_path / column["hierarchy"])
+    found["evaluate"] |= {"metrics": ["orphans"]}
+    return found
+
+
+def test_frames_take_the_place_of_all_files(without_files: dict[str, Any], tmp_path: Path) -> None:
+    tables = frames(60)
+    tables["visits"] = tables["visits"].assign(admitted=pd.to_datetime(tables["visits"]["admitted"]))
+    tables["visits"].index = pd.Index(range(7, 7 + len(tables["visits"])))
+    places = {name: tmp_path / name for name in ("work", "runs", "releases")}
+    accept = Acceptance("A Person", "trial")
+    published = hybrid.release(without_files, tables, accept=accept, **places)
+    assert not verify(published.folder)
+    run = published.pipeline
+    assert isinstance(run, hybrid.LinkedRun) and published.verdict == run.verdict
+    made = {name: table.frame for name, table in run.released.items()}
+    assert list(made) == ["patients", "visits", "drugs"]
+    assert made["visits"]["patient"].astype(str).isin(made["patients"]["patient"].astype(str)).all()
+    written = pd.read_parquet(published.folder / "visits.parquet")
+    assert written["admitted"].dtype.kind == "M" and len(written) == len(made["visits"])
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(published.folder / "hospitals.parquet").astype({"id": "str"}), tables["hospitals"]
+    )
+    manifest = json.loads((published.run / "manifest.json").read_text())
+    assert {table["path"] for table in manifest["config"]["tables"].values()} == {"<DataFrame>"}
+    assert str(tmp_path) not in (published.folder / "manifest.json").read_text()
+
+
+def test_some_frames_beside_files(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    config = load_any(path)
+    assert isinstance(config, hybrid.LinkedConfig)
+    few = frames()["drugs"].head(7)
+    assert len(config.with_frames({"drugs": few}).load_table("drugs")) == 7
+    assert len(config.load_table("drugs")) == len(frames()["drugs"]), "the configuration is as it was"
+
+
+def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dict[str, Any], tmp_path: Path) -> None:
+    tables = frames(60)
+    with pytest.raises(ConfigError, match="data is one DataFrame"):
+        hybrid.run(without_files, tables["patients"])
+    with pytest.raises(ConfigError, match="there is no table 'rooms'"):
+        hybrid.run(without_files, {**tables, "rooms": tables["hospitals"]})
+    with pytest.raises(ConfigError, match=r"tables\.drugs"):
+        hybrid.run(without_files, {name: tables[name] for name in tables if name != "drugs"})
+    single = {"data": {"path": "patients.csv"}}
+    with pytest.raises(ConfigError, match="data has several tables"):
+        hybrid.run(single, tables)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content()))
+    loaded = load_any(tmp_path / "config.yaml")
+    with pytest.raises(ConfigError, match="overrides were given beside a LinkedConfig"):
+        hybrid.run(loaded, overrides={"anonymize.k": 5})
