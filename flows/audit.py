@@ -8,15 +8,20 @@ from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.jobs.audit import audit_config, audit_files
+from hybrid.jobs.linked_audit import audit_folders, links_config
 
 
 @stage_task("evaluate")
 def evaluate(train: str, control: str | None, synthetic: str, config: str | None, out: str, trust: str | None) -> str:
-    """Evaluate the files; return the path of the report."""
-    loaded = audit_config(None if config is None else Path(config), Path(train))
-    control_path = None if control is None else Path(control)
+    """Evaluate files or folders; return the path of the report."""
+    config_path = None if config is None else Path(config)
+    three = Path(train), None if control is None else Path(control), Path(synthetic)
     league = None if trust is None else Path(trust)
-    verdict = audit_files(Path(train), control_path, Path(synthetic), loaded, Path(out), trust=league)
+    if Path(train).is_dir():
+        links = links_config(config_path, three)
+        verdict = audit_folders(*three, links, Path(out), trust=league)
+    else:
+        verdict = audit_files(*three, audit_config(config_path, Path(train)), Path(out), trust=league)
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {verdict.status}", report)
     return str(report)

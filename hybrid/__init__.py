@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
+    from hybrid.jobs.linked_audit import audit_folders
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
     from hybrid.linked.config import LinkedConfig
@@ -31,6 +32,7 @@ _HOME = {
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
     "audit_files": "hybrid.jobs.audit",
+    "audit_folders": "hybrid.jobs.linked_audit",
     "compare": "hybrid.comparison",
     "evaluate": "hybrid.evaluation",
     "load_config": "hybrid.pipeline.config",
@@ -49,6 +51,7 @@ __all__ = [
     "run",
     "release",
     "audit_files",
+    "audit_folders",
     "compare",
     "evaluate",
     "load_config",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,7 +120,9 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
 
 
 def audit(
-    train: Annotated[Path, typer.Option("--train", help="Records the generator learned from.")],
+    train: Annotated[
+        Path, typer.Option("--train", help="Records the generator learned from: a file, or a folder of linked tables.")
+    ],
     synthetic: Annotated[Path, typer.Option("--synthetic", help="Records it made.")],
     control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
     target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
@@ -136,26 +139,39 @@ def audit(
 ) -> None:
     """Evaluate any synthetic table, ours or not: privacy, utility, fidelity.
 
-    CSV or Parquet, with the same columns in any order.
+    CSV or Parquet, with the same columns in any order. Linked tables: folders of them, and --config.
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.evaluation.trust import load_trust
-    from hybrid.jobs.audit import audit_config, audit_tables, read_audited
+    from hybrid.jobs.audit import audit_config, audit_tables
+    from hybrid.jobs.audited_files import read_audited
+    from hybrid.jobs.linked_audit import audit_links, links_config, read_audited_links
     from hybrid.jobs.run import new_folder
 
     league = None if trust is None else load_trust(trust)
-    loaded = audit_config(config, train, target or (), secret or (), quasi_identifier or ())
-    folder = out or new_folder("audit")
+    folder, columns = out or new_folder("audit"), (target or (), secret or (), quasi_identifier or ())
     check_replaceable(folder)
-    audited = read_audited(train, control, synthetic, loaded.data)
-    for note in audited.notes:
-        console.line("note", note)
-    with console.progress() as progress:
-        verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+    if train.is_dir():
+        links = links_config(config, (train, control, synthetic), *columns)
+        tables = read_audited_links(train, control, synthetic, links)
+        _print_notes(tables.notes)
+        with console.progress() as progress:
+            verdict = audit_links(tables, links, folder, seed, progress, league)
+    else:
+        loaded = audit_config(config, train, *columns)
+        audited = read_audited(train, control, synthetic, loaded.data)
+        _print_notes(audited.notes)
+        with console.progress() as progress:
+            verdict = audit_tables(audited, loaded, folder, seed, progress, league)
     console.print_verdict(verdict)
     if league is not None:
         console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
     console.out.print(f"\nreport  {folder / 'report.html'}")
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        console.line("note", note)
 
 
 GROUP = Group("Run", (run, sample, anonymize, audit))

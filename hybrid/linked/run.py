@@ -79,7 +79,7 @@ class LinkedRun:
         config, name = self.config, self.config.links.person
         _refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
-        inputs = GivenInputs(_fitting(config.person, table.schema), table, self._told(name))
+        inputs = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
         where = self._given_seed, self._store, self._told(name), inputs
         found = LinkedTable(inputs.config, *where, judge_power=self.judge_power)
         found.behind = fingerprint(self.sources, config.links)
@@ -98,7 +98,7 @@ class LinkedRun:
         for name in others:
             link, source = self._link(name, found), self.sources.tables[name]
             beside = (replace(self.person.table.schema[old], name=new) for old, new in link.static.items())
-            config = _fitting(self.config.views[name], Schema((*source.schema, *beside)))
+            config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
             how = self._store, self._told(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
         return found
@@ -173,8 +173,7 @@ class LinkedRun:
 
     def verdict_of(self, name: str) -> Verdict:
         """Part of the verdict that is about one table."""
-        found = self.verdict
-        return Verdict.of(found.policy, tuple(check for check in found.checks if check.table == name))
+        return self.verdict.about(name)
 
     @cached_property
     def roles(self) -> DecidedRoles:
@@ -291,7 +290,7 @@ def worst_power(found: Mapping[str, Power]) -> Power | None:
     return Power(tuple(worst), min(power.control for power in found.values()))
 
 
-def _fitting(config: RunConfig, schema: Schema) -> RunConfig:
+def fitting(config: RunConfig, schema: Schema) -> RunConfig:
     """The configuration with the columns of the evaluation that this table has."""
     evaluate = config.evaluate
 

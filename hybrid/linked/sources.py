@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Codes, Rows
+from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.options import TableOptions
@@ -56,14 +56,35 @@ def read_sources(config: LinkedConfig) -> Sources:
     for name in (*config.views, *config.public):
         with _collected(problems, name):
             read[name] = config.load_table(name)
-    for name, table in read.items():
-        problems += _columns(name, config.links.tables[name], table)
+    if problems:
+        raise ConfigError([*problems, *_all_columns(config, read)])
+    return link_sources(config, read)
+
+
+def link_sources(config: LinkedConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
+    """Find the parent and the person of every row.
+
+    Parameters
+    ----------
+    config : LinkedConfig
+        Keys and parents.
+    read : mapping of str to Table
+        All tables.
+    made : bool
+        Whether the rows are synthetic: broken references are no errors then. Orphans are left out and counted.
+
+    Raises
+    ------
+    ConfigError, DataError
+        As :func:`read_sources`.
+    """
+    problems = _all_columns(config, read)
     if problems:
         raise ConfigError(problems)
     for name, table in read.items():
         problems += _key(name, config.links.tables[name].key, table)
-    found = _linked(config, read, problems)
-    for name in config.views:
+    found = _linked(config, read, problems, made)
+    for name in () if made else config.views:
         problems += _references(config, name, found)
     if problems:
         raise DataError(problems)
@@ -77,6 +98,11 @@ def _collected(problems: list[Problem], name: str) -> Iterator[None]:
         yield
     except HybridError as error:
         problems += [in_table(name, problem) for problem in error.problems]
+
+
+def _all_columns(config: LinkedConfig, read: Mapping[str, Table]) -> list[Problem]:
+    """Keys and references of all tables without a column that can link."""
+    return [problem for name, table in read.items() for problem in _columns(name, config.links.tables[name], table)]
 
 
 def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
@@ -116,7 +142,7 @@ def _key(name: str, key: str | None, table: Table) -> list[Problem]:
     return problems
 
 
-def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem]) -> Sources:
+def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem], made: bool) -> Sources:
     """Tables with the parent and the person of each row."""
     tables: dict[str, Table] = {}
     owners: dict[str, Rows] = {}
@@ -132,9 +158,10 @@ def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Prob
         key = parent.frame[config.links.tables[options.parent.table].key]
         found = places_of(key, table.frame[options.parent.column])
         lost = int((found < 0).sum())
-        if lost and options.parent.orphans == "refuse":
+        drop = made or options.parent.orphans == "drop"
+        if lost and not drop:
             problems.append(_orphans(name, options, lost, len(table)))
-        orphans |= {name: lost} if options.parent.orphans == "drop" else {}
+        orphans |= {name: lost} if drop else {}
         owners[name] = found[found >= 0]
         persons: Codes = parent.persons[owners[name]] if parent.persons is not None else owners[name]
         tables[name] = replace(table.take(found >= 0), persons=persons)
@@ -159,21 +186,36 @@ def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem
     """Values of references that their public tables do not have."""
     problems = []
     for column, other in config.links.tables[name].references.items():
-        table = found.tables.get(name)
-        key = config.links.tables[other].key
-        if table is None or key is None or column not in table.schema:
-            continue
-        values = table.frame[column]
-        lost = int((places_of(found.public[other].frame[key], values)[values.notna().to_numpy()] < 0).sum())
+        lost = int(_broken(config, name, found, column).sum())
         if lost:
+            key, rows = config.links.tables[other].key, len(found.tables[name])
             problems.append(
                 Problem(
-                    f"tables.{name}.references.{column}: {lost:,} of {len(table):,} rows have a value that is no {key} "
+                    f"tables.{name}.references.{column}: {lost:,} of {rows:,} rows have a value that is no {key} "
                     f"of {other}",
                     f"add the missing rows to {other}, correct the values, or leave the reference out",
                 )
             )
     return problems
+
+
+def broken_references(config: LinkedConfig, name: str, found: Sources) -> Mask:
+    """Rows with a broken reference to a public table; shape (n_rows,)."""
+    broken = np.zeros(len(found.tables[name]), dtype=bool)
+    for column in config.links.tables[name].references:
+        broken |= _broken(config, name, found, column)
+    return broken
+
+
+def _broken(config: LinkedConfig, name: str, found: Sources, column: str) -> Mask:
+    """True where a reference has no row in its public table."""
+    table, other = found.tables[name], config.links.tables[name].references[column]
+    key = config.links.tables[other].key
+    if key is None or column not in table.schema:
+        return np.zeros(len(table), dtype=bool)
+    values = table.frame[column]
+    mask: Mask = (places_of(found.public[other].frame[key], values) < 0) & values.notna().to_numpy()
+    return mask
 
 
 def places_of(key: pd.Series, values: pd.Series) -> Rows:

@@ -72,6 +72,10 @@ class Verdict:
         failed = [check for check in self.checks if check.decision != "pass"]
         return tuple(sorted(failed, key=lambda check: -SEVERITY[check.decision]))
 
+    def about(self, table: str) -> Verdict:
+        """Part of the verdict that is about one of several linked tables."""
+        return Verdict.of(self.policy, tuple(check for check in self.checks if check.table == table))
+
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
         return asdict(self)

@@ -1,0 +1,377 @@
+"""Audit of linked tables: folders in, one verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybrid.base.arrays import Rows
+from hybrid.base.atomic import write_json, write_text
+from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.base.hashing import library_versions
+from hybrid.base.manifest import PACKAGE
+from hybrid.base.ownership import seal
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed, rng_for
+from hybrid.evaluation import evaluate
+from hybrid.evaluation.context import Role as Side
+from hybrid.evaluation.measure import Evaluation, Subject
+from hybrid.evaluation.parentage import Parentage, Parents
+from hybrid.evaluation.run_metrics import remembering
+from hybrid.evaluation.trust import TrustLeague, load_trust
+from hybrid.jobs.audit import rules_for_tables, with_population
+from hybrid.jobs.audited_files import Audited, File, audited_paths, notes_on, read_alike
+from hybrid.jobs.report_inputs import LIMITS, audit_report
+from hybrid.jobs.run import staged
+from hybrid.linked.config import LinkedConfig, in_table, load_any
+from hybrid.linked.facts import page_of
+from hybrid.linked.join import beside, own_names
+from hybrid.linked.run import BETWEEN, fitting, worst_power
+from hybrid.linked.sources import Sources, broken_references, link_sources
+from hybrid.linked.structure import key_columns
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.stages import libraries
+from hybrid.publication.finished_run import EVALUATION, REPORT
+from hybrid.publication.gate import confidence_of_each, judge
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.policy import load_policy
+from hybrid.publication.power import Power
+from hybrid.publication.verdict import Verdict
+from hybrid.report import ReportInputs, render_report
+from hybrid.report.run.sections import JOINT
+from hybrid.report.run.sections.tables import LinkedRow
+from hybrid.table import Table
+from hybrid.table.read_file import PARQUET_SUFFIXES
+
+SUFFIXES = (".csv", *PARQUET_SUFFIXES)
+
+
+@dataclass(frozen=True)
+class AuditedLinks:
+    """Linked tables of an audit, without identifiers.
+
+    Parameters
+    ----------
+    tables : mapping of str to Audited
+        The person table, and tables below it with the columns of their persons beside; parents first.
+    parentage : mapping of str to Parentage by judged table
+        Parents of the rows; not of the person table.
+    """
+
+    tables: Mapping[str, Audited]
+    parentage: Mapping[str, Mapping[Subject, Parentage]]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the files, with the names of tables."""
+        return tuple(f"{name}: {note}" for name, one in self.tables.items() for note in one.notes)
+
+
+def links_config(
+    config: Path | None,
+    folders: Sequence[Path | None],
+    targets: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    quasi_identifiers: Sequence[str] = (),
+) -> LinkedConfig:
+    """Configuration of an audit of linked tables.
+
+    Raises
+    ------
+    ConfigError
+        It is missing or about a single table, roles are given beside it, or one of the places is no folder.
+    """
+    problems = [
+        Problem(f"{folder} is no folder", "linked tables are audited as folders: --train, --control and --synthetic")
+        for folder in folders
+        if folder is not None and not folder.is_dir()
+    ]
+    if targets or secrets or quasi_identifiers:
+        hint = "set roles under tables.NAME.columns of --config"
+        problems.append(Problem("--target, --secret and --quasi-identifier are for single tables", hint))
+    if config is None:
+        hint = f"hybrid init {folders[0]} --out config.yaml finds them; give it as --config"
+        problems.append(Problem("the audit of linked tables needs their keys and parents", hint))
+    loaded = None if config is None else load_any(config)
+    if isinstance(loaded, RunConfig):
+        problems.append(Problem(f"{config}: describes a single table", "give files, or a config with tables"))
+    if problems or not isinstance(loaded, LinkedConfig):
+        raise ConfigError(problems)
+    return loaded
+
+
+def read_audited_links(train: Path, control: Path | None, synthetic: Path, config: LinkedConfig) -> AuditedLinks:
+    """Read the folders of an audit of linked tables.
+
+    Parameters
+    ----------
+    train, synthetic : Path
+        Folders with the records the generator learned from, and those it made. A table is the CSV or Parquet file with
+        its name, or with the name of its file in the configuration. Public tables are read from the folder of
+        training records where another folder lacks them.
+    control : Path, optional
+        Folder with persons of the same population that it never saw, and all their rows.
+    config : LinkedConfig
+        Keys, parents and roles; its sources are not read.
+
+    Returns
+    -------
+    AuditedLinks
+        As :func:`hybrid.jobs.audited_files.read_audited` for every table. Synthetic rows whose parent does not exist
+        are left out, and counted by the metric ``orphans``.
+
+    Raises
+    ------
+    DataError, ConfigError
+        Files are missing or lack columns, keys are missing or repeat, real rows have no parent, or the control records
+        are those of train; problems of all tables at once.
+    """
+    folders = audited_paths(train, control, synthetic)
+    paths = _paths(folders, config)
+    problems: list[Problem] = []
+    read: dict[str, dict[File, Table]] = {}
+    notes: dict[str, list[str]] = {}
+    for name in (*config.views, *config.public):
+        options = config.links.tables[name]
+        keys = {*key_columns(options), *([options.order] if options.order else [])}
+        try:
+            read[name], notes[name] = read_alike(paths[name], config.source(name), keys)
+        except HybridError as error:
+            problems += [in_table(name, problem) for problem in error.problems]
+    if problems:
+        raise DataError(problems)
+    sources = {
+        file: link_sources(config, {name: tables[file] for name, tables in read.items()}, made=file == "synthetic")
+        for file in folders
+    }
+    joined = {file: _joined(config, found, sources["train"]) for file, found in sources.items()}
+    return _audited(config, sources, joined, paths, notes)
+
+
+def _paths(folders: Mapping[File, Path], config: LinkedConfig) -> dict[str, dict[File, Path]]:
+    """File of every table in every folder."""
+    problems: list[Problem] = []
+    found: dict[str, dict[File, Path]] = {name: {} for name in (*config.views, *config.public)}
+    for name, files in found.items():
+        for file, folder in folders.items():
+            if name in config.public and file != "train" and not _candidates(folder, name, config):
+                files[file] = files.get("train", folder)
+                continue
+            known = _candidates(folder, name, config)
+            if len(known) == 1:
+                files[file] = known[0]
+            else:
+                what = "no file of this table" if not known else f"several files: {', '.join(p.name for p in known)}"
+                hint = f"call it {name}.csv or {name}.parquet, and let there be one"
+                problems.append(Problem(f"tables.{name}: {folder} has {what}", hint))
+    if problems:
+        raise DataError(problems)
+    return found
+
+
+def _candidates(folder: Path, name: str, config: LinkedConfig) -> list[Path]:
+    """Files of a table in a folder.
+
+    By its name, else by that of its configured file.
+    """
+    own = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
+    known = [path for path in own if path.is_file()]
+    configured = config.source(name).path
+    other = folder / Path(configured).name if configured else None
+    return known or ([other] if other is not None and other.is_file() else [])
+
+
+def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, Table]:
+    """Tables with the columns of their persons beside."""
+    person = config.links.person
+    people, named = found.tables[person], train.tables[person]
+    return {
+        name: table
+        if name == person
+        else beside(table, people, _persons(table), own_names(named, train.tables[name], person))
+        for name, table in found.tables.items()
+    }
+
+
+def _audited(
+    config: LinkedConfig,
+    sources: Mapping[File, Sources],
+    joined: Mapping[File, Mapping[str, Table]],
+    paths: Mapping[str, Mapping[File, Path]],
+    notes: Mapping[str, list[str]],
+) -> AuditedLinks:
+    """Tables in the columns of train, with the parents of their rows."""
+    schemas = {name: table.schema.without_identifiers() for name, table in joined["train"].items()}
+    same = {
+        file: {
+            name: Table(table.frame[schemas[name].names], schemas[name], table.persons) for name, table in of.items()
+        }
+        for file, of in joined.items()
+    }
+    tables: dict[str, Audited] = {}
+    parentage: dict[str, Mapping[Subject, Parentage]] = {}
+    for name in schemas:
+        each = {file: same[file][name] for file in same}
+        said = (*notes[name], *notes_on(each, paths[name]))
+        tables[name] = Audited(each["train"], each.get("control"), each["synthetic"], said)
+        parent = config.links.tables[name].parent
+        if parent is None:
+            continue
+        own = tuple(column for column in sources["train"].tables[name].schema.names if column in schemas[name])
+        parents = {
+            file: Parents(of[parent.table], sources[file].owners[name], own, _broken(config, name, sources[file]))
+            for file, of in same.items()
+        }
+        real: dict[Side, Parents] = {"train": parents["train"]}
+        if "control" in parents:
+            real["control"] = parents["control"]
+        parentage[name] = {
+            "original": {**real, "table": parents["train"]},
+            "synthetic": {**real, "table": parents["synthetic"]},
+        }
+    return AuditedLinks(tables, parentage)
+
+
+def _broken(config: LinkedConfig, name: str, found: Sources) -> int:
+    """Rows with a reference that leads nowhere."""
+    return found.orphans.get(name, 0) + int(broken_references(config, name, found).sum())
+
+
+def _persons(table: Table) -> Rows:
+    assert table.persons is not None
+    return table.persons
+
+
+def audit_folders(
+    train: Path,
+    control: Path | None,
+    synthetic: Path,
+    config: LinkedConfig,
+    out: Path,
+    seed: int | None = None,
+    progress: Progress = silent,
+    trust: Path | None = None,
+) -> Verdict:
+    """Read and audit the folders of linked tables.
+
+    Parameters and errors as for :func:`read_audited_links`, :func:`audit_links` and
+    :func:`hybrid.jobs.audit.audit_files`.
+    """
+    league = None if trust is None else load_trust(trust)
+    return audit_links(read_audited_links(train, control, synthetic, config), config, out, seed, progress, league)
+
+
+def audit_links(
+    audited: AuditedLinks,
+    config: LinkedConfig,
+    out: Path,
+    seed: int | None = None,
+    progress: Progress = silent,
+    league: TrustLeague | None = None,
+) -> Verdict:
+    """Evaluate linked tables against their originals, judge them, report them.
+
+    Parameters
+    ----------
+    audited : AuditedLinks
+        The tables.
+    config : LinkedConfig
+        Its sections ``evaluate`` and ``policy`` count.
+    out : Path
+        Gets evaluation.json, report.html and a page for every table.
+    seed : int, optional
+        Repeats every draw; a fresh one by default.
+    progress : Progress
+        Called after every metric, with the table.
+    league : TrustLeague, optional
+        As for :func:`hybrid.jobs.audit.audit_files`.
+
+    Returns
+    -------
+    Verdict
+        What the policy's rules about metrics say of all tables together.
+    """
+    policy = rules_for_tables(load_policy(config.person.policy_path))
+    seed = fresh_seed() if seed is None else seed
+    seeds = {name: int(rng_for(seed, "audit", name).integers(2**63)) for name in audited.tables}
+    options = {name: fitting(config.person, one.train.schema).evaluate for name, one in audited.tables.items()}
+    shares = {name: remembering({}) for name in audited.tables}
+    found: dict[str, Evaluation] = {}
+    for name, one in audited.tables.items():
+        stages: dict[Subject, Table] = {"original": one.train, "synthetic": one.synthetic}
+        rng, how = rng_for(seeds[name], "evaluate"), (_named(name, progress), shares[name])
+        parents = audited.parentage.get(name)
+        found[name] = evaluate(one.train, one.control, stages, options[name], rng, *how, parentage=parents)
+    whole = Evaluation(tuple(metric for name, of in found.items() for metric in of.of_table(name).metrics))
+    power: Power | None = None
+    if config.person.evaluate.power and policy.plants_leaks:
+        sure = confidence_of_each(policy, whole)
+        trials = {}
+        for name, one in audited.tables.items():
+            trials[name] = measure_power(
+                *(one.train, one.control, one.synthetic, found[name], policy, options[name], seeds[name]),
+                progress=_named(name, progress),
+                share=shares[name],
+                confidence=sure,
+            )
+        power = worst_power(trials)
+    verdict = with_population(judge(policy, whole, None, power=power), whole)
+    _write(audited, config, whole, power, verdict, out, league)
+    return verdict
+
+
+def _named(name: str, progress: Progress) -> Progress:
+    """Progress that names the table."""
+
+    def told(step: str, done: int, total: int | None = None, **values: float) -> None:
+        progress(f"{name}{BETWEEN}{step}", done, total, **values)
+
+    return told
+
+
+def _write(
+    audited: AuditedLinks,
+    config: LinkedConfig,
+    evaluation: Evaluation,
+    power: Power | None,
+    verdict: Verdict,
+    out: Path,
+    league: TrustLeague | None,
+) -> None:
+    """Write evaluation.json, the joint page and a page for every table."""
+    created, name = datetime.now(UTC), config.name
+    measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
+    judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
+    about = {"notes": audited.notes, "trust": None if league is None else league.to_json(measured)}
+    parts = {one: verdict.about(one) for one in audited.tables}
+    joint = ReportInputs(
+        name=name,
+        created=created,
+        guarantee=guarantee_sentence(None, {}, evaluation),
+        verdict=verdict,
+        evaluation=evaluation,
+        limits=(*audited.notes, *LIMITS[1:]),
+        versions=library_versions(PACKAGE, *libraries()),
+        collected={"tables": list(_rows(audited, config, parts))},
+    )
+    with staged(out) as temporary:
+        write_json(temporary / EVALUATION, evaluation.to_json() | judged | about)
+        write_text(temporary / REPORT, render_report(joint, JOINT))
+        for one, tables in audited.tables.items():
+            of_table = Evaluation(tuple(metric for metric in evaluation.metrics if metric.table == one))
+            three = tables.train, tables.control, tables.synthetic
+            page = audit_report(three, of_table, parts[one], f"{name}: {one}", created, tables.notes, league)
+            write_text(temporary / page_of(one), render_report(page))
+        seal(temporary, name, "audit")
+
+
+def _rows(audited: AuditedLinks, config: LinkedConfig, parts: Mapping[str, Verdict]) -> Iterator[LinkedRow]:
+    """Rows of the joint page's list of tables."""
+    for name, one in audited.tables.items():
+        options = config.links.tables[name]
+        parent = [] if options.parent is None else [options.parent.table]
+        belongs = ", ".join(dict.fromkeys([*parent, *options.references.values()]))
+        yield LinkedRow(name, len(one.synthetic), belongs, page_of(name), parts[name])
