@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.table import Kind, Table
-from hybrid.table.arrow import to_arrow
+from hybrid.table.arrow import is_text, to_arrow
 from hybrid.table.sources.sql import CHUNK, SqlOptions, code_of, fetch
 from hybrid.table.sql_connection import connected, sqlalchemy, url_of
 
@@ -61,8 +62,12 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
             # Its driver would begin the transaction with the first row that is written.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         for target, table in tables.items():
-            found = _prepared(connection, table, url_env, target)
-            for batch in to_arrow(table).to_batches(max_chunksize=CHUNK):
+            rows = to_arrow(table)
+            types = {
+                column.name: _sql_type(column.kind, rows.schema.field(column.name).type) for column in table.schema
+            }
+            found = _prepared(connection, types, url_env, target)
+            for batch in rows.to_batches(max_chunksize=CHUNK):
                 connection.execute(found.insert(), batch.to_pylist())
             _enter(connection, url_env, target, release)
         connection.commit()
@@ -98,8 +103,8 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
             )
 
 
-def _prepared(connection: sa.Connection, table: Table, url_env: str, target: str) -> sa.Table:
-    """The target without rows, made if it is not there.
+def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
+    """The target without rows, made with columns of these types if it is not there.
 
     Raises
     ------
@@ -113,12 +118,12 @@ def _prepared(connection: sa.Connection, table: Table, url_env: str, target: str
     if name in _views_in(inspector, schema or None):
         raise OutputError(f"{target}: this is a view, not a table; it was left as it is", hint="choose another table")
     if not inspector.has_table(name, schema=schema or None):
-        columns = [sa.Column(column.name, _sql_type(column.kind)) for column in table.schema]
+        columns = [sa.Column(column, of) for column, of in types.items()]
         made = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
         made.create(connection)
         return made
     found = sa.Table(name, sa.MetaData(), schema=schema or None, autoload_with=connection)
-    if [column.name for column in found.columns] != table.schema.names:
+    if [column.name for column in found.columns] != list(types):
         raise OutputError(f"{target}: the table has other columns than the release", hint="drop or rename it")
     _lock(connection, found)
     if connection.execute(sa.select(found).limit(1)).first() is not None:
@@ -253,9 +258,12 @@ def _words(query: str) -> list[str]:
     return re.findall(r"\w+", code_of(query).lower())
 
 
-def _sql_type(kind: Kind) -> Any:
+def _sql_type(kind: Kind, arrow_type: pa.DataType) -> Any:
+    """SQL type of a kind; text where the source writes texts ("yes", "2026-01-31")."""
     import sqlalchemy as sa
 
+    if is_text(arrow_type):
+        return sa.Text()
     return {
         Kind.INTEGER: sa.BigInteger(),
         Kind.DECIMAL: sa.Double(),

@@ -1,4 +1,4 @@
-"""Nights of linked tables: all tables or none, one draw, and delivery of all into a database."""
+"""Nights of linked tables of a database: all tables or none, one draw, and delivery of all into the same database."""
 
 from __future__ import annotations
 
@@ -25,21 +25,28 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.verify import verify
 from tests.linked.hospital import POLICY, content, frames, write
 
-TARGET = {"url_env": "WAREHOUSE_URL", "table": "made_{table}"}
+URL = "CLINIC_URL"
+TARGET = {"url_env": URL, "table": "made_{table}"}
 
 
 class Ward:
-    """Linked tables on disk whose nights are run one after the other."""
+    """Linked tables of a database whose nights are run one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.tables = folder, frames(60)
+        self.folder, self.tables, self.database = folder, frames(60), folder / "clinic.sqlite"
         self.settings: dict[str, Any] = content() | {"policy": "policy.yaml", "nightly": {"deliver": {"sql": TARGET}}}
         self.settings["evaluate"] |= {"metrics": ["orphans"]}
+        for name, table in self.settings["tables"].items():
+            del table["path"]
+            table["sql"] = {"url_env": URL, "table": name}
         self.places = Places(folder / "work", folder / "runs", folder / "releases")
 
     def write(self) -> Path:
         (self.folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
-        return write(self.folder, self.tables, self.settings)
+        with closing(sqlite3.connect(self.database)) as connection:
+            for name, frame in self.tables.items():
+                frame.to_sql(name, connection, index=False, if_exists="replace")
+        return write(self.folder, {}, self.settings)
 
     def night(self, **options: Any) -> str:
         """The outcome."""
@@ -50,17 +57,17 @@ class Ward:
     def latest(self) -> str:
         release = (self.places.releases / "latest").resolve()
         assert verify(release) == []
-        assert {path.stem for path in release.glob("*.csv")} == set(self.tables)
+        assert {path.stem for path in release.glob("*.parquet")} == set(self.tables)
         return release.name
 
     def delivered(self, name: str) -> pd.DataFrame:
-        with closing(sqlite3.connect(self.folder / "warehouse.sqlite")) as connection:
+        with closing(sqlite3.connect(self.database)) as connection:
             return pd.read_sql(f"select * from made_{name}", connection)
 
 
 @pytest.fixture
 def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ward:
-    monkeypatch.setenv("WAREHOUSE_URL", f"sqlite:///{tmp_path / 'warehouse.sqlite'}")
+    monkeypatch.setenv(URL, f"sqlite:///{tmp_path / 'clinic.sqlite'}")
     return Ward(tmp_path)
 
 
@@ -88,7 +95,7 @@ def test_nights_release_keep_stop_and_leave_the_last_release(ward: Ward, monkeyp
     assert ward.night(accept_drift=True) == "released"
     assert ward.latest != first
     assert {len(ward.delivered(name)) for name in ward.tables} == {
-        len(pd.read_csv(ward.places.releases / "latest" / f"{name}.csv")) for name in ward.tables
+        len(pd.read_parquet(ward.places.releases / "latest" / f"{name}.parquet")) for name in ward.tables
     }
     events = [event.outcome for event in Ledger(ward.places.work).events("hospital")]
     assert events == ["released", "kept", "stopped", "failed", "released"]
@@ -102,6 +109,25 @@ def test_a_place_for_one_table_takes_no_linked_tables(ward: Ward) -> None:
         ward.night()
     checked = CliRunner().invoke(app, ["check", str(ward.write())])
     assert "4 tables would be delivered into made" in " ".join(checked.output.split())
+
+
+def test_a_place_that_a_source_reads_is_refused(ward: Ward) -> None:
+    ward.settings["nightly"]["deliver"]["sql"]["table"] = "{table}"
+    with pytest.raises(ConfigError, match="the source reads patients"):
+        ward.night()
+
+
+def test_a_database_is_described_and_checked(ward: Ward) -> None:
+    ward.write()
+    config = ward.folder / "guessed" / "config.yaml"
+    config.parent.mkdir()
+    guessed = CliRunner().invoke(app, ["init", "--url-env", URL, "--out", str(config)])
+    assert guessed.exit_code == 0, guessed.output
+    found = yaml.safe_load(config.read_text())
+    assert found["person"] == "patients" and found["tables"]["drugs"]["parent"]["table"] == "visits"
+    assert found["tables"]["hospitals"]["public"] and found["tables"]["visits"]["sql"]["table"] == "visits"
+    checked = CliRunner().invoke(app, ["check", str(config)])
+    assert checked.exit_code == 0, checked.output
 
 
 def test_a_release_asks_for_all_decisions_at_once(ward: Ward) -> None:

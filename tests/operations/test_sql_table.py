@@ -77,6 +77,21 @@ def test_a_delivered_table_is_replaced_and_read_back_equal(database: sa.Engine, 
     assert pd.read_sql(f"select release_name from {MARKS}", database)["release_name"].tolist() == ["r2"]
 
 
+def test_texts_of_the_source_stay_texts(database: sa.Engine) -> None:
+    frame = pd.DataFrame({"smokes": ["yes", "no", None], "seen": ["2026-01-02", None, "2026-01-03"]})
+    columns = {"smokes": {"kind": "boolean"}, "seen": {"kind": "date"}}
+    table = read_frame(frame, DataOptions.model_validate({"path": "x.csv", "columns": columns}))
+    replace_sql_tables({"texts": table}, "DB_URL", "r1")
+    found = pd.read_sql("select * from texts", database)
+    assert found["smokes"].tolist() == ["yes", "no", None] and str(found["seen"][0])[:10] == "2026-01-02"
+
+
+def test_a_failure_at_the_second_table_leaves_the_first(database: sa.Engine, table: Table) -> None:
+    with pytest.raises(OutputError, match="people: the table holds rows"):
+        replace_sql_tables({"released": table, "people": table}, "DB_URL", "r1")
+    assert not sa.inspect(database).has_table("released")
+
+
 def test_a_delivered_table_that_somebody_changed_is_not_emptied(database: sa.Engine, table: Table) -> None:
     replace_sql_tables({"released": table}, "DB_URL", "r1")
     run(database, "insert into released values (1, 1, 'added by others')")
