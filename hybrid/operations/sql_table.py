@@ -104,7 +104,9 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
 
 
 def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
-    """The target without rows, made with columns of these types if it is not there.
+    """The target without rows, made if it is not there.
+
+    With columns of these types.
 
     Raises
     ------
@@ -259,7 +261,10 @@ def _words(query: str) -> list[str]:
 
 
 def _sql_type(kind: Kind, arrow_type: pa.DataType) -> Any:
-    """SQL type of a kind; text where the source writes texts ("yes", "2026-01-31")."""
+    """SQL type of a kind.
+
+    Text where the source writes texts ("yes", "2026-01-31").
+    """
     import sqlalchemy as sa
 
     if is_text(arrow_type):
