@@ -70,8 +70,10 @@ class _Grid:
     def encode(self, values: pd.Series) -> Array:
         encoded = np.full(len(values), np.nan)
         present = values.notna().to_numpy()
-        offsets = _as_integers(values[present], self.kind, self.scale).view(np.uint64) - _wrapped(self.base)
-        encoded[present] = offsets // np.uint64(self.step)
+        whole = _as_integers(values[present], self.kind, self.scale)
+        above, base = whole >= self.base, _wrapped(self.base)
+        offsets = np.where(above, whole.view(np.uint64) - base, base - whole.view(np.uint64))
+        encoded[present] = np.where(above, 1.0, -1.0) * (offsets // np.uint64(self.step))
         return encoded
 
     def decode(self, encoded: Array) -> pd.Series:
@@ -159,7 +161,8 @@ class Codec:
         Parameters
         ----------
         table : Table, n rows
-            The table the codec was fitted to, or some of its rows.
+            The table the codec was fitted to, some of its rows, or others with its columns: numbers outside the learned
+            range are encoded as such, unseen categories as -1.
         rng : numpy.random.Generator
             Fills the holes of flagged columns.
         """

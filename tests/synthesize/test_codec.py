@@ -94,6 +94,14 @@ def test_values_between_the_grid_are_rounded_to_it():
     assert result["first"][0] == pd.Timestamp("2024-01-15")
 
 
+def test_numbers_outside_the_learned_range_are_encoded_on_their_side_of_it():
+    learned = table_of({"day": (Kind.INTEGER, [10, 20, 30]), "same": (Kind.INTEGER, [5, 5, 6])})
+    others = table_of({"day": (Kind.INTEGER, [0, 20, 50]), "same": (Kind.INTEGER, [-(2**62), 5, 2**62])})
+    day, same = Codec(learned, Encoding()).encode(others, np.random.default_rng(0)).columns
+    assert day.tolist() == [-1, 1, 4]
+    assert same[0] < -(2.0**61) and same[1] == 0 and same[2] > 2.0**61
+
+
 def test_decimals_that_need_more_digits_than_a_float_keeps_are_plain_numbers():
     values = [1 / 3, 1e300, -2.5e-300]
     table = table_of({"x": (Kind.DECIMAL, values)})

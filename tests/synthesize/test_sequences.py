@@ -217,9 +217,11 @@ def test_every_leaf_draws_from_enough_persons() -> None:
 
 def test_a_generator_of_single_rows_is_refused() -> None:
     able = sequence_generators()
-    assert able == ["cart", "tabddpm"] and all(isinstance(REGISTRY[name], SequenceGenerator) for name in able)
+    assert able == ["cart", "tabddpm", "realtabformer"] and all(
+        isinstance(REGISTRY[name], SequenceGenerator) for name in able
+    )
     table = visits(20)
-    with pytest.raises(GeneratorError, match=r"baynet draws single rows.*cart or tabddpm"):
+    with pytest.raises(GeneratorError, match=r"baynet draws single rows.*cart or tabddpm or realtabformer"):
         fit_sequences(table, [], SynthesizeOptions(generator="baynet"), 1)
     with pytest.raises(GeneratorError, match="draws single rows"):
         fit_sequences(replace(table, persons=None), [], SynthesizeOptions(), 1)

@@ -62,6 +62,14 @@ def encoded_order(feature: Feature, values: Array) -> Array:
     return codes.astype(np.int32)
 
 
+def most_rows(counts: Array) -> int:
+    """Largest number of rows that at least ten persons reach.
+
+    The smallest number, where there are fewer persons.
+    """
+    return int(np.sort(counts)[::-1][min(LEAST_HEAVY, len(counts)) - 1])
+
+
 def person_table(data: Sequences) -> PersonTable:
     """Summarize the rows of every person.
 
@@ -69,9 +77,8 @@ def person_table(data: Sequences) -> PersonTable:
     the order.
     """
     static, counts = data.persons, data.counts
-    top = int(np.sort(counts)[::-1][min(LEAST_HEAVY, len(counts)) - 1])
     features = [*static.features, _number("number of rows", missing=False)]
-    columns = [*static.columns, np.minimum(counts, top).astype(np.float64)]
+    columns = [*static.columns, np.minimum(counts, most_rows(counts)).astype(np.float64)]
     first_at = None
     if data.order is not None:
         first_at = len(features)
