@@ -118,7 +118,7 @@ def plant(case: Case, train: Table, control: Table, fresh: Table) -> Table:
     planted = leak.plant(context, case.share, rng)
     if isinstance(planted, NotComputable):
         raise SystemExit(planted.reason)
-    return planted
+    return planted.table
 
 
 def measured(case: Case, tables: Callable[[str], Table], policy: Policy) -> dict[str, Any]:

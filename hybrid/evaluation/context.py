@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -104,29 +105,23 @@ class Context:
         self.options = options
         self.seed = seed
         self.stage = stage
-        self._share = share
+        self.share = share
         self.fit_and_sample = fit_and_sample
         self.progress = progress
         self.rules = rules
         self.origin = origin
         self.parentage = parentage
+        self.guard = threading.RLock()
+        """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}
         self._cuts: dict[tuple[Role, Hashable], list[Part]] = {}
         """The parts that each part of :meth:`parts` was cut with."""
         self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
         """How many records of a part were asked about since this was last cleared, and of how many."""
 
-    def with_table(self, table: Table) -> Context:
-        """The same context for another table that may be released.
-
-        Only results that depend on the people alone are shared.
-        """
-        what = self.train, self.control, table, self.options, self.seed, self.stage, self._share
-        return Context(*what, progress=self.progress, rules=self.rules)
-
     def compared_with(self, train: Table, control: Table | None) -> Context:
         """The same context for other training and control records."""
-        what = train, control, self.table, self.options, self.seed, self.stage, self._share
+        what = train, control, self.table, self.options, self.seed, self.stage, self.share
         return Context(*what, progress=self.progress, rules=self.rules)
 
     @property
@@ -222,13 +217,13 @@ class Context:
 
         For results that depend on train and control alone.
         """
-        share = self._share
+        share = self.share
         if share is None:
             return self.once(("real", key), compute)
-        return self.once(("real", key), lambda: cast(T, share(fingerprint(self._real, key), compute)))
+        return self.once(("real", key), lambda: cast(T, share(fingerprint(self.people_fingerprint, key), compute)))
 
     @cached_property
-    def _real(self) -> str:
+    def people_fingerprint(self) -> str:
         """Fingerprint of train and control as they are coded.
 
         The stage's table decides on columns and codes, too.
@@ -335,31 +330,32 @@ class Context:
         Of the queries :meth:`asked`; shape (n_asked, k), ascending, with k at most 5. A record is not its own neighbour
         when both parts are the same; inf where there are fewer references.
         """
-        return self._search(queries, references, k)[0][:, :k]
+        return self.search(queries, references, k)[0][:, :k]
 
     def neighbours(self, queries: Part, references: Part, k: int = 1) -> Array:
         """Positions of the references at :meth:`distances`, shape (n_asked, k), int64.
 
         Positions are in the part; -1 for none.
         """
-        return self._search(queries, references, k)[1][:, :k]
+        return self.search(queries, references, k)[1][:, :k]
 
-    def _search(self, queries: Part, references: Part, k: int) -> Search:
+    def search(self, queries: Part, references: Part, k: int) -> Search:
         """At least k nearest references."""
         asked = self.asked(queries)
         if queries.role != references.role:
             if self._is_cut_from_all(queries):
-                found = self._search(self.whole(queries.role), references, k)
+                found = self.search(self.whole(queries.role), references, k)
                 return found[0][queries.rows], found[1][queries.rows]
             cut = self._cuts.get((references.role, references.key), [])
             if cut and queries.key == "all":
                 return self._search_cut(queries, asked, cut, k)[[part.key for part in cut].index(references.key)]
         own = queries.places(asked) if (queries.role, queries.key) == (references.role, references.key) else None
-
-        def search() -> Search:
-            return nearest(self.space, self.place(asked), self.place(references), k, own)
-
+        search = partial(self.nearest, asked, references, k, own)
         return self._remember(queries, references.role, references.key, len(asked.rows), k, search)
+
+    def nearest(self, asked: Part, references: Part, k: int, own: Array | None) -> Search:
+        """The k nearest references of queried records; ``own`` as for :func:`~.neighbours.nearest`."""
+        return nearest(self.space, self.place(asked), self.place(references), k, own)
 
     def _search_cut(self, queries: Part, asked: Part, cut: list[Part], k: int) -> list[Search]:
         """The search of every part of a cut table.

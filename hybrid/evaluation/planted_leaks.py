@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,13 @@ NEAR_COPIES_SEEN_BY = ("nndr_share", "persons_near", "linkability", "nndr", "hit
 SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
 
 
+class Planted(NamedTuple):
+    """Table with a leak, and its replaced rows, shape (n,), int64."""
+
+    table: Table
+    rows: Array
+
+
 @dataclass(frozen=True)
 class Leak:
     """Kind of leak: the leaked people, and the values that enter.
@@ -60,7 +67,7 @@ class Leak:
     values: Callable[[Context, Array, np.random.Generator], pd.DataFrame]
     seen_by: tuple[str, ...]
 
-    def plant(self, context: Context, share: float, rng: np.random.Generator) -> Table | NotComputable:
+    def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
 
         Parameters
@@ -75,15 +82,15 @@ class Leak:
 
         Returns
         -------
-        Table or NotComputable
-            A table of as many rows; why this leak cannot be planted.
+        Planted or NotComputable
+            A table of as many rows, and those replaced; why this leak cannot be planted.
         """
         people = self.people(context, share, rng)
         if isinstance(people, NotComputable):
             return people
         people = people[: len(context.table)]
         replaced = rng.choice(len(context.table), len(people), replace=False)
-        return _replaced(context.table, replaced, self.values(context, people, rng))
+        return Planted(_replaced(context.table, replaced, self.values(context, people, rng)), replaced)
 
 
 def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
+from hybrid.evaluation.changed_table import ChangedContext
 from hybrid.evaluation.context import Context, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable
@@ -84,7 +85,7 @@ def measure_power(
 
     def tried(leak: Leak, told: Progress) -> LeakTrials:
         trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned)
-        return _tried(leak, trials, gate, context.with_table(table), seed, told)
+        return _tried(leak, trials, gate, context, seed, told)
 
     leaks = [leak for name, leak in LEAKS.items() if name in policy.must_detect]
     with one_thread_each(models=False):
@@ -92,14 +93,14 @@ def measure_power(
     return Power(tuple(done), 0 if control is None else len(control))
 
 
-def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, context: Context, seed: int, progress: Progress) -> LeakTrials:
+def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, judged: Context, seed: int, progress: Progress) -> LeakTrials:
     if gate.reason:
         return replace(trials, reason=gate.reason)
     while trials.made < trials.planned and not trials.hopeless:
-        planted = leak.plant(context, trials.size, rng_for(seed, "power", leak.name, trials.made))
+        planted = leak.plant(judged, trials.size, rng_for(seed, "power", leak.name, trials.made))
         if isinstance(planted, NotComputable):
             return replace(trials, reason=planted.reason, lacks=planted.lacks)
-        noticed = gate.notices(context.with_table(planted), leak.seen_by)
+        noticed = gate.notices(ChangedContext(judged, *planted), leak.seen_by)
         trials = replace(trials, made=trials.made + 1, noticed=trials.noticed + noticed)
         progress(f"power {leak.name}", trials.made, trials.planned)
     return trials

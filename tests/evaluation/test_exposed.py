@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN, in_full, subgroups
-from hybrid.evaluation.attacks.vulnerability import groups, most_vulnerable, vulnerability
+from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
+from hybrid.evaluation.attacks.vulnerability import most_vulnerable, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
 from hybrid.publication.gate import judge
@@ -126,11 +126,11 @@ def test_the_rare_on_the_quasi_identifiers_are_a_subgroup() -> None:
     rare = {group.label: group for group in groups(context) if group.column == "quasi-identifiers"}
     names = train.schema.quasi_identifiers
     sizes = train.frame.groupby(names, observed=True, dropna=False)[names[0]].transform("size").to_numpy()
-    np.testing.assert_array_equal(rare["shared with no other record"].train, sizes == 1)
-    np.testing.assert_array_equal(rare["shared with fewer than 5 others"].train, sizes <= 5)
+    np.testing.assert_array_equal(rare["shared with no other record"].mask("train"), sizes == 1)
+    np.testing.assert_array_equal(rare["shared with fewer than 5 others"].mask("train"), sizes <= 5)
     known = set(map(tuple, train.frame[names].astype(str).to_numpy()))
     absent = [tuple(row) not in known for row in control.frame[names].astype(str).to_numpy()]
-    np.testing.assert_array_equal(rare["shared with no other record"].control, absent)
+    np.testing.assert_array_equal(rare["shared with no other record"].mask("control"), absent)
 
 
 def test_the_most_exposed_are_attacked_alike_alone_and_among_all() -> None:

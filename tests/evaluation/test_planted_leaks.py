@@ -50,8 +50,9 @@ def context(people: int = 2000, secrets: tuple[str, ...] | None = None) -> Conte
 
 def planted(name: LeakName, share: float, tables: Context, seed: int = 5) -> tuple[Table, np.ndarray]:
     """The table with a leak, and which of its rows differ from the table without."""
-    made = LEAKS[name].plant(tables, share, np.random.default_rng(seed))
-    assert isinstance(made, Table)
+    found = LEAKS[name].plant(tables, share, np.random.default_rng(seed))
+    assert not isinstance(found, NotComputable)
+    made = found.table
     assert made.schema == tables.table.schema and len(made) == len(tables.table)
     assert made.frame.dtypes.drop(["town", "illness"]).equals(tables.table.frame.dtypes.drop(["town", "illness"]))
     before, after = (part.frame.astype(object) for part in (tables.table, made))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -10,20 +9,17 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks import inference
-from hybrid.evaluation.attacks.membership import People, scores
+from hybrid.evaluation.attacks.membership import scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
-from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Group, crossed, groups, most_vulnerable, vulnerability
-from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, Group, queried, queried_in_full
+from hybrid.evaluation.attacks.vulnerability import OUTLIERS, most_vulnerable, vulnerability
+from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc, auc_interval, auc_intervals, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
 LISTED = 20
 """Subgroups listed in details."""
-LEAST_UNSEEN = 10
-"""People never seen that a subgroup is compared with, at least."""
-ENOUGH = 200
-"""Queried people of a subgroup that stand for all of it."""
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
@@ -95,7 +91,7 @@ def membership_subgroups(context: Context) -> Outcome:
     Bounds hold for all subgroups at once (Sidak). Subgroups: categories, quarters of numbers and dates, people rare on
     their quasi-identifiers, and two of these together; only those with at least ``min_cell`` members and 10 others.
     Where searches query a sample of a large table, subgroups that it holds few of are attacked in full
-    (:func:`in_full`).
+    (:func:`~.subgroups.in_full`).
     """
     least = context.options.min_cell
     attacked = [
@@ -108,7 +104,7 @@ def membership_subgroups(context: Context) -> Outcome:
     intervals = auc_intervals(
         [(one.members, one.others) for one in attacked],
         [levels[one.kind] for one in attacked],
-        [context.clusters(*one.rows) for one in attacked],
+        [one.persons for one in attacked],
     )
     rows = [
         Exposed(one.group.column, one.group.label, len(one.members), *interval, together[one.kind])
@@ -132,74 +128,24 @@ class AttackedGroup(NamedTuple):
     kind: int
     members: Array
     others: Array
-    rows: tuple[Array, Array]
+    persons: tuple[Array, Array] | None
     in_full: bool
 
 
-def _attacked_groups(context: Context) -> Iterator[AttackedGroup]:
+def _attacked_groups(context: Context) -> list[AttackedGroup]:
     """Every subgroup, by the queried records or in full."""
-    kinds = subgroups(context)
-    people, names = in_full(context, kinds)
-    whole = context.whole("train"), context.whole("control")
-    sides = {False: whole, True: people} if names else {False: whole}
-    found = {full: (scores(context, part), _rows(context, part)) for full, part in sides.items()}
-    for at, kind in enumerate(kinds):
-        for group in kind:
-            full = _name(group) in names
-            (members, others), (asked, unseen) = found[full]
-            mine, its = group.train[asked], group.control[unseen]
-            yield AttackedGroup(group, at, members[mine], others[its], (asked[mine], unseen[its]), full)
-
-
-def _rows(context: Context, people: People) -> tuple[Array, Array]:
-    """Positions of the people that searches query."""
-    return context.asked(people[0]).rows, context.asked(people[1]).rows
-
-
-def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People, set[tuple[str, str]]]:
-    """Records of subgroups that are thinly sampled, and their names.
-
-    Subgroups by one column come first, the smallest ones first, and together no more records than the sample has. None
-    where all people are queried.
-    """
-    asked, unseen = context.asked_people
-    room = [len(asked), len(unseen)]
-    train, control = np.zeros(len(context.train), dtype=bool), np.zeros(len(context.encoded("control")), dtype=bool)
-    found = set()
-    for group in _sampled_thinly(kinds, asked, unseen):
-        sizes = group.train.sum(), group.control.sum()
-        if sizes[0] <= room[0] and sizes[1] <= room[1]:
-            room = [room[0] - sizes[0], room[1] - sizes[1]]
-            train, control = train | group.train, control | group.control
-            found.add(_name(group))
-    return (_part("train", train), _part("control", control)), found
-
-
-def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: Array, unseen: Array) -> Iterator[Group]:
-    """Subgroups of which few records are queried, smallest first.
-
-    Those of one column come before those of two.
-    """
-    for kind in kinds:
-        for group in sorted(kind, key=lambda group: (int(group.train.sum()), *_name(group))):
-            sides = (group.train, asked), (group.control, unseen)
-            if any(side[queried].sum() < min(ENOUGH, side.sum()) for side, queried in sides):
-                yield group
-
-
-def _part(role: Role, chosen: Array) -> Part:
-    return Part(role, "subgroups in full", np.flatnonzero(chosen))
-
-
-def _name(group: Group) -> tuple[str, str]:
-    return group.column, group.label
-
-
-def subgroups(context: Context) -> tuple[list[Group], list[Group]]:
-    """Subgroups by one column, and by two."""
-    return context.once_for_all_stages(
-        "subgroups", lambda: (groups(context), crossed(context, context.options.min_cell, LEAST_UNSEEN))
-    )
+    people, whole = queried_in_full(context)
+    full = {one.group.name: one for one in whole}
+    sides = {False: scores(context)}
+    if full:
+        sides[True] = scores(context, people)
+    found = []
+    for sampled in queried(context):
+        in_full = sampled.group.name in full
+        one, (members, others) = full.get(sampled.group.name, sampled), sides[in_full]
+        scored = members[one.train], others[one.control]
+        found.append(AttackedGroup(one.group, one.kind, *scored, one.persons, in_full))
+    return found
 
 
 def _together(kinds: list[int]) -> tuple[int, int]:
@@ -263,18 +209,12 @@ def inference_subgroups(context: Context) -> Outcome:
     ``min_cell`` training and 10 control records.
     """
     least = context.options.min_cell
-    asked, unseen = context.asked_people
-    chosen = [
-        (group._replace(train=group.train[asked], control=group.control[unseen]), at)
-        for at, kind in enumerate(subgroups(context))
-        for group in kind
-    ]
+    chosen = [one for one in queried(context) if len(one.train) >= least and len(one.control) >= LEAST_UNSEEN]
     attacks = {
-        (secret, group.column, group.label, at): _attack(context, both, (group.train, group.control))
+        (secret, *one.group.name, one.kind): _attack(context, both, (one.train, one.control))
         for secret, both in _recovered(context).items()
-        for group, at in chosen
-        if group.train.sum() >= least and group.control.sum() >= LEAST_UNSEEN
-        if secret in context.declared_secrets and secret not in group.columns
+        for one in chosen
+        if secret in context.declared_secrets and secret not in one.group.columns
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
     if not context.declared_secrets:

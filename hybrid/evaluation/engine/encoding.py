@@ -105,8 +105,8 @@ def encode(tables: Sequence[Table]) -> Encoding:
     real = [len(table) for table in tables[:2]]
     for column in sorted(tables[0].schema, key=lambda column: column.name):
         series = [table.frame[column.name] for table in tables]
-        rank, count = _ranks(series, column.kind)
-        number = np.concatenate([_numbers(values, column.kind) for values in series])
+        rank, count = coded_ranks(series, column.kind)
+        number = np.concatenate([coded_numbers(values, column.kind) for values in series])
         reason = _why_not(column, rank, number, count, real)
         if reason:
             excluded[column.name] = reason
@@ -128,14 +128,19 @@ def _why_not(column: Column, rank: Array, number: Array, count: int, real: Seque
         return "constant"
     n = sum(real)
     known = rank[:n][rank[:n] >= 0]
-    distinct = len(np.unique(known))
+    distinct = np.count_nonzero(np.bincount(known))
     if column.kind is Kind.CATEGORICAL and len(known) >= 50 and distinct > 0.95 * len(known):
         return "identifier or free text"
-    if column.kind is Kind.INTEGER and n >= 50:
+    if column.kind is Kind.INTEGER and n >= 50 and all(_distinct(part) for part in np.split(rank[:n], [real[0]])):
         files = np.split(number[:n], [real[0]])
         if all(len(np.unique(file)) == len(file) for file in files) and all(map(_dense, filter(len, files))):
             return "identifier"
     return ""
+
+
+def _distinct(ranks: Array) -> bool:
+    """True if no value, and no missing one, is there twice."""
+    return int(np.bincount(ranks + 1).max(initial=0)) <= 1
 
 
 def _dense(numbers: Array) -> bool:
@@ -146,7 +151,8 @@ def _dense(numbers: Array) -> bool:
     return bool(np.ptp(numbers) < ID_SPAN * len(numbers))
 
 
-def _ranks(series: list[pd.Series], kind: Kind) -> tuple[Array, int]:
+def coded_ranks(series: Sequence[pd.Series], kind: Kind) -> tuple[Array, int]:
+    """Ranks of a column of several tables together, and the number of distinct values."""
     if kind.is_continuous:
         codes, distinct = pd.factorize(pd.concat(series, ignore_index=True), sort=True)
         return codes.astype(np.int32), len(distinct)
@@ -172,7 +178,8 @@ def _categories(values: pd.Series) -> tuple[Array, pd.Index]:
     return codes, pd.Index(distinct)
 
 
-def _numbers(values: pd.Series, kind: Kind) -> Array:
+def coded_numbers(values: pd.Series, kind: Kind) -> Array:
+    """Numbers of a column, dates in seconds; NaN where missing, and in categorical columns."""
     if not kind.is_continuous:
         return np.full(len(values), np.nan)
     if kind.is_temporal:
@@ -188,7 +195,7 @@ def ranks_of(tables: Sequence[Table], names: Sequence[str]) -> list[Array]:
     No column is left out: shape (n_i, len(names)) each, int32.
     """
     columns = [tables[0].schema[name] for name in sorted(names)]
-    ranks = [_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
+    ranks = [coded_ranks([table.frame[column.name] for table in tables], column.kind)[0] for column in columns]
     total = sum(map(len, tables))
     stacked = np.column_stack(ranks) if ranks else np.empty((total, 0), np.int32)
     return np.split(stacked, np.cumsum([len(table) for table in tables])[:-1])

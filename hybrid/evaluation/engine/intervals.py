@@ -149,8 +149,7 @@ def clustered_error(values: Array, *clusters: Array) -> float:
     residuals = values - values.mean()
 
     def variance(ids: Array) -> float:
-        _, code = np.unique(ids, return_inverse=True)
-        return float((np.bincount(code, weights=residuals) ** 2).sum()) / len(values) ** 2
+        return float((np.bincount(numbered(ids), weights=residuals) ** 2).sum()) / len(values) ** 2
 
     if len(clusters) == 1:
         return math.sqrt(variance(clusters[0]))
@@ -158,6 +157,14 @@ def clustered_error(values: Array, *clusters: Array) -> float:
     both = first.astype(np.int64) * (int(second.max(initial=0)) + 2) + second
     separate = max(variance(first), variance(second))
     return math.sqrt(max(variance(first) + variance(second) - variance(both), separate))
+
+
+def numbered(ids: Array) -> Array:
+    """Numbers of clusters from 0, fewer than there are values; as they are, where they are such numbers."""
+    if len(ids) and ids.min() >= 0 and ids.max() < len(ids):
+        return ids
+    numbers: Array = np.unique(ids, return_inverse=True)[1]
+    return numbers
 
 
 def independent_attempts(hits: Array, persons: Array) -> float:
@@ -235,7 +242,7 @@ def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | No
     variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
     if clusters is not None:
         variance = clustered_error(above, clusters[0]) ** 2 + clustered_error(below, clusters[1]) ** 2
-        n, m = len(np.unique(clusters[0])), len(np.unique(clusters[1]))
+        n, m = (int(np.count_nonzero(np.bincount(numbered(ids)))) for ids in clusters)
     return value, float(variance), n, m
 
 
