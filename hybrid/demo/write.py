@@ -21,11 +21,14 @@ from hybrid.demo.arrow_files import MAX_NUMBER, fixed_point, numbered, write_bat
 from hybrid.demo.hierarchies import RULES, write_hierarchies
 from hybrid.demo.population import FIRST_DAY, Admissions, Population
 from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
+from hybrid.evaluation.options import COMPARED_ROWS
 
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""
 _PERSON = ("  person:", "  order:", "  max_rows:")
 """Beginnings of the lines of the config that are about persons with several rows."""
+_EVALUATE = "secrets: [diagnosis]}"
+_UNCOMPARED = ", original: false, baseline: false}   # only comparisons need these: half of the time"
 
 
 def write_demo(
@@ -76,6 +79,8 @@ def write_demo(
         write_batches(batches, temporary, format)
     write_hierarchies(folder / "hierarchies", vocabulary, RULES)
     config = (resources.files("hybrid.demo") / "config.yaml").read_text(encoding="utf-8")
+    if rows > COMPARED_ROWS:
+        config = config.replace(_EVALUATE, _EVALUATE[:-1] + _UNCOMPARED)
     lines = [line for line in config.splitlines(keepends=True) if several or not line.startswith(_PERSON)]
     write_text(folder / "config.yaml", "".join(lines).replace("admissions.csv", data.name))
     return folder / "config.yaml"

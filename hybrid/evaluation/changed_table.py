@@ -1,4 +1,4 @@
-"""Context of a table that differs from a judged one in a few rows."""
+"""Context of a table that differs from a judged one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part, Search
 from hybrid.evaluation.engine.encoding import Encoding
-from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.neighbours import Sorted, nearest
 from hybrid.evaluation.engine.recoding import encode_changed
 from hybrid.table import Table
 
@@ -54,7 +54,10 @@ class ChangedContext(Context):
         return super().people_fingerprint
 
     def asked(self, part: Part) -> Part:
-        """Records of a part that searches query; of the table, those of the judged one."""
+        """Records of a part that searches query.
+
+        Of the table, those of the judged one.
+        """
         if (part.role, part.key) != ("table", "all"):
             return super().asked(part)
         with self._judged.guard:
@@ -75,6 +78,16 @@ class ChangedContext(Context):
             return self._near_people(asked, references, k)
         return super().nearest(asked, references, k, own)
 
+    def sorted(self, part: Part) -> Sorted:
+        """Some rows in E1, sorted for searches.
+
+        Those of people are the judged table's.
+        """
+        if part.role == "table" or self.encoding.columns != self._judged.encoding.columns:
+            return super().sorted(part)
+        with self._judged.guard:
+            return self._judged.sorted(part)
+
     def _before(self, asked: Part, references: Part, k: int) -> Search:
         """The search in the judged table."""
         with self._judged.guard:
@@ -91,7 +104,7 @@ class ChangedContext(Context):
         return found
 
     def _near_the_table(self, asked: Part, references: Part, k: int) -> Search:
-        """Nearest rows of the table: the nearer of old and of changed ones."""
+        """Nearest rows of the table, among old and changed ones."""
         distances, index = self._before(asked, references, k)
         lost = np.flatnonzero(np.isin(index, self._changed).any(axis=1))
         people = self.place(asked)
@@ -102,7 +115,7 @@ class ChangedContext(Context):
         order = np.lexsort((owners, both), axis=1)[:, :k]
         found = np.take_along_axis(both, order, axis=1), np.take_along_axis(owners, order, axis=1)
         if len(lost):
-            anew = nearest(self.space, people.take(lost), self.place(references), k)
+            anew = nearest(self.space, people.take(lost), self.sorted(references), k)
             for side, new in zip(found, anew, strict=True):
                 side[lost] = new
         return found

@@ -17,7 +17,7 @@ from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
-from hybrid.evaluation.engine.neighbours import nearest, nearest_of_pieces
+from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
@@ -295,12 +295,14 @@ class Context:
     def asked(self, part: Part) -> Part:
         """Records of a part that searches query.
 
-        All, or a random sample of :func:`most_asked`. A sample does not depend on the order of the rows and is the
-        same for every search, so that scores of one record can be compared. What is searched is never cut: a value from
-        a sample is an unbiased estimate.
+        All, or a random sample of :func:`most_asked`, of a table cut into parts in equal shares. A sample does not
+        depend on the order of the rows and is the same for every search, so that scores of one record can be compared.
+        What is searched is never cut: a value from a sample is an unbiased estimate.
         """
-        of = len(part.rows)
+        of, cut = len(part.rows), self._cuts.get((part.role, part.key), [])
         limit = most_asked(self.options.max_records, *map(len, self.encoding.tables)) or of
+        if cut and self.options.max_records is not None and len(self.encoded(part.role)) > limit:
+            limit = -(-limit // len(cut))
         self.asked_about[part.role, part.key] = min(of, limit), of
         if of <= limit:
             return part
@@ -333,10 +335,7 @@ class Context:
         return self.search(queries, references, k)[0][:, :k]
 
     def neighbours(self, queries: Part, references: Part, k: int = 1) -> Array:
-        """Positions of the references at :meth:`distances`, shape (n_asked, k), int64.
-
-        Positions are in the part; -1 for none.
-        """
+        """Positions of the references at :meth:`distances`, -1 for none; shape (n_asked, k)."""
         return self.search(queries, references, k)[1][:, :k]
 
     def search(self, queries: Part, references: Part, k: int) -> Search:
@@ -354,8 +353,12 @@ class Context:
         return self._remember(queries, references.role, references.key, len(asked.rows), k, search)
 
     def nearest(self, asked: Part, references: Part, k: int, own: Array | None) -> Search:
-        """The k nearest references of queried records; ``own`` as for :func:`~.neighbours.nearest`."""
-        return nearest(self.space, self.place(asked), self.place(references), k, own)
+        """The k nearest references; ``own`` as for :func:`~.neighbours.nearest`."""
+        return nearest(self.space, self.place(asked), self.sorted(references), k, own)
+
+    def sorted(self, part: Part) -> Sorted:
+        """Some rows in E1, sorted for searches."""
+        return self.once(("sorted", part.role, part.key), lambda: in_blocks(self.space, self.place(part)))
 
     def _search_cut(self, queries: Part, asked: Part, cut: list[Part], k: int) -> list[Search]:
         """The search of every part of a cut table.
@@ -366,7 +369,7 @@ class Context:
 
         def search() -> list[Search]:
             pieces = [part.rows for part in cut]
-            return nearest_of_pieces(self.space, self.place(asked), self.place(whole), pieces, k)
+            return nearest_of_pieces(self.space, self.place(asked), self.sorted(whole), pieces, k)
 
         found = self._remember(queries, whole.role, ("cut", len(cut[0].rows)), n, k, search)
         self._remember(queries, whole.role, whole.key, n, k, lambda: found[0])

@@ -10,6 +10,9 @@ from hybrid.base.options import Options
 from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.measure import Family
 
+COMPARED_ROWS = 200_000
+"""Rows of a table above which configurations are written without the tables that only comparisons need."""
+
 
 class RetrainOptions(Options):
     """Attacks that train the generator repeatedly.

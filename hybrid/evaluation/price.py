@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,12 +25,14 @@ class Price(NamedTuple):
     """Cost of a metric.
 
     ``searches``: passes over all pairs of a queried record and a record; ``cells``: seconds per million cells (rows
-    times columns) of the tables; ``once``: passes that only the first table of an evaluation pays.
+    times columns) of the tables; ``once``: passes that only the first table of an evaluation pays; ``most``: rows of a
+    table whose cells count.
     """
 
     searches: float = 0.0
     cells: float = 0.1
     once: float = 0.0
+    most: int = sys.maxsize
 
 
 PRICES = {
@@ -54,9 +57,9 @@ PRICES = {
     "hidden_rate": Price(searches=0.5),
     "membership_density": Price(cells=1.0),
     "singling_out": Price(cells=1.5),
-    "inference_model": Price(cells=2.5),
-    "tstr": Price(cells=1.5),
-    "tstr_linear": Price(cells=0.3),
+    "inference_model": Price(cells=2.5, most=50_000),
+    "tstr": Price(cells=1.5, most=100_000),
+    "tstr_linear": Price(cells=0.3, most=100_000),
     "discriminator": Price(cells=0.8),
     "membership_subgroups": Price(cells=0.7),
     "mmd": Price(cells=0.2),
@@ -110,7 +113,8 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
     largest = max(sizes.train, sizes.control, sizes.table)
     asked = min(most_asked(options.max_records, largest) or largest, largest)
     pairs = asked * largest * sizes.columns / (1 + math.sqrt(largest / 100_000))
-    cells = (sizes.train + sizes.control + sizes.table) * sizes.columns / 1e6
+    rows = sum(min(count, found.most) for count in (sizes.train, sizes.control, sizes.table))
+    cells = rows * sizes.columns / 1e6
     repeated = sizes.per[metric.per]
     if "encoder" in metric.needs:
         repeated, pairs = repeated * networks(options), pairs * networks(options)

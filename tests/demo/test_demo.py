@@ -36,6 +36,13 @@ def config(demo: Path) -> dict:
     return yaml.safe_load((demo / "config.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("rows", [100, 101])
+def test_only_small_tables_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    monkeypatch.setattr(write, "COMPARED_ROWS", 100)
+    options = load_config(write_demo(tmp_path, rows=rows)).evaluate
+    assert (options.original, options.baseline) == (rows == 100, rows == 100)
+
+
 def digest(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -30,6 +30,12 @@ def test_pairs_cost_more_than_rows_until_fewer_are_asked_about() -> None:
     assert huge < 12 * large
 
 
+def test_models_that_see_a_sample_cost_no_more_on_larger_tables() -> None:
+    for name in ("tstr", "tstr_linear", "inference_model"):
+        half, large, huge = (price(REGISTRY[name], sizes(n), OPTIONS) for n in (50_000, 1_000_000, 10_000_000))
+        assert half < large == huge
+
+
 def test_what_the_tables_share_is_paid_once_and_columns_are_repeated() -> None:
     exposed = REGISTRY["membership_exposed"]
     assert price(exposed, sizes(10_000), OPTIONS) > 3 * price(exposed, sizes(10_000), OPTIONS, first=False)

@@ -105,6 +105,16 @@ def test_codes_are_no_quantities(tmp_path: Path) -> None:
     assert guessed.table.schema["age"].kind is Kind.INTEGER
 
 
+@pytest.mark.parametrize("rows", [30, 31])
+def test_only_small_tables_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    monkeypatch.setattr("hybrid.pipeline.starter.write.COMPARED_ROWS", 30)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"town": rng.choice(["a", "b"], rows), "size": rng.normal(size=rows)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = _started(tmp_path / "t.csv")[1].evaluate
+    assert (options.original, options.baseline) == (rows == 30, rows == 30)
+
+
 def test_whole_numbers_that_pandas_made_floats(tmp_path: Path) -> None:
     data = tmp_path / "data.parquet"
     pd.DataFrame({"age": [20, None, 31] * 10, "bmi": [20.5, 21.0, None] * 10}).to_parquet(data)

@@ -31,7 +31,7 @@ def inference_model(context: Context, column: str) -> Outcome:
 
     It is trained on the table, and predicts from the other columns (METRICS B10). 50 fully grown trees, which remember
     what they were shown. Right is as in ``inference``: equal categories, numbers within tolerance. R = (r_T - r_C)/(1 -
-    r_C) over all training and control records with a known secret.
+    r_C) over the queried training and control records with a known secret.
     """
     encoding = context.encoding
     if column not in encoding.names or len(encoding.names) < 2:
@@ -43,9 +43,11 @@ def inference_model(context: Context, column: str) -> Outcome:
     table = context.encoded("table")
     rows = table.order[table.ranks[table.order, at] >= 0]
     source = table.take(rows if len(rows) <= MAX_ROWS else rows[rng.permutation(len(rows))[:MAX_ROWS]])
+    context.asked_about["table", "model"] = len(source), len(rows)
     if not len(rows):
         return NotComputable("the secret is missing in every row of the table", "too_few")
-    known = {role: _known(context.encoded(role), at) for role in _PEOPLE}
+    with_secret = {role: _known(context, role, at) for role in _PEOPLE}
+    known = {role: context.encoded(role).take(rows) for role, rows in with_secret.items()}
     guesses = _guesses(
         features(encoding, source, others),
         source.ranks[:, at] if classify else source.numbers[:, at],
@@ -67,8 +69,7 @@ def inference_model(context: Context, column: str) -> Outcome:
         return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
 
     train, control = success("train"), success("control")
-    with_secret = tuple(np.flatnonzero(context.encoded(role).ranks[:, at] >= 0) for role in _PEOPLE)
-    made = attacked_people(context, train, control, (with_secret[0], with_secret[1]))
+    made = attacked_people(context, train, control, (with_secret["train"], with_secret["control"]))
     details: dict[str, object] = {"trees": TREES, "rows": len(source)}
     if context.options.paper and not classify:
         mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
@@ -96,9 +97,11 @@ def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array
     return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
 
 
-def _known(table: Encoded, at: int) -> Encoded:
-    """The records whose secret is known."""
-    return table.take(np.flatnonzero(table.ranks[:, at] >= 0))
+def _known(context: Context, role: Role, at: int) -> Array:
+    """Queried records whose secret is known."""
+    asked = context.asked(context.whole(role)).rows
+    rows: Array = asked[context.encoded(role).ranks[asked, at] >= 0]
+    return rows
 
 
 def _guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:

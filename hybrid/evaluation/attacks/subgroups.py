@@ -16,6 +16,7 @@ from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import numbered
 
 Side = Literal["train", "control"]
+SIDES: tuple[Side, Side] = ("train", "control")
 BINS = 4
 CROSSED = 12
 """Columns that are crossed with each other at most."""
@@ -46,10 +47,10 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """Subgroup of people: the groups of one cut or two that they are all in.
+    """Subgroup of people, by one cut or two.
 
-    ``columns``: those that it is made by; none for people who are rare on the quasi-identifiers. ``sizes``: training
-    and control records.
+    ``parts``: the groups that all of them are in. ``columns``: those that it is made by; none for people who are rare
+    on the quasi-identifiers. ``sizes``: training and control records.
     """
 
     column: str
@@ -64,9 +65,10 @@ class Group:
         return self.column, self.label
 
     def mask(self, side: Side, rows: Array | None = None) -> Mask:
-        """True for the members among the records, or among some ``rows`` of them."""
+        """True for members, among all records or some ``rows``."""
         places = ((getattr(cut, side), at) for cut, at in self.parts)
-        return np.logical_and.reduce([(place if rows is None else place[rows]) == at for place, at in places])
+        member: Mask = np.all([(place if rows is None else place[rows]) == at for place, at in places], axis=0)
+        return member
 
 
 class Members(NamedTuple):
@@ -115,7 +117,7 @@ def crossed(context: Context, least: int, unseen: int) -> list[Group]:
     columns = (known or list(range(len(context.encoding.columns))))[:CROSSED]
     found = []
     for first, second in itertools.combinations([_by_column(context, at) for at in columns], 2):
-        train, control = (_sizes(first, second, side) for side in ("train", "control"))
+        train, control = (_sizes(first, second, side) for side in SIDES)
         large = (train >= least) & (control >= unseen) & (train < len(context.train))
         for one, other in np.argwhere(large).tolist():
             names, label = (first.column, second.column), f"{first.labels[one]} and {second.labels[other]}"
@@ -124,7 +126,7 @@ def crossed(context: Context, least: int, unseen: int) -> list[Group]:
     return found
 
 
-def _sizes(first: Cut, second: Cut, side: Literal["train", "control"]) -> Array:
+def _sizes(first: Cut, second: Cut, side: Side) -> Array:
     """Records in both groups, for all pairs, shape (n_first, n_second)."""
     width = len(second.labels) + 1
     places = (getattr(first, side).astype(np.int64) + 1) * width + getattr(second, side) + 1
@@ -133,7 +135,10 @@ def _sizes(first: Cut, second: Cut, side: Literal["train", "control"]) -> Array:
 
 
 def _by_column(context: Context, at: int) -> Cut:
-    """Groups by a column: records without a value, then its categories, or quarters of its numbers."""
+    """Groups by a column: categories, or quarters of its numbers.
+
+    Records without a value come first.
+    """
     name = context.encoding.columns[at].name
     train, control = context.encoded("train"), context.encoded("control")
     if context.encoding.continuous[at]:
@@ -189,9 +194,7 @@ def _members(context: Context, rows: tuple[Array, Array], kinds: Sequence[Sequen
     persons = context.clusters(*rows)
     for at, kind in enumerate(kinds):
         for group in kind:
-            train, control = (
-                np.flatnonzero(group.mask(side, asked)) for side, asked in zip(("train", "control"), rows, strict=True)
-            )
+            train, control = (np.flatnonzero(group.mask(side, asked)) for side, asked in zip(SIDES, rows, strict=True))
             mine = persons and (numbered(persons[0][train]), numbered(persons[1][control]))
             yield Members(group, at, train, control, mine)
 
@@ -209,8 +212,8 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
     for group in _sampled_thinly(kinds, asked):
         if group.sizes[0] <= room[0] and group.sizes[1] <= room[1]:
             room = [left - size for left, size in zip(room, group.sizes, strict=True)]
-            for mask, side in zip(masks, ("train", "control"), strict=True):
-                mask |= group.mask(side)
+            for mask, side in zip(masks, SIDES, strict=True):
+                mask[group.mask(side)] = True
             found.add(group.name)
     train, control = (np.flatnonzero(mask) for mask in masks)
     return (Part("train", "subgroups in full", train), Part("control", "subgroups in full", control)), found
@@ -223,6 +226,6 @@ def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: tuple[Array, Array]
     """
     for kind in kinds:
         for group in sorted(kind, key=lambda group: (group.sizes[0], *group.name)):
-            counts = (int(group.mask(side, rows).sum()) for side, rows in zip(("train", "control"), asked, strict=True))
+            counts = (int(group.mask(side, rows).sum()) for side, rows in zip(SIDES, asked, strict=True))
             if any(count < min(ENOUGH, size) for count, size in zip(counts, group.sizes, strict=True)):
                 yield group

@@ -152,7 +152,7 @@ def _dense(numbers: Array) -> bool:
 
 
 def coded_ranks(series: Sequence[pd.Series], kind: Kind) -> tuple[Array, int]:
-    """Ranks of a column of several tables together, and the number of distinct values."""
+    """Ranks of a column of several tables, and the number of values."""
     if kind.is_continuous:
         codes, distinct = pd.factorize(pd.concat(series, ignore_index=True), sort=True)
         return codes.astype(np.int32), len(distinct)
@@ -179,7 +179,10 @@ def _categories(values: pd.Series) -> tuple[Array, pd.Index]:
 
 
 def coded_numbers(values: pd.Series, kind: Kind) -> Array:
-    """Numbers of a column, dates in seconds; NaN where missing, and in categorical columns."""
+    """Numbers of a column; dates in seconds.
+
+    NaN where missing, and in categorical columns.
+    """
     if not kind.is_continuous:
         return np.full(len(values), np.nan)
     if kind.is_temporal:

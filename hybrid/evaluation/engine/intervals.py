@@ -160,7 +160,10 @@ def clustered_error(values: Array, *clusters: Array) -> float:
 
 
 def numbered(ids: Array) -> Array:
-    """Numbers of clusters from 0, fewer than there are values; as they are, where they are such numbers."""
+    """Cluster numbers from 0, below the number of values.
+
+    As they are, where they are such numbers.
+    """
     if len(ids) and ids.min() >= 0 and ids.max() < len(ids):
         return ids
     numbers: Array = np.unique(ids, return_inverse=True)[1]

@@ -8,15 +8,27 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.blocks import blocks, sorted_order
+from hybrid.evaluation.engine.blocks import Blocks, blocks, sorted_order
 from hybrid.evaluation.engine.space import TIE, Columns, Space, magnitude
 from hybrid.evaluation.engine.threads import in_chunks
+
+
+class Sorted(NamedTuple):
+    """Sorted references of one space, with their blocks."""
+
+    records: Columns
+    blocks: Blocks
+
+
+def in_blocks(space: Space, references: Columns) -> Sorted:
+    """References sorted for searches of a space."""
+    return Sorted(*blocks(references, sorted_order(references, space.squared)))
 
 
 def nearest(
     space: Space,
     queries: Columns,
-    references: Columns,
+    references: Columns | Sorted,
     k: int = 1,
     own: Array | None = None,
 ) -> tuple[Array, Array]:
@@ -26,6 +38,8 @@ def nearest(
     ----------
     space : Space
         In which both were placed.
+    references : Columns or Sorted
+        The records, or what :func:`in_blocks` made of them: for several searches.
     k : int
         Fewer than the references (than the others, with ``own``); the rest is inf and -1.
     own : numpy.ndarray, shape (n,), int64, optional
@@ -77,7 +91,12 @@ def nearest_of_others(
 
 
 def nearest_of_pieces(
-    space: Space, queries: Columns, references: Columns, pieces: Sequence[Array], k: int = 1, own: Array | None = None
+    space: Space,
+    queries: Columns,
+    references: Columns | Sorted,
+    pieces: Sequence[Array],
+    k: int = 1,
+    own: Array | None = None,
 ) -> list[tuple[Array, Array]]:
     """The k nearest references, of all and of each piece.
 
@@ -98,11 +117,11 @@ def nearest_of_pieces(
     n, lists = queries.codes.shape[1], 1 + len(pieces)
     best, index = np.full((lists, n, k), np.inf), np.full((lists, n, k), -1, dtype=np.int64)
     itself = np.full(n, -1, dtype=np.int64) if own is None else own
-    piece_of = np.zeros(references.codes.shape[1] if pieces else 0, dtype=np.int8)
+    placed, found = references if isinstance(references, Sorted) else in_blocks(space, references)
+    piece_of = np.zeros(placed.codes.shape[1] if pieces else 0, dtype=np.int8)
     for number, rows in enumerate(pieces, 1):
         piece_of[rows] = number
-    placed, found = blocks(references, sorted_order(references, space.squared))
-    scale = magnitude(queries, references)
+    scale = magnitude(queries, placed)
 
     def search(start: int, stop: int) -> None:
         search_kernels.nearest(queries, placed, found, space.squared, itself, piece_of, scale, start, stop, best, index)

@@ -1,4 +1,4 @@
-"""Encoding of tables of which one differs in a few rows from an encoded one."""
+"""Encoding of a table that was changed in a few rows."""
 
 from __future__ import annotations
 
@@ -51,14 +51,16 @@ def encode_changed(before: Encoding, tables: Sequence[Table], changed: Array) ->
 
 
 def _varies(tables: Sequence[Table], name: str, changed: Array) -> bool:
-    """True if a column that was constant has another value in a changed row."""
+    """True if a constant column has another value in a changed row."""
     first, last = tables[0].frame[name].iloc[:1], tables[-1].frame[name].iloc[changed]
     codes, distinct = pd.factorize(pd.concat([first, last], ignore_index=True).astype(object))
     return len(distinct) + int((codes < 0).any()) > 1
 
 
 def _moved(old: Array, series: Sequence[pd.Series], places: Array) -> tuple[Array, int]:
-    """Ranks of a numeric column after some of its values changed, and their number.
+    """Ranks of a numeric column after some values changed.
+
+    With the number of distinct values.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -18,6 +19,10 @@ from hybrid.table import Kind
 from hybrid.table import Role as ColumnRole
 
 BOOTSTRAPS = 200
+MAX_TRAINED = 100_000
+MAX_TESTED = 50_000
+"""Rows that a model is trained and tested on, at most: a random sample of more."""
+_ROWS: dict[Role, int] = {"table": MAX_TRAINED, "train": MAX_TRAINED, "control": MAX_TESTED}
 MOST_CLASSES = 10
 """Values of a whole-number target beyond which it is a quantity: 0 and 1 are classes."""
 IMPORTANCE_CELLS = 40_000
@@ -68,24 +73,43 @@ def _are_classes(context: Context, at: int) -> bool:
     return len(np.unique(numbers[~np.isnan(numbers)])) <= MOST_CLASSES
 
 
-def _data(context: Context, task: Task, role: Role) -> tuple[Array, Array, Array | None]:
-    """Inputs, outputs and sampling weights of the rows with a known target.
+def _data(context: Context, task: Task, role: Role, limit: int) -> tuple[Array, Array, Array | None]:
+    """Inputs, outputs and sampling weights of rows with a known target.
 
-    They are in an order that depends on content only.
+    At most ``limit``, in an order that depends on content only.
     """
-    table = context.encoded(role)
-    numeric = bool(context.encoding.continuous[task.at])
-    output = table.numbers[:, task.at] if numeric else table.ranks[:, task.at]
-    known = ~np.isnan(output) if numeric else output >= 0
-    rows = table.order[known[table.order]]
+    table, rows = context.encoded(role), _rows(context, task, role, limit)
+    output = (table.numbers if context.encoding.continuous[task.at] else table.ranks)[rows, task.at]
     weights = context.weights(role)
     inputs = features(context.encoding, table.take(rows), task.columns)
-    return inputs, output[rows], None if weights is None else weights[rows]
+    return inputs, output, None if weights is None else weights[rows]
+
+
+def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
+    """Rows with a known target, a random sample of more than ``limit``."""
+    table = context.encoded(role)
+    known = table.ranks[:, task.at] >= 0
+    if context.encoding.continuous[task.at]:
+        known = ~np.isnan(table.numbers[:, task.at])
+    rows: Array = table.order[known[table.order]]
+    if len(rows) > limit:
+        rows = context.random(f"rows {task.target} {role}").permutation(rows)[:limit]
+    return rows
+
+
+def _say_samples(context: Context, task: Task) -> None:
+    """Note how many rows models saw.
+
+    Also where the scores were computed before.
+    """
+    for role, limit in _ROWS.items():
+        known = len(_rows(context, task, role, sys.maxsize))
+        context.asked_about[role, "model"] = min(known, limit), known
 
 
 def _score(context: Context, task: Task, source: Role, test: Role, learner: Learner) -> Score | NotComputable:
-    inputs, output, weights = _data(context, task, source)
-    unseen, truth, counted = _data(context, task, test)
+    inputs, output, weights = _data(context, task, source, MAX_TRAINED)
+    unseen, truth, counted = _data(context, task, test, MAX_TESTED)
     if min(len(output), len(truth)) < MIN_ROWS:
         return NotComputable(f"fewer than {MIN_ROWS} rows with a known target", "too_few")
     if len(np.unique(output)) < 2 or len(np.unique(truth)) < 2:
@@ -208,12 +232,16 @@ def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Sco
     task = _task(context, target)
     if isinstance(task, NotComputable):
         return task
-    synthetic = context.once(("score", target, learner), lambda: _score(context, task, "table", "control", learner))
-    if isinstance(synthetic, NotComputable):
-        return synthetic
     real = context.once_for_all_stages(
         ("score", target, learner), lambda: _score(context, task, "train", "control", learner)
     )
+    if context.table is context.train:
+        synthetic = real
+    else:
+        synthetic = context.once(("score", target, learner), lambda: _score(context, task, "table", "control", learner))
+    _say_samples(context, task)
+    if isinstance(synthetic, NotComputable):
+        return synthetic
     if isinstance(real, NotComputable):
         return real
     if real.low <= (0.5 if task.classify else 0.0):
