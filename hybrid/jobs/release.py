@@ -26,6 +26,7 @@ from hybrid.publication.count_draws import count_run
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import read_whole_run
 from hybrid.publication.gate import judge
+from hybrid.publication.private_run import refuse_private
 from hybrid.publication.publish import publish
 from hybrid.publication.seal import check_seal
 from hybrid.publication.verdict import Verdict
@@ -191,20 +192,21 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: AnyRun) -> None:
-    """Refuse undecided roles, and persons without a decision.
+    """Refuse undecided roles, persons without a decision, and privacy budgets.
 
-    Both are checked before the work: a person must have decided all roles.
+    All are checked before the work: a person must have decided all roles.
 
     Raises
     ------
     ConfigError
         As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`; of
-        linked tables all undecided columns at once.
+        linked tables all undecided columns at once. :func:`hybrid.publication.private_run.refuse_private`.
     """
     if isinstance(pipeline, LinkedRun):
         refuse_undecided_tables(pipeline.config)
         pipeline.check()
         return
+    refuse_private(pipeline.config.model_dump(mode="json"))
     refuse_undecided(pipeline.config)
     pipeline.check()
     refuse_without_person(pipeline.config, pipeline.table)

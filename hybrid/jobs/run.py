@@ -249,9 +249,11 @@ def _write_manifest(
         "draw": _number(pipeline),
         RAN_BY: account(),
         "roles": pipeline.roles.to_json(),
-        "explanation": pipeline.explanation.text if pipeline.explanations else None,
+        "explanation": pipeline.statement,
         "differential_privacy": pipeline.is_private,
     }
+    if kind == "run" and pipeline.budget is not None:
+        said["privacy_budget"] = pipeline.budget.to_json()
     if kind == "run":
         anonymized = pipeline.anonymized is not None
         facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)

@@ -89,7 +89,9 @@ def stage_keys(
     if (leak := leak_of(config.risk)) is not None:
         tables[SYNTHESIZE] = _key(SYNTHESIZE, leak, parts, seed)
     else:
-        tables[SYNTHESIZE] = _key(SYNTHESIZE, *_generator(config.synthesize), transition, learned, seed, *rules)
+        private = [] if config.privacy is None else [config.privacy]
+        how = *_generator(config.synthesize), transition, learned, seed, *rules, *private
+        tables[SYNTHESIZE] = _key(SYNTHESIZE, *how)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     chosen = config.synthesize.filter
     if chosen is not None:
@@ -105,8 +107,8 @@ def stage_keys(
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
-    how = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
-    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *how) for subject, table in judged.items()}
+    judging = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
+    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *judging) for subject, table in judged.items()}
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
     return keys

@@ -26,6 +26,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
+from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
@@ -235,6 +236,7 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     """Findings about the ability of each stage to run on this table."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
+    _attempt(findings, lambda: refuse_undeclared(config, table.schema))
     findings += constraint_findings(config, whole)
     findings += [Finding.error(problem) for problem in _unknown_columns(config, table)]
     whose = config.data.person_columns, config.data.household_columns

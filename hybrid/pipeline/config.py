@@ -37,9 +37,11 @@ from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.overrides import overridden
+from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import DEFAULT_TRANSITION, TransitionOptions
+from hybrid.privacy.options import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.policy import packaged_policy
@@ -128,6 +130,8 @@ class RunConfig(Options):
     """Who decided the roles of the columns; null: nobody yet, and nothing can be released."""
     constraints: tuple[AnyConstraint, ...] = ()
     """Constraints between columns that every row of the synthetic table keeps; each is a mapping with one key."""
+    privacy: PrivacyOptions | None = None
+    """A differentially private table: its budget, and what is known of the columns. null: no such claim."""
     split: SplitOptions = SplitOptions()
     """Training and control records."""
     protect: ProtectChoice = ProtectOptions()
@@ -172,6 +176,12 @@ class RunConfig(Options):
         return (
             {**content, "transition": {"method": DEFAULT_TRANSITION}} if content.get("transition") is None else content
         )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _private_defaults(cls, content: Any) -> Any:
+        """Set what a differentially private configuration does not mention."""
+        return with_private_defaults(content) if isinstance(content, Mapping) else content
 
     @field_validator("anonymize", "transition", mode="before")
     @classmethod

@@ -11,6 +11,7 @@ from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.leak import leak_of, removal_of
+from hybrid.pipeline.private_mode import private_problems
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Kind, Role
 
@@ -212,6 +213,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _condition(config)
     yield from _weights(config)
     yield from _filter(config)
+    yield from private_problems(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.sample.order == "pre":
         if config.anonymize is None:

@@ -33,6 +33,7 @@ from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, named, subject_of
 from hybrid.pipeline.tables import Tables
@@ -89,6 +90,7 @@ class Pipeline(Tables):
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
         refuse_misfits(self.config.constraints, self.table.schema)
         refuse_misfit(self.config, self.table.schema)
+        refuse_undeclared(self.config, self.table.schema)
         _ = self.selection
 
     @property
@@ -151,11 +153,23 @@ class Pipeline(Tables):
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """The promises of every mechanism of this configuration."""
+        if self.config.privacy is not None:
+            return (explain_private(self.config, secret_seed=not self.seeded),)
         schema = self.explained
         derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
         persons = self.table.persons
         nameless = persons is not None and bool((persons < 0).any())
         return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=self.seeded)
+
+    @property
+    def statement(self) -> str | None:
+        """The explanation in words, with the account of a budget.
+
+        None where there is nothing to explain.
+        """
+        if self.config.privacy is not None:
+            return explain_private(self.config, secret_seed=not self.seeded, spent=self.budget).text
+        return self.explanation.text if self.explanations else None
 
     @property
     def explained(self) -> Schema:

@@ -23,6 +23,8 @@ WIRING = (
     "hybrid.pipeline.holding",
     "hybrid.pipeline.inputs",
     "hybrid.pipeline.pipeline",
+    "hybrid.pipeline.private_generation",
+    "hybrid.pipeline.private_mode",
     "hybrid.pipeline.protection",
     "hybrid.pipeline.tables",
     "hybrid.pipeline.transition_section",
@@ -101,7 +103,7 @@ TRANSITION = Stage(
 SYNTHESIZE = Stage(
     "synthesize",
     "drawn",
-    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints"),
+    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints", "hybrid.privacy"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",

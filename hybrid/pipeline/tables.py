@@ -26,9 +26,11 @@ from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, f
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import BASELINE, FILTER, PROTECT, SYNTHESIZE
+from hybrid.privacy.accounting import Budget
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
 from hybrid.publication.policy import Policy, load_policy
@@ -288,6 +290,9 @@ class Tables:
         _ = self.selection
         if leak_of(self.config.risk) is not None:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
+        if self.config.privacy is not None:
+            known = self.config, self.learned, self.inputs.domains, self.seed, self.progress
+            return self._stage(SYNTHESIZE.name, lambda: drawn_privately(*known))
         before = self.anonymization
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
@@ -314,6 +319,11 @@ class Tables:
 
         train, seed = self.train, self.split_seed
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
+
+    @property
+    def budget(self) -> Budget | None:
+        """Account of the synthetic table; None without a privacy budget."""
+        return self.drawn.budget if isinstance(self.drawn, PrivateTable) else None
 
     @property
     def filtered(self) -> Filtered | None:

@@ -44,6 +44,7 @@ from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
+from hybrid.publication.private_run import refuse_private
 from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
@@ -119,6 +120,7 @@ def publish(
     run = read_run(run_dir)
     check_seal(run, private_dir)
     refuse_known_leak(run.manifest["config"])
+    refuse_private(run.manifest["config"])
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)

@@ -149,6 +149,14 @@ class Model(Protocol):
         """Write the model into an existing folder of the private zone."""
 
 
+@runtime_checkable
+class AccountedModel(Model, Protocol):
+    """Fitted model with an account of its privacy budget."""
+
+    spent: Mapping[str, float]
+    """rho of zero-concentrated differential privacy by what it was spent on."""
+
+
 class Generator(Protocol):
     """Generator with its description, options, requirements and training."""
 

@@ -120,8 +120,14 @@ class SplitOptions(Options):
     give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
     identifiers, else by all columns."""
 
+    independent: bool = False
+    """Whether each person's side is drawn on its own, so that one person more or less moves no other; the shares are
+    then kept on average only. `privacy.mode: dp` needs it, and sets it."""
+
     @model_validator(mode="after")
     def _room_for_training(self) -> Self:
+        if self.independent and self.stable:
+            raise ValueError("independent: a stable share is exact, and moves a few; leave one of them out")
         if self.control + self.release >= 1:
             raise ValueError("control and release together leave nothing to train on")
         return self

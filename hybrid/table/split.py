@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes
+from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.table.households import kept_together
 from hybrid.table.options import SplitOptions
@@ -74,9 +74,12 @@ def split(
         table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
     if options.control == options.release == 0:
         return Parts(table, None, None)
-    groups, order = _ranked(table, options, rng, person, household)
-    control = _between(order, 0.0, options.control)[groups]
-    release = _between(order, options.control, options.control + options.release)[groups]
+    if options.independent:
+        control, release = _each_alone(table, options, rng)
+    else:
+        groups, order = _ranked(table, options, rng, person, household)
+        control = _between(order, 0.0, options.control)[groups]
+        release = _between(order, options.control, options.control + options.release)[groups]
     return Parts(
         table.take(~(control | release)),
         table.take(control) if options.control else None,
@@ -107,8 +110,9 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, p
     DataError
         One side would be empty.
     """
-    if options.rows is not None or options.release:
-        key = "rows" if options.rows is not None else "release"
+    whole = {"rows": options.rows is not None, "release": bool(options.release), "independent": options.independent}
+    if any(whole.values()):
+        key = next(name for name, is_set in whole.items() if is_set)
         raise ConfigError(f"split.{key} is for tables that are read as a whole", hint="leave it out")
     if options.control == 0:
         return np.zeros(n_rows, dtype=bool)
@@ -116,6 +120,19 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, p
         return _between(rng.permutation(n_rows), 0.0, options.control)
     groups = person_groups(persons)
     return _between(rng.permutation(int(groups.max(initial=-1)) + 1), 0.0, options.control)[groups]
+
+
+def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Mask, Mask]:
+    """Masks of control and fresh records, each group drawn by itself."""
+    together = kept_together(table)
+    if together is None:
+        together = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    place = rng.random(int(together.max(initial=-1)) + 1)[together]
+    control = place < options.control
+    release = ~control & (place < options.control + options.release)
+    if (control | release).all() or (options.control and not control.any()) or (options.release and not release.any()):
+        raise DataError("the draws leave one side of the split empty", hint="use a larger table, or split.control: 0")
+    return control, release
 
 
 def _between(order: Array, start: float, end: float) -> Array:

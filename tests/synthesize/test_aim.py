@@ -93,7 +93,7 @@ def test_rare_states_are_joined_and_a_rare_missing_value_never_comes_out() -> No
     assert joined.size == 3
     drawn = joined.split(np.full(4000, joined.codes[1]), np.random.default_rng(0))
     shares = np.bincount(drawn, minlength=5) / 4000
-    assert shares == pytest.approx([0, 0.8, 0.2, 0, 0], abs=0.03)
+    assert shares == pytest.approx([0, 0.67, 0.33, 0, 0], abs=0.03)  # means of cut-off normals: 8.22 and 4.04
     assert joined.split(np.full(9, joined.codes[3]), np.random.default_rng(0)).tolist() == [3] * 9
 
 

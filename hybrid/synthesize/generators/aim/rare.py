@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.aim.model import Measurement
@@ -54,6 +55,16 @@ class Joined:
         return result
 
 
+def _expected(counts: Array, deviations: Array) -> Array:
+    """Expected true counts, 0 or more, given noisy ones.
+
+    Mean of the normal distribution that is cut off below 0: all non-negative counts are as likely beforehand.
+    """
+    distance = counts / deviations
+    result: Array = counts + deviations * np.exp(norm.logpdf(distance) - norm.logcdf(distance))
+    return np.maximum(result, 0.0)
+
+
 def join_rare(measured: Measurement, *, missing: bool) -> Joined:
     """Join the rare states of a column by its noisy counts alone.
 
@@ -72,11 +83,9 @@ def join_rare(measured: Measurement, *, missing: bool) -> Joined:
         return Joined(np.arange(len(counts)), np.ones(len(counts)))
     codes = np.cumsum(~rare) - 1
     codes[rare] = codes.max() + 1
-    shares = np.where(rare, np.maximum(counts, 0.0), 1.0)
+    deviations = np.broadcast_to(np.sqrt(measured.variance), counts.shape)
+    shares = np.where(rare, _expected(counts, deviations), 1.0)
     if missing and rare[-1]:
         shares[-1] = 0.0
-    if shares[rare].sum() <= 0:
-        shares[rare] = 1.0
-        shares[-1] = 0.0 if missing and rare[-1] else 1.0
     shares[rare] /= shares[rare].sum()
     return Joined(codes, shares)

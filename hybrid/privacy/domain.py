@@ -1,0 +1,180 @@
+"""Domains of columns, declared or found by noisy counts.
+
+The missing value is a state of every column. A category outside its domain counts as missing, a number beyond its
+bounds as the nearer bound, so that a record changes its own states and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Codes
+from hybrid.privacy.options import Bound
+from hybrid.table import DTYPES, Column, Kind
+from hybrid.table.schema import ColumnFormat
+
+_EPOCH = {Kind.DATE: "datetime64[D]", Kind.DATETIME: "datetime64[s]"}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values ``(low + i) / scale`` for i in 0..last.
+
+    Whole numbers, decimals, days or seconds.
+
+    Parameters
+    ----------
+    kind : Kind
+        A number, date or time.
+    low : int
+        The least value, times the scale.
+    last : int
+        Position of the greatest value.
+    scale : int
+        Power of ten; 1 but for decimals.
+    """
+
+    kind: Kind
+    low: int
+    last: int
+    scale: int = 1
+
+    @classmethod
+    def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> Grid:
+        """The grid between two bounds."""
+        scale = 10**decimals if kind is Kind.DECIMAL else 1
+        low, high = (_whole(bound, kind, scale) for bound in bounds)
+        return cls(kind, low, high - low, scale)
+
+    def positions(self, values: pd.Series) -> Array:
+        """Position of each value; shape (n,), int64.
+
+        Values beyond the bounds are at the nearer one; ``values`` has no missing ones.
+        """
+        if self.kind.is_temporal:
+            whole = values.to_numpy().astype(_EPOCH[self.kind]).view(np.int64)
+        elif self.kind is Kind.DECIMAL:
+            within = np.clip(
+                values.to_numpy(dtype=np.float64), self.low / self.scale, (self.low + self.last) / self.scale
+            )
+            whole = np.rint(within * self.scale).astype(np.int64)
+        else:
+            whole = values.to_numpy(dtype=np.int64)
+        found: Array = np.clip(whole, self.low, self.low + self.last) - self.low
+        return found
+
+    def values(self, positions: Array, missing: Array) -> pd.Series:
+        """Values at these positions, in the dtype of the kind."""
+        whole = positions + self.low
+        if self.kind is Kind.INTEGER:
+            return pd.Series(pd.arrays.IntegerArray(whole, missing))
+        if self.kind is Kind.DECIMAL:
+            return pd.Series(np.where(missing, np.nan, whole / self.scale))
+        times = whole.astype(_EPOCH[self.kind]).astype("datetime64[us]")
+        times[missing] = np.datetime64("NaT")
+        return pd.Series(times).astype(DTYPES[self.kind])
+
+
+def _whole(bound: Bound, kind: Kind, scale: int) -> int:
+    if isinstance(bound, date | datetime):
+        return int(np.datetime64(bound).astype(_EPOCH[kind]).view(np.int64))
+    return round(bound * scale)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Domain of a category or truth value.
+
+    Parameters
+    ----------
+    column : Column
+        What is released: name, role, kind and a format that is the same for all tables.
+    states : tuple of str or of bool
+        1 or more.
+    """
+
+    column: Column
+    states: tuple[str, ...] | tuple[bool, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of states, with the missing one, which is the last."""
+        return len(self.states) + 1
+
+    def encode(self, values: pd.Series) -> Codes:
+        """State of each value, int32."""
+        plain = values.astype(object).where(values.notna(), None)
+        codes = pd.Index(self.states, dtype=object).get_indexer(pd.Index(plain, dtype=object))
+        return np.where(codes < 0, len(self.states), codes).astype(np.int32)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series:  # noqa: ARG002  (a state is a value)
+        """Value of each state."""
+        if self.column.kind is Kind.BOOLEAN:
+            values = np.array([*self.states, False], dtype=bool)[codes]
+            return pd.Series(pd.arrays.BooleanArray(values, codes == len(self.states)))
+        known = np.where(codes == len(self.states), -1, codes)
+        return pd.Series(pd.Categorical.from_codes(known, categories=list(self.states)))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Domain of a number, date or time: intervals of a grid.
+
+    Parameters
+    ----------
+    column : Column
+        As of :class:`Categories`.
+    grid : Grid
+        All values.
+    lows, highs : numpy.ndarray, each of shape (n_intervals,), int64
+        First and last position of each interval; together they are all positions.
+    """
+
+    column: Column
+    grid: Grid
+    lows: Array
+    highs: Array
+
+    @property
+    def size(self) -> int:
+        """Number of states, with the missing one, which is the last."""
+        return len(self.lows) + 1
+
+    def encode(self, values: pd.Series) -> Codes:
+        """State of each value, int32."""
+        known = values.notna().to_numpy()
+        codes = np.full(len(values), len(self.lows), dtype=np.int32)
+        codes[known] = np.searchsorted(self.lows, self.grid.positions(values[known]), side="right") - 1
+        return codes
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
+        """Value of each state, drawn evenly from its interval."""
+        missing = codes == len(self.lows)
+        at = np.where(missing, 0, codes)
+        return self.grid.values(rng.integers(self.lows[at], self.highs[at], endpoint=True), missing)
+
+
+Domain = Categories | Numbers
+
+
+def neutral(column: Column, decimals: int | None = None) -> Column:
+    """The column in a format that no record decides."""
+    fixed = ColumnFormat(decimals=decimals) if column.kind is Kind.DECIMAL else ColumnFormat()
+    return Column(column.name, column.role, column.kind, column.target, fixed)
+
+
+def each_value(column: Column, grid: Grid) -> Numbers:
+    """Domain whose intervals are single values."""
+    positions = np.arange(grid.last + 1)
+    return Numbers(column, grid, positions, positions)
+
+
+def cut(column: Column, grid: Grid, intervals: Sequence[tuple[int, int]]) -> Numbers:
+    """Domain of these intervals (first and last position), ascending."""
+    lows, highs = np.array(intervals, dtype=np.int64).T
+    return Numbers(column, grid, lows, highs)
