@@ -106,7 +106,7 @@ def test_commands_shown_exist_with_their_options(page: str) -> None:
                 continue
             command, rest = _known(root, [word for word in words[1:] if word not in anywhere])
             assert command is not root, line
-            options = {option for parameter in command.params for option in parameter.opts}
+            options = {option for part in command.params for option in (*part.opts, *part.secondary_opts)}
             assert [word for word in rest if word.startswith("--") and word not in options] == [], line
 
 
