@@ -29,7 +29,7 @@ from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.folder import Release, releases_in
+from hybrid.publication.folder import Release, catch_up_latest, opened, releases_in
 from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
@@ -189,6 +189,8 @@ class Night:
         """
         logger.info("%s", decision)
         if decision.release is not None:
+            with opened(self.places.releases):
+                catch_up_latest(self.places.releases / decision.release)
             self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
             return self._deliver(decision, "kept", self.places.releases / decision.release)
         if decision.action == "refuse" and decision.held is not None:

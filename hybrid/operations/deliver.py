@@ -48,7 +48,7 @@ class SqlTarget(Options):
     table: str
     """The table, with its schema if it is not the default one; made if it is not there. A table with rows is replaced
     only if this program delivered them. Of linked tables, the name of each takes the place of
-    ``{table}``: synthetic.{table}."""
+    ``{table}``: synthetic_{table}."""
 
 
 class DeliverOptions(Options):

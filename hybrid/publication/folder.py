@@ -113,6 +113,19 @@ def point_latest(release: Path) -> None:
     atomic.point(release.with_name(LATEST), release.name)
 
 
+def catch_up_latest(release: Path) -> bool:
+    """Let ``latest`` name this release instead of an older one.
+
+    It names an older one, or none, after a process was killed before it could name this one. False if ``latest`` is as
+    it was.
+    """
+    found, latest = _read(release), latest_in(release.parent)
+    if found is None or (latest is not None and latest.created >= found.created):
+        return False
+    point_latest(release)
+    return True
+
+
 def read_mark(release: Path) -> Mapping[str, Any] | None:
     """Content of the mark of a withdrawn release.
 

@@ -31,6 +31,7 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
     Release,
+    catch_up_latest,
     incoming,
     latest_in,
     opened,
@@ -269,8 +270,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     Returns the outcome and its message for the ledger.
     """
     name, latest = existing.path.name, latest_in(releases_dir)
-    if latest is None or latest.created < existing.created:
-        point_latest(existing.path)
+    if catch_up_latest(existing.path) or latest is None:
         return "kept", name
     is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
     if is_out or str(run.manifest["created"]) <= latest.created:
