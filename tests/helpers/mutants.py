@@ -2,7 +2,8 @@
 
 `python -m tests.helpers.mutants --n 40 --seed 1` works on copies of the tree; the tree itself is only read. Sites are
 drawn with equal probability from all rooms, so that a room weighs as much as it has expressions. One run of all tests
-under coverage comes first, unless `--reached` names the record of an earlier one.
+under coverage comes first, unless `--reached` names the record of an earlier one. A mutant that the first environment's
+tests leave alive meets its room's tests of deep generators, where the environment with all extras is there.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,35 @@ def order_of_tests(mutant: Mutant) -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in near]
 
 
-def run_tests(tree: Path, mutant: Mutant | None, tests: list[str], seconds: float) -> tuple[str, list[str]]:
+@dataclass(frozen=True)
+class Round:
+    """Tests that are asked at the same time."""
+
+    tests: tuple[str, ...]
+    python: str = sys.executable
+    marks: str = MARKS
+
+
+def rounds(mutant: Mutant, reached: Reached, second: Path) -> list[Round]:
+    """Tests that may notice a mutant: nearest, own room, other rooms, deep generators."""
+    near, room = order_of_tests(mutant), f"tests/{mutant.room}/"
+    reaching = reached.tests(mutant.file, mutant.line)
+    first = list(dict.fromkeys([*near[:1], *KEPT]))
+    own = dict.fromkeys([*(test for test in reaching if test.startswith(room)), *near])
+    others = [test for test in reaching if not test.startswith(room)]
+    asked = [Round(tuple(first)), Round(tuple(own)), Round(tuple(others))]
+    if second.exists():
+        asked.append(Round(tuple(deep_tests(mutant.room)), str(second), "generators"))
+    return [each for each in asked if each.tests]
+
+
+def deep_tests(room: str) -> list[str]:
+    """Test files of a room that train deep generators, which the first environment cannot."""
+    files = sorted((ROOT / "tests" / room).rglob("test_*.py"))
+    return [path.relative_to(ROOT).as_posix() for path in files if "mark.generators" in path.read_text("utf-8")]
+
+
+def run_tests(tree: Path, mutant: Mutant | None, asked: Round, seconds: float) -> tuple[str, list[str]]:
     """Run tests on a copy of the tree, with one mutant in it or none; gives the outcome and the tests that failed."""
     with tempfile.TemporaryDirectory(prefix="hybrid-mutant-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -171,20 +200,9 @@ def run_tests(tree: Path, mutant: Mutant | None, tests: list[str], seconds: floa
         if mutant is not None:
             path = folder / mutant.file
             path.write_bytes(mutant.apply(path.read_bytes()))
-        (folder / "asked.txt").write_text("\n".join(tests), encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-rfE",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            MARKS,
-            "@asked.txt",
-        ]
+        (folder / "asked.txt").write_text("\n".join(asked.tests), encoding="utf-8")
+        options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider"]
+        command = [asked.python, "-m", "pytest", *options, "-m", asked.marks, "@asked.txt"]
         environment = {**os.environ, "PYTHONPATH": name}
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, env=environment, text=True)
@@ -201,19 +219,25 @@ def failed_tests(output: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def judged(tree: Path, mutant: Mutant, tests: list[str], seconds: float) -> tuple[str, str]:
-    """Outcome of a mutant and the test that killed it.
+def judged(tree: Path, mutant: Mutant, asked: list[Round], seconds: float) -> tuple[str, str]:
+    """Outcome of a mutant and the test that killed it, asked round by round within a limit for all.
 
     A test that fails without the mutant, too, has killed nothing: the others are asked.
     """
     end = time.monotonic() + seconds
-    while True:
-        state, failed = run_tests(tree, mutant, tests, max(1, end - time.monotonic()))
-        if state != "killed":
+    waiting = list(asked)
+    while waiting:
+        state, failed = run_tests(tree, mutant, waiting[0], max(1, end - time.monotonic()))
+        if state == "out of time":
             return state, ""
-        if not failed or run_tests(tree, None, failed, seconds)[0] == "survived":
+        if state == "survived":
+            waiting.pop(0)
+        elif not failed or run_tests(tree, None, replace(waiting[0], tests=tuple(failed)), seconds)[0] == "survived":
             return state, failed[0] if failed else "no test could run"
-        tests = [test for test in tests if test not in failed]
+        else:
+            left = tuple(test for test in waiting[0].tests if test not in failed)
+            waiting[:1] = [replace(waiting[0], tests=left)] if left else []
+    return "survived", ""
 
 
 def copy_tree(folder: Path) -> None:
@@ -240,6 +264,8 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=0.9, help="share that must be killed (0.9)")
     parser.add_argument("--seconds", type=float, default=900, help="limit of each mutant (900)")
     parser.add_argument("--reached", type=Path, help="record of the lines that tests reach, made if it is not there")
+    second = ROOT / ".venv-all/bin/python"
+    parser.add_argument("--second", type=Path, default=second, help="python of the environment with all extras")
     given = parser.parse_args()
     sites = all_mutants(frozenset(filter(None, given.rooms.split(","))))
     drawn = random.Random(given.seed).sample(sites, min(given.n, len(sites)))
@@ -258,9 +284,7 @@ def sample(tree: Path, drawn: list[Mutant], reached: Reached, given: argparse.Na
 
     def judge(mutant: Mutant) -> str:
         began = time.monotonic()
-        near = order_of_tests(mutant)
-        tests = [*near[:1], *reached.tests(mutant.file, mutant.line), *near[1:], *KEPT]
-        state, test = judged(tree, mutant, list(dict.fromkeys(tests)), given.seconds)
+        state, test = judged(tree, mutant, rounds(mutant, reached, given.second), given.seconds)
         print(f"{state:12}{time.monotonic() - began:5.0f} s  {mutant}  {test}", flush=True)
         return state
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from tests.helpers.mutants import all_mutants, failed_tests, judged, mutants_of, order_of_tests
+from tests.helpers.mutants import Mutant, Round, all_mutants, failed_tests, judged, mutants_of, order_of_tests, rounds
 from tests.helpers.reached import asked
 
 SOURCE = """\
@@ -65,10 +67,22 @@ def test_failed_tests_are_read_from_the_summary() -> None:
 def test_a_test_that_fails_anyway_kills_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     mutant = mutants_of("hybrid/room/f.py", SOURCE)[0]
 
-    def run(_: Path, changed: object, tests: list[str], seconds: float) -> tuple[str, list[str]]:
-        failing = [test for test in tests if test == "broken" or (changed and test == "good")]
+    def run(_: Path, changed: object, asked: Round, seconds: float) -> tuple[str, list[str]]:
+        failing = [test for test in asked.tests if test == "broken" or (changed and test == "good")]
         return ("killed", failing[:1]) if failing else ("survived", [])
 
     monkeypatch.setattr("tests.helpers.mutants.run_tests", run)
-    assert judged(tmp_path, mutant, ["broken", "blind"], 9) == ("survived", "")
-    assert judged(tmp_path, mutant, ["broken", "good"], 9) == ("killed", "good")
+    assert judged(tmp_path, mutant, [Round(("broken", "blind"))], 9) == ("survived", "")
+    assert judged(tmp_path, mutant, [Round(("broken", "good"))], 9) == ("killed", "good")
+    assert judged(tmp_path, mutant, [Round(("broken",)), Round(("blind",)), Round(("good",))], 9) == ("killed", "good")
+
+
+def test_deep_generators_are_asked_last_where_they_can_run(tmp_path: Path) -> None:
+    mutant = Mutant("hybrid/synthesize/codec.py", 79, 0, 1, "0", "(1)")
+    reached = Mock(tests=Mock(return_value=["tests/jobs/test_a.py::test_b", "tests/synthesize/test_codec.py"]))
+    without = rounds(mutant, reached, tmp_path / "python")
+    assert without[0].tests[0] == without[1].tests[0] == "tests/synthesize/test_codec.py"
+    assert without[-1] == Round(("tests/jobs/test_a.py::test_b",))
+    with_them = rounds(mutant, reached, Path(sys.executable))
+    assert with_them[:-1] == without and with_them[-1].marks == "generators"
+    assert "tests/synthesize/test_tabddpm.py" in with_them[-1].tests
