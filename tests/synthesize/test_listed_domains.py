@@ -63,3 +63,10 @@ def test_a_claim_needs_listed_domains_and_an_untouched_table():
     seeded = explain_generator("privbayes", 1.0, 0.0, looked_at_before=False, from_records=[], secure_noise=False)
     assert not seeded.holds and "What is left" not in seeded.text
     assert together([void, claim]).holds and not together([void]).holds
+
+
+@pytest.mark.parametrize("reason", ["several_rows", "calibrated", "counted", "filtered"])
+def test_each_reason_alone_voids_the_claim(reason):
+    given = {"looked_at_before": False, "from_records": [], "secure_noise": True, reason: True}
+    void = explain_generator("mst", 1.0, 1e-6, **given)
+    assert not void.holds and [condition.met for condition in void.conditions] == [True] * 4 + [False]
