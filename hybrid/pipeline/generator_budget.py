@@ -15,6 +15,7 @@ def explain_generator(
     looked_at_before: bool,
     from_records: Sequence[str],
     secure_noise: bool,
+    bypassed: bool = False,
     several_rows: bool = False,
     calibrated: bool = False,
     counted: bool = False,
@@ -36,6 +37,8 @@ def explain_generator(
         Columns whose domain (values, or bounds of intervals) was taken from the records.
     secure_noise : bool
         Whether the noise comes from a secure source that no seed repeats.
+    bypassed : bool
+        Whether the generator's library also learns from the records without that noise.
     several_rows : bool
         Whether a person may have several records, each of which spends epsilon.
     calibrated : bool
@@ -53,6 +56,8 @@ def explain_generator(
             not from_records
         ),
     }
+    if bypassed:
+        checks["the noise covers all that its library takes from the records"] = False
     if several_rows:
         checks[ONE_ROW] = False
     if calibrated:
@@ -63,7 +68,7 @@ def explain_generator(
         checks[NO_FILTER] = False
     conditions = conditions_of(checks)
     missing = unmet(conditions)
-    spent = f"{name} was trained once with epsilon = {epsilon:g} and delta = {delta:g}"
+    spent = f"{name} was trained once with epsilon = {epsilon:g}{'' if bypassed else f' and delta = {delta:g}'}"
     if missing:
         left = (
             " What is left: given those columns' domains, the noise bounds what the generator itself discloses of one "

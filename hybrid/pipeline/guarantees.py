@@ -88,13 +88,15 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
     looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
+    generator = engine(config.synthesize.generator, options)
     return explain_generator(
         config.synthesize.generator,
         epsilon,
         delta,
         looked_at_before=looked_at,
         from_records=found,
-        secure_noise=getattr(engine(config.synthesize.generator, options), "secure_noise", False),
+        secure_noise=getattr(generator, "secure_noise", False),
+        bypassed=getattr(generator, "bypasses_noise", False),
         several_rows=config.data.several_rows,
         calibrated=bool(schema.having(Role.WEIGHT)),
         counted=config.synthesize.where is not None,

@@ -19,6 +19,7 @@ from hybrid.synthesize.generators.ctgan import Ctgan
 from hybrid.synthesize.generators.mst import Mst
 from hybrid.synthesize.generators.realtabformer import Realtabformer
 from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
+from hybrid.synthesize.generators.synthcity_networks import Adsgan, Dpgan, Pategan, Rtvae
 from hybrid.synthesize.generators.tabddpm import Tabddpm
 from hybrid.synthesize.generators.tvae import Tvae
 from hybrid.synthesize.isolation import environments
@@ -37,6 +38,10 @@ REGISTRY: dict[str, Generator] = {
         Mst(),
         Baynet(),
         Privbayes(),
+        Adsgan(),
+        Dpgan(),
+        Pategan(),
+        Rtvae(),
     )
 }
 """Every generator by name. A new one is one file and one entry here."""

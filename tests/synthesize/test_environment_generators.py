@@ -19,7 +19,14 @@ from tests.synthesize.synthesize_tables import people
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 MST = {"generator": "mst", "options": {"iterations": 50, "epsilon": 5.0}}
 SYNTHCITY = {"generator": "tabddpm", "options": {"engine": "synthcity", "epochs": 2, "timesteps": 10, "layers": [32]}}
-both = pytest.mark.parametrize("given", [MST, SYNTHCITY], ids=["mst", "synthcity"])
+TINY = {"epochs": 2, "layers": [16], "batch_size": 50}
+NETWORKS = [
+    {"generator": name, "options": TINY | ({"rounds": 2} if name == "pategan" else {})}
+    for name in ("adsgan", "dpgan", "pategan", "rtvae")
+]
+every_one = pytest.mark.parametrize(
+    "given", [MST, SYNTHCITY, *NETWORKS], ids=["mst", "synthcity", "adsgan", "dpgan", "pategan", "rtvae"]
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,7 +35,7 @@ def built():
         assert install(name).state == "ready"
 
 
-@both
+@every_one
 def test_what_goes_in_comes_out_and_models_survive_a_file(tmp_path, given):
     table = people(300)
     fitted = fit(table, SynthesizeOptions(**given), 1)
@@ -41,7 +48,7 @@ def test_what_goes_in_comes_out_and_models_survive_a_file(tmp_path, given):
     assert {"dpmm", "synthcity"} & set(fitted.record.versions)
 
 
-@both
+@every_one
 def test_three_rows_of_one_column(given):
     for column in ("age", "job"):
         table = people(60, seed=2).only([column]).take(np.array([0, 1, 2]))
@@ -54,6 +61,13 @@ def test_the_engine_synthcity_repeats_and_tells_its_loss():
     pd.testing.assert_frame_equal(one.sample(50, 3).frame, two.sample(50, 3).frame)
     assert [point.done for point in one.losses] == [1, 2]
     assert all(np.isfinite(point.losses["loss"]) for point in one.losses)
+
+
+@pytest.mark.parametrize("given", NETWORKS, ids=[given["generator"] for given in NETWORKS])
+def test_networks_of_synthcity_repeat(given):
+    table = people(200).only(["age", "job", "children"])
+    one, two = (fit(table, SynthesizeOptions(**given), 7) for _ in range(2))
+    pd.testing.assert_frame_equal(one.sample(50, 3).frame, two.sample(50, 3).frame)
 
 
 def test_the_noise_of_mst_is_fresh_and_falls_with_epsilon():

@@ -24,6 +24,13 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.generators.regressions import (
+    LinearStep,
+    LogisticStep,
+    Method,
+    fit_regression,
+    refuse_methods,
+)
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
 from hybrid.table.persons import person_groups
 
@@ -52,6 +59,10 @@ class CartOptions(Options):
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
     given them; then the rest in the table's order."""
+    methods: dict[str, Method] = Field(default_factory=dict)
+    """How single columns are drawn given those drawn before them: tree (all that are not named), linear (numbers and
+    dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
+    no interactions. Not for persons with several rows."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,9 @@ class Smoother:
 
 @dataclass(frozen=True)
 class CartModel:
-    """Trees and their donors. Private: donors are training values."""
+    """Trees with their donors, and regressions. Private: donors are training values."""
 
-    steps: tuple[_Step, ...]
+    steps: tuple[_Step | LinearStep | LogisticStep, ...]
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
@@ -156,18 +167,24 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
-        """Grow one tree per column; see :class:`CartOptions`."""
+        """Grow one tree, or fit one regression, per column; see :class:`CartOptions`."""
+        refuse_methods(data.features, options.methods)
         order = drawing_order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
-        steps = []
+        steps: list[_Step | LinearStep | LogisticStep] = []
         for position, target in enumerate(order):
-            steps.append(_grow(data, target, order[:position], options, rng, weights))
+            before, method = order[:position], options.methods.get(data.features[target].name, "tree")
+            steps.append(
+                _grow(data, target, before, options, rng, weights)
+                if method == "tree"
+                else fit_regression(data, target, before, method, options.min_leaf, weights)
+            )
             progress("fit cart", position + 1, len(order))
         smoothers = {
             at: smoother_of(data.columns[at], options.smoothing, data.persons)
             for at, feature in enumerate(data.features)
-            if options.smoothing and not feature.is_discrete
+            if options.smoothing and not feature.is_discrete and options.methods.get(feature.name) != "linear"
         }
         return CartModel(tuple(steps), smoothers)
 
@@ -182,6 +199,10 @@ class Cart:
         """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
         from hybrid.synthesize.generators.cart_sequences import learn_sequences
 
+        if options.methods:
+            raise GeneratorError(
+                "cart: methods are for tables with one row per person", hint="leave methods out, or data.order"
+            )
         return learn_sequences(data, options, seed, progress)
 
     def load_sequences(self, folder: Path) -> SequenceModel:

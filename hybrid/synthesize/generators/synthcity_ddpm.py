@@ -53,7 +53,7 @@ class SynthcityModel:
         """As :class:`hybrid.synthesize.protocol.Model`."""
         with quiet(), global_seed(seed):
             frame = self.encoder.inverse_transform(self.network.generate(n_rows))
-        return [_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
+        return [drawn_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
 
     def save(self, folder: Path) -> None:
         """As :class:`hybrid.synthesize.protocol.Model`."""
@@ -135,7 +135,7 @@ class SynthcityDdpm:
                     "n_units_hidden": options.layers[0],
                     "dropout": options.dropout,
                 },
-                device=_device(options),
+                device=device_for(options.gpu),
                 callbacks=(EpochCallback(),),
                 random_state=seed % 2**32,
                 workspace=Path(workspace),
@@ -172,13 +172,15 @@ def _tell(progress: Progress, done: int, total: int, loss: float) -> None:
     progress(STEP, done, total, loss=loss)
 
 
-def _column(drawn: Array, feature: Feature) -> Array:
+def drawn_column(drawn: Array, feature: Feature) -> Array:
+    """A drawn column as the codec reads it: states are rounded to the nearest that exists."""
     if feature.is_discrete:
         return np.clip(np.rint(drawn), 0, feature.n_levels - 1).astype(np.int32)
     return drawn.astype(np.float64)
 
 
-def _device(options: TabddpmOptions) -> Any:
+def device_for(gpu: bool) -> Any:
+    """Device of torch: a GPU where there is one and it may be used."""
     import torch
 
-    return torch.device("cuda" if options.gpu and torch.cuda.is_available() else "cpu")
+    return torch.device("cuda" if gpu and torch.cuda.is_available() else "cpu")
