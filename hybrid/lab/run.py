@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from hybrid.base.atomic import atomic_file, write_text
+from hybrid.base.errors import MissingExtraError
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
@@ -23,6 +24,7 @@ from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
+from hybrid.synthesize.registry import require
 
 KIND = "laboratory"
 TABLE = "lab.csv"
@@ -108,13 +110,31 @@ def run_lab(
     ConfigError
         A base configuration is wrong, ``out`` holds anything but a laboratory, another process fills it, or a cluster
         is to share a store in this machine's memory.
+    MissingExtraError
+        The packages of a generator are neither here nor in its environment, and no cluster has them; nothing is run.
     """
+    trials = lab_trials(plan, folder)
+    if scheduler is None:
+        _refuse_missing(trials)
     with filled_alone(out, plan.name, KIND, plan.store, scheduler):
-        trials = lab_trials(plan, folder)
         with kept_store(plan.store, out) as store:
             place = Workplace(store, None)
             rows = collect(trials.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
         return _written(plan, trials, rows, out)
+
+
+def _refuse_missing(trials: LabTrials) -> None:
+    """Check that every generator of the plan can run here, before the first trial."""
+    configs = [each.trial.config for each in trials.planned if each.trial.config is not None]
+    engines = {type(engine): engine for engine in (c.synthesize.engine for c in configs if not c.synthesize.is_off)}
+    problems = []
+    for engine in engines.values():
+        try:
+            require(engine)
+        except MissingExtraError as error:
+            problems += error.problems
+    if problems:
+        raise MissingExtraError(problems)
 
 
 def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]], out: Path) -> Laboratory:

@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.base.ownership import claim
 from hybrid.cli import main
 from hybrid.evaluation.trust import Trust, load_trust
 from hybrid.lab import foresee, load_plan, run_lab
+from hybrid.lab.plan import RiskSections
 from hybrid.lab.run import KIND
 from hybrid.store import Store
 from tests.lab.lab_jobs import METRICS, write_lab
@@ -33,6 +34,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def out(folder: Path) -> Path:
     run_lab(load_plan(folder / "lab.yaml"), folder, folder / "out")
     return folder / "out"
+
+
+def test_generators_that_are_not_here_are_all_named_before_the_first_trial(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYBRID_ENVIRONMENTS", str(tmp_path / "none"))
+    risk = {"dp": {"generators": ["privbayes", "mst", "pategan"], "levels": [1, 10]}}
+    plan = load_plan(folder / "lab.yaml").model_copy(update={"risk": RiskSections(**risk)})
+    with pytest.raises(MissingExtraError) as caught:
+        run_lab(plan, folder, tmp_path / "out")
+    found = [problem.message for problem in caught.value.problems]
+    assert [name in message for name, message in zip(("mst", "pategan"), found, strict=True)] == [True, True]
+    assert not (tmp_path / "out").exists()
 
 
 def league_of(out: Path) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from hybrid.lab.risk.overfit import trained
 class DpOptions(Options):
     """Section ``risk.dp`` of a plan."""
 
-    generators: tuple[str, ...] = Field(default=("mst",), min_length=1)
-    """Generators with an option ``epsilon``."""
+    generators: tuple[str, ...] = Field(default=("privbayes",), min_length=1)
+    """Generators with an option ``epsilon``: privbayes; mst in its environment; dpgan and pategan in theirs, whose
+    budgets bound nothing."""
     levels: tuple[Annotated[float, Field(gt=0)], ...] = Field(default=(0.1, 1.0, 10.0, 100.0, 1000.0), min_length=2)
     """Budgets, ascending."""
 
@@ -25,7 +26,7 @@ class Dp(RiskModel):
 
     name = "dp"
     title = "A generator with a privacy budget"
-    sentence = "A differentially private generator gets an ever larger budget epsilon, so that it may leak more."
+    sentence = "A generator that adds noise for a budget epsilon gets an ever larger one, so that it may leak more."
     Options = DpOptions
 
     def series(self, options: DpOptions) -> tuple[Series, ...]:
