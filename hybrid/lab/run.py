@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from hybrid.base.atomic import atomic_file, write_text
-from hybrid.base.errors import MissingExtraError
+from hybrid.base.errors import MissingExtraError, Problem
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
@@ -127,7 +127,7 @@ def _refuse_missing(trials: LabTrials) -> None:
     """Check that every generator of the plan can run here, before the first trial."""
     configs = [each.trial.config for each in trials.planned if each.trial.config is not None]
     engines = {type(engine): engine for engine in (c.synthesize.engine for c in configs if not c.synthesize.is_off)}
-    problems = []
+    problems: list[Problem] = []
     for engine in engines.values():
         try:
             require(engine)
