@@ -130,8 +130,9 @@ class LinearStep:
 
     @classmethod
     def fit(cls, target: int, design: Design, matrix: Array, values: Array, weights: Array | None) -> LinearStep:
-        """Fit to ``values`` (n,), NaN where missing, by least squares; ``matrix`` (n, p) is the design's.
+        """Fit to values by least squares.
 
+        ``values`` (n,) are NaN where missing; ``matrix`` (n, p) is the design's.
         With weights that sum to the number of persons, the residual variance has as many degrees of freedom.
         """
         held = ~np.isnan(values)
@@ -155,12 +156,18 @@ class LinearStep:
 
 
 def scale_of(values: Array) -> float:
-    """Largest absolute value, 1 if that is 0: sums of squares of huge numbers would overflow."""
+    """Largest absolute value, 1 if that is 0.
+
+    Sums of squares of huge numbers would overflow.
+    """
     return float(np.nanmax(np.abs(values))) or 1.0
 
 
 def reflected(values: Array, low: float, high: float) -> Array:
-    """Values folded into [low, high] at its ends, so that none piles up at the largest or smallest one."""
+    """Values folded into [low, high] at its ends.
+
+    None piles up at the largest or smallest one.
+    """
     width = high - low
     if width == 0:
         return np.full_like(values, low)

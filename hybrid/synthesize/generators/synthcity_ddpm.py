@@ -173,14 +173,20 @@ def _tell(progress: Progress, done: int, total: int, loss: float) -> None:
 
 
 def drawn_column(drawn: Array, feature: Feature) -> Array:
-    """A drawn column as the codec reads it: states are rounded to the nearest that exists."""
+    """A drawn column as the codec reads it.
+
+    States are rounded to the nearest that exists.
+    """
     if feature.is_discrete:
         return np.clip(np.rint(drawn), 0, feature.n_levels - 1).astype(np.int32)
     return drawn.astype(np.float64)
 
 
 def device_for(gpu: bool) -> Any:
-    """Device of torch: a GPU where there is one and it may be used."""
+    """Device of torch.
+
+    A GPU where there is one and it may be used.
+    """
     import torch
 
     return torch.device("cuda" if gpu and torch.cuda.is_available() else "cpu")
