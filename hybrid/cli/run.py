@@ -174,4 +174,43 @@ def _print_notes(notes: Sequence[str]) -> None:
         console.line("note", note)
 
 
-GROUP = Group("Run", (run, sample, anonymize, audit))
+def audit_dp(
+    config: ConfigPath,
+    set_: Settings = None,
+    canaries: Annotated[int, typer.Option("--canaries", metavar="N", help="Most canaries of the one run.")] = 200,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Runs on each table of a game.")] = 200,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="C", help="Of all lower bounds together.")
+    ] = 0.95,
+    out: Out = None,
+    seed: Seed = None,
+) -> None:
+    """Try to refute the differential privacy that a configuration states.
+
+    Attacks on the whole walk, on tables of canaries.
+    """
+    from hybrid.base.ownership import check_replaceable
+    from hybrid.base.rng import fresh_seed
+    from hybrid.jobs.audit_dp import RESULT, audit_privacy, write_privacy_audit
+    from hybrid.jobs.run import new_folder
+    from hybrid.pipeline.config import load_config
+
+    folder = out or new_folder("audit-dp")
+    check_replaceable(folder)
+    loaded, chosen = load_config(config, overrides(set_)), fresh_seed() if seed is None else seed
+    with console.progress() as progress:
+        found = audit_privacy(
+            loaded, canaries=canaries, runs=runs, confidence=confidence, seed=chosen, progress=progress
+        )
+    write_privacy_audit(found, folder)
+    for attack in found.attacks:
+        stated = f"stated epsilon {attack.point.epsilon:.4g} at delta {attack.point.delta:g}"
+        said = f"{attack.name}: epsilon is at least {attack.lower:.4g}; {stated} ({attack.detail})"
+        console.line("error" if attack.refutes else "ok", said)
+    console.out.print(f"\nresult  {folder / RESULT}")
+    if found.refuted:
+        console.out.print("REFUTED: the walk is not as private as the configuration states; release nothing of it")
+        raise typer.Exit(1)
+
+
+GROUP = Group("Run", (run, sample, anonymize, audit, audit_dp))

@@ -98,7 +98,7 @@ class Tables:
 
         Nothing is kept.
         """
-        other = type(self)(self.config, seed, inputs=self.inputs.with_training(table))
+        other = type(self)(self.config, seed, inputs=self.inputs.with_training(table), judge_power=False)
         other._decided = True
         if self.config.synthesize.filter is not None:
             other._filter_control = self._control_halves[0]
