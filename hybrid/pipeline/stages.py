@@ -103,7 +103,7 @@ TRANSITION = Stage(
 SYNTHESIZE = Stage(
     "synthesize",
     "drawn",
-    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints", "hybrid.privacy"),
+    ("hybrid.sample", "hybrid.transition", "hybrid.leak", "hybrid.constraints", "hybrid.privacy.plan"),
     ("transition", "sample", "protect"),
     "synthesize",
     "synthetic",

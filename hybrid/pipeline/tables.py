@@ -128,8 +128,8 @@ class Tables:
 
     @property
     def layout(self) -> Layout:
-        """Layout of the input file."""
-        return self.inputs.layout
+        """Layout of the file to write; of a private table the default."""
+        return self.inputs.layout if self.config.privacy is None else Layout()
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -211,7 +212,7 @@ def test_statement_is_that_of_the_configuration() -> None:
 
 def test_run_by_the_command_line_and_refused_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    people().to_csv("people.csv", index=False)
+    people().to_csv("people.csv", index=False, quoting=csv.QUOTE_ALL)
     Path("dp.yaml").write_text(json.dumps(content()), encoding="utf-8")
     runner = CliRunner()
     explained = runner.invoke(app, ["explain", "dp.yaml"])
@@ -224,6 +225,7 @@ def test_run_by_the_command_line_and_refused_release(tmp_path: Path, monkeypatch
     assert manifest["privacy_budget"]["spent_delta"] <= 1e-5
     assert "number of rows" in manifest["explanation"]
     assert len(pd.read_csv("out/synthetic.csv").columns) == 4
+    assert '"' not in Path("out/synthetic.csv").read_text(encoding="utf-8")
     refused = runner.invoke(app, ["release", "dp.yaml"])
     assert isinstance(refused.exception, ConfigError)
     assert "privacy.mode dp" in str(refused.exception)
