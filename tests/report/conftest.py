@@ -13,6 +13,7 @@ import pytest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import Change, MetricText, ReportInputs, Step, TradeOff, compare_tables
+from hybrid.report.run.inputs import Night, Track
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 
@@ -57,6 +58,17 @@ def synthetic() -> Table:
     return people(1200, 2)
 
 
+CURVES = {
+    "quantiles": [0.0, 0.25, 0.5, 1.0],
+    "to_train": [0.0, 0.1, 0.3, 0.7],
+    "to_control": [0.0, 0.12, 0.33, 0.8],
+    "control_to_train": [0.0, 0.11, 0.32, 0.9],
+}
+"""Distances to the nearest record."""
+NIGHTS = (Night("2026-11-01", 0.01, 0.008, 0.012), Night("2026-11-08", 0.02), Night("2026-11-21", 0.0137, 0.01, 0.02))
+"""One metric of three releases."""
+
+
 @pytest.fixture(scope="session")
 def control() -> Table:
     return people(700, 3)
@@ -75,6 +87,7 @@ def full_inputs(real: Table, synthetic: Table, control: Table) -> ReportInputs:
         result("ims", "privacy", "synthetic", Measure(0.0137, 0.01, 0.02, 0.0021, 1200, {"copies": 16})),
         result("ims", "privacy", "baseline", Measure(0.099, 0.09, 0.11, 0.0021, 1200)),
         result("linkability", "privacy", "synthetic", NotComputable("no column sets were declared")),
+        result("dcr_share", "privacy", "synthetic", Measure(0.52, 0.49, 0.55, 0.5, 1200, {"curves": CURVES})),
         result("tstr", "utility", "synthetic", Measure(0.871, 0.85, 0.89, 0.88, 700), "higher", "smoker"),
         result("shape", "fidelity", "synthetic", Measure(0.02), column="age"),
     )
@@ -112,6 +125,7 @@ def full_inputs(real: Table, synthetic: Table, control: Table) -> ReportInputs:
         evaluation=Evaluation(metrics),
         metric_texts={"ims": MetricText("Copies", "How many rows equal a training record.")},
         changes=(Change("records", "2,000", "2,200"),),
+        history=(Track("Copies", "lower", NIGHTS),),
         limits=("Not every attack was tried.",),
         licences={"hybrid-release": "Apache-2.0"},
         versions={"numpy": "2.0.2"},
