@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.privacy.accounting import gaussian_rho, variance_for
@@ -72,7 +72,7 @@ def threshold(variance: int, rows: int, delta: float) -> int:
     P(noise >= x) of the discrete Gaussian is at most that of the continuous one beyond x - 1 (Canonne, Kamath and
     Steinke 2020, Proposition 25).
     """
-    return 2 + math.ceil(math.sqrt(variance) * float(norm.isf(delta / rows)))
+    return 2 + math.ceil(math.sqrt(variance) * -NormalDist().inv_cdf(delta / rows))
 
 
 @dataclass(frozen=True)

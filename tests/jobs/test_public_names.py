@@ -13,7 +13,7 @@ import pytest
 
 import hybrid
 
-FUNCTIONS = ("run", "release", "audit_files", "compare", "evaluate", "load_config")
+FUNCTIONS = ("run", "release", "audit_files", "audit_folders", "compare", "evaluate", "load_config")
 
 
 def _modules() -> list[str]:

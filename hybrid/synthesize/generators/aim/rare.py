@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.aim.model import Measurement
@@ -60,6 +59,8 @@ def _expected(counts: Array, deviations: Array) -> Array:
 
     Mean of the normal distribution that is cut off below 0: all non-negative counts are as likely beforehand.
     """
+    from scipy.stats import norm
+
     distance = counts / deviations
     result: Array = counts + deviations * np.exp(norm.logpdf(distance) - norm.logcdf(distance))
     return np.maximum(result, 0.0)
