@@ -10,7 +10,7 @@ from hybrid.base.options import Options
 from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.measure import Family
 
-COMPARED_ROWS = 200_000
+COMPARED_ROWS = 50_000
 """Rows of a table above which configurations are written without the tables that only comparisons need."""
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.cart import CartModel
+from hybrid.synthesize.generators.cart import CartModel, smoother_of
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of, tables
 
@@ -203,3 +203,12 @@ def test_an_amount_of_one_person_is_not_copied_however_often_it_occurs():
     assert (synthesize(table, 2000).frame["x"] == 1000.25).any()
     smoothed = synthesize(replace(table, persons=persons), 2000).frame["x"]
     assert (smoothed == 1000.25).mean() < 0.02
+
+
+def test_values_of_few_persons_by_hand():
+    values = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, np.nan])
+    persons = np.array([-1, -2, -3, 4, 4, -1, 5, 6, 7, 8])
+    # Records without a key are of one person together: 1 is held by one person, 2 by two, 3 by three.
+    assert smoother_of(values, 1, persons).rare.tolist() == [True, False, False]
+    assert smoother_of(values, 2, persons).rare.tolist() == [True, True, False]
+    assert smoother_of(values, 2, None).rare.tolist() == [False, False, False]
