@@ -11,7 +11,7 @@ A mechanism that fails to be rho-zCDP with a probability of at most delta_0 ("de
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,12 +107,7 @@ def delta_of(rho: float, epsilon: float) -> float:
     if rho <= 0:
         return 0.0
     low, high = 1.0 + 1e-9, min(max((epsilon + 1) / (2 * rho) + 2, 2.0), _LARGEST_ALPHA)
-    for _ in range(_HALVINGS):
-        alpha = (low + high) / 2
-        if (2 * alpha - 1) * rho - epsilon + math.log1p(-1 / alpha) < 0:
-            low = alpha
-        else:
-            high = alpha
+    _, high = _halved(low, high, lambda alpha: (2 * alpha - 1) * rho - epsilon + math.log1p(-1 / alpha) < 0)
     exponent = (high - 1) * (high * rho - epsilon) + high * math.log1p(-1 / high) - math.log(high - 1)
     return math.exp(min(exponent, 0.0))
 
@@ -150,13 +145,15 @@ def rho_for(epsilon: float, delta: float) -> float:
     low, high = 0.0, epsilon + 1.0
     while delta_of(high, epsilon) <= delta:
         high *= 2
+    return _halved(low, high, lambda rho: delta_of(rho, epsilon) <= delta)[0]
+
+
+def _halved(low: float, high: float, below: Callable[[float], bool]) -> tuple[float, float]:
+    """Bisection: both sides of the point up to which a condition holds."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if delta_of(middle, epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    return low
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
 
 
 def variance_for(rho: float, sensitivity_squared: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,3 +25,9 @@ def assert_kept(name: str, text: str) -> None:
 def as_text(content: Any) -> str:
     """JSON with a line per value."""
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n"
+
+
+def body_lines(page: str) -> str:
+    """Body of an HTML page with a line per element."""
+    body = page[page.index("<body") :]
+    return re.sub(r"\s+", " ", body).replace("> <", "><").replace("><", ">\n<")

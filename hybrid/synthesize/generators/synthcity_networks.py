@@ -97,7 +97,7 @@ class SynthcityNetwork(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
     plugin: ClassVar[str]
     """Module and class, below ``synthcity.plugins``."""
-    seconds_per_step: ClassVar[float]
+    seconds_per_step: ClassVar[float] = 0.15
     """CPU seconds of a step of 200 Adult rows at the default layers."""
 
     @abstractmethod
@@ -219,7 +219,6 @@ class Adsgan(_Gan):
         "wgan_gp": {"identifiability": 0, "discriminator_steps": 5},
     }
     plugin: ClassVar[str] = "privacy.plugin_adsgan:AdsGANPlugin"
-    seconds_per_step: ClassVar[float] = 0.15
 
     def settings(self, options: AdsganOptions, n_rows: int) -> dict[str, Any]:
         """As :meth:`SynthcityNetwork.settings`."""
@@ -242,7 +241,6 @@ class Dpgan(_Gan):
     bypasses_noise: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = DpganOptions
     plugin: ClassVar[str] = "privacy.plugin_dpgan:DPGANPlugin"
-    seconds_per_step: ClassVar[float] = 0.15
 
     def settings(self, options: DpganOptions, n_rows: int) -> dict[str, Any]:
         """As :meth:`SynthcityNetwork.settings`."""
@@ -265,7 +263,6 @@ class Pategan(_Gan):
     bypasses_noise: ClassVar[bool] = True
     Options: ClassVar[type[Options]] = PateganOptions
     plugin: ClassVar[str] = "privacy.plugin_pategan:PATEGANPlugin"
-    seconds_per_step: ClassVar[float] = 0.15
 
     def settings(self, options: PateganOptions, n_rows: int) -> dict[str, Any]:
         """As :meth:`SynthcityNetwork.settings`."""
@@ -290,7 +287,6 @@ class Rtvae(SynthcityNetwork):
     title: ClassVar[str] = "variational autoencoder with beta divergence (RTVAE, Akrami et al. 2022), through synthcity"
     Options: ClassVar[type[Options]] = RtvaeOptions
     plugin: ClassVar[str] = "generic.plugin_rtvae:RTVAEPlugin"
-    seconds_per_step: ClassVar[float] = 0.15
 
     def settings(self, options: RtvaeOptions, n_rows: int) -> dict[str, Any]:
         """As :meth:`SynthcityNetwork.settings`."""
