@@ -100,7 +100,10 @@ class _PolicyHead(Options):
         return self.league if isinstance(self.league, TrustLeague) else None
 
     def with_league(self, league: TrustLeague) -> Self:
-        """The policy with a league's verdicts on the metrics of rules that need trust."""
+        """The policy with a league's verdicts.
+
+        On the metrics of rules that need trust alone.
+        """
         asked = {name for rule in self.all_rules if (name := rule.metric_to_trust) is not None}
         return self.model_copy(update={"league": league.about(asked)})
 

@@ -17,9 +17,7 @@ from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
-_NO_TRUST = (
-    "try the metric on a table like this one (hybrid lab) and name the league in the policy, or judge by another"
-)
+_NO_TRUST = "measure the metric in a laboratory on a table like this one (hybrid lab) and name the league in the policy, or judge by another"
 if TYPE_CHECKING:
     Compare = str
 else:
@@ -122,7 +120,7 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
 
 
 def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:
-    """The check; not judged if it passes by a metric that is not trusted as much as the rule needs."""
+    """The check; not judged if it passes by an untrusted metric."""
     if rule.needs_trust is None or check.status != "pass":
         return check
     trust = None if league is None else league.of(rule.metric, column)

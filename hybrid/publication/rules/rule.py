@@ -71,7 +71,7 @@ class Rule(Options):
 
     @property
     def metric_to_trust(self) -> str | None:
-        """Metric that a league of the laboratory must vouch for; None for most rules."""
+        """Metric that a league must vouch for; None: none."""
         return None
 
     @model_validator(mode="after")
