@@ -17,7 +17,7 @@ from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
-_NO_TRUST = "measure the metric in a laboratory on a table like this one (hybrid lab) and name the league in the policy, or judge by another"
+_NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
 if TYPE_CHECKING:
     Compare = str
 else:
