@@ -278,7 +278,7 @@ def weighted_auc_interval(
 
 
 def _below(values: Array, ordered: Array) -> Array:
-    """Number of others, which are sorted, below each value, ties counting half; shape (n,)."""
+    """Number of sorted others below each value, ties counting half."""
     counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     return counts
 
