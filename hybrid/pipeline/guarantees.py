@@ -72,6 +72,7 @@ def explain_sampling(
             counted=config.synthesize.where is not None,
             filtered=config.synthesize.filter is not None,
             fitted=any(constraint.learns == "form" for constraint in config.constraints),
+            generated=not config.synthesize.is_off,
         )
     )
 
