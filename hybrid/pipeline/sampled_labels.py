@@ -120,7 +120,7 @@ class Walk:
     @property
     def levels_fixed(self) -> bool:
         """True if no level is searched for."""
-        return self.anonymize.recoding == "global" and set(self.schema.quasi_identifiers) <= set(self.anonymize.levels)
+        return levels_fixed(self.anonymize, self.schema)
 
     @property
     def only_small_left_out(self) -> bool:
@@ -132,6 +132,11 @@ class Walk:
     def labels_only(self) -> bool:
         """True if every released column is a generalized quasi-identifier."""
         return set(self.schema.names) == set(self.schema.quasi_identifiers)
+
+
+def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
+    """Check that the level of every quasi-identifier is given."""
+    return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
 
 
 def explain(walk: Walk) -> Explanation:

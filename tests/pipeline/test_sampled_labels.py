@@ -163,7 +163,7 @@ def test_the_condition_on_original_values_is_met_exactly_where_the_strategy_says
             "synthesize": {"generator": "none"},
         }
     )
-    (said,) = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
+    said, *_ = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
     met = {condition.text: condition.met for condition in said.conditions}
     strategy = REGISTRY[name]
     reads = strategy.reads_originals(strategy.Options(**options))
