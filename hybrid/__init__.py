@@ -3,8 +3,9 @@
 Examples
 --------
 >>> import hybrid
->>> result = hybrid.run("config.yaml", data=frame)  # doctest: +SKIP
->>> result.verdict.status, result.synthetic.frame.shape  # doctest: +SKIP
+>>> draft = hybrid.guess(frame)  # doctest: +SKIP
+>>> result = hybrid.run(draft, data=frame)  # doctest: +SKIP
+>>> result.verdict, result.synthetic.frame  # doctest: +SKIP
 >>> hybrid.release("config.yaml", data=frame).folder  # doctest: +SKIP
 """
 
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from hybrid.linked.config import LinkedConfig
     from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.config import RunConfig, load_config
+    from hybrid.pipeline.draft import Draft, guess
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
     from hybrid.table import Schema, Table
 
 _HOME = {
+    "guess": "hybrid.pipeline.draft",
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
     "audit_files": "hybrid.jobs.audit",
@@ -37,6 +40,7 @@ _HOME = {
     "evaluate": "hybrid.evaluation",
     "load_config": "hybrid.pipeline.config",
     "RunConfig": "hybrid.pipeline.config",
+    "Draft": "hybrid.pipeline.draft",
     "LinkedConfig": "hybrid.linked.config",
     "Pipeline": "hybrid.pipeline.pipeline",
     "LinkedRun": "hybrid.linked.run",
@@ -48,6 +52,7 @@ _HOME = {
 """Module of every public name."""
 
 __all__ = [
+    "guess",
     "run",
     "release",
     "audit_files",
@@ -56,6 +61,7 @@ __all__ = [
     "evaluate",
     "load_config",
     "RunConfig",
+    "Draft",
     "LinkedConfig",
     "Pipeline",
     "LinkedRun",

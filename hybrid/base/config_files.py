@@ -170,6 +170,17 @@ def parse_yaml(
     raise error(_given_twice(name, key, first, second, as_text) for key, first, second in lines.twice)
 
 
+def node_of(text: str) -> Node | None:
+    """Nodes of a YAML text with their places.
+
+    None if it is empty; the text is one that :func:`parse_yaml` accepts.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Resolver = _Resolver
+    constructor, _ = yaml.get_constructor_parser(io.StringIO(text))
+    return constructor.composer.get_single_node()  # type: ignore[no-any-return]
+
+
 class _Lines:
     """Line of each key and list item of a document.
 

@@ -99,7 +99,7 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
 
     The other checks are counted.
     """
-    from hybrid.publication.first_page import folded
+    from hybrid.publication.verdict import folded
 
     colour = f"bold {COLORS[verdict.status]}"
     out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}"))

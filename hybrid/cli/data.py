@@ -68,11 +68,12 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     from hybrid.pipeline.config import load_config
 
     loaded = load_config(config)
-    if column not in loaded.hierarchy_paths:
-        having = ", ".join(loaded.hierarchy_paths) or "none"
+    if column not in loaded.hierarchy_sources:
+        having = ", ".join(loaded.hierarchy_sources) or "none"
         raise ConfigError(f"{config}: the column {column!r} has no hierarchy", hint=f"columns with one: {having}")
-    table = loaded.load_table()
-    return loaded.hierarchy_paths[column], table.schema[column], table.frame[column]
+    table, source = loaded.load_table(), loaded.hierarchy_sources[column]
+    assert isinstance(source, Path)
+    return source, table.schema[column], table.frame[column]
 
 
 def _report(findings: list[Finding]) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Direction = Literal["lower", "higher"]
 Family = Literal["privacy", "utility", "fidelity"]
@@ -91,6 +95,22 @@ class NotComputable:
 
 
 Outcome = Measure | NotComputable
+_COLUMNS = [
+    "family",
+    "name",
+    "stage",
+    "column",
+    "table",
+    "value",
+    "low",
+    "high",
+    "reference",
+    "direction",
+    "n",
+    "state",
+    "reason",
+]
+"""Columns of the frame of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +197,35 @@ class Evaluation:
         """The metrics as those of one of several tables."""
         return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics))
 
+    def to_frame(self) -> pd.DataFrame:
+        """Metrics as a DataFrame, one row each.
+
+        Columns: family, name, stage (the judged table), column, table (of linked ones), value, low, high, reference,
+        direction, n, state, reason.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_row(metric) for metric in self.metrics], columns=_COLUMNS)
+
+    def __repr__(self) -> str:
+        families = Counter(metric.family for metric in self.metrics)
+        stages = list(dict.fromkeys(metric.stage for metric in self.metrics))
+        counted = ", ".join(f"{count} {family}" for family, count in families.items())
+        said = f"Evaluation: {len(self.metrics)} numbers ({counted}) of {', '.join(stages)}" if stages else "Evaluation"
+        return f"{said}; .to_frame() lists them"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame()._repr_html_())
+
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
         return {"metrics": [metric.to_json() for metric in self.metrics]}
+
+
+def _row(metric: MetricResult) -> dict[str, Any]:
+    """A metric as a row of a frame."""
+    outcome, about = metric.outcome, {name: getattr(metric, name) for name in _COLUMNS[:5]}
+    if isinstance(outcome, NotComputable):
+        return about | {"direction": metric.direction, "n": 0, "state": outcome.state, "reason": outcome.reason}
+    found = {name: getattr(outcome, name) for name in ("value", "low", "high", "reference", "n")}
+    return about | found | {"direction": metric.direction, "state": "ok", "reason": ""}

@@ -226,9 +226,7 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
             both = union_categoricals([old, values[name]], sort_categories=True)
             columns[name] = pd.Series(both.take(order))
         else:
-            cells = old.array.copy()
-            cells[rows] = values[name].array
-            columns[name] = pd.Series(cells)
+            columns[name] = pd.concat([old, values[name]], ignore_index=True).take(order).reset_index(drop=True)
     return Table(pd.DataFrame(columns), table.schema)
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.hierarchy.load import read_hierarchy
+from hybrid.hierarchy.load import HierarchySource, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_spec
 from hybrid.hierarchy.spec import rule_of
 from hybrid.table import DTYPES, Schema
 
 
-def listed_values(schema: Schema, paths: Mapping[str, Path]) -> dict[str, Array]:
+def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dict[str, Array]:
     """The values that files list, by column.
 
     Parameters
     ----------
     schema : Schema
         The table's columns.
-    paths : mapping of str to Path
-        Hierarchy file of each column.
+    sources : mapping of str to Path or HierarchySpec
+        Hierarchy file of each column, or its description.
 
     Returns
     -------
@@ -37,13 +37,13 @@ def listed_values(schema: Schema, paths: Mapping[str, Path]) -> dict[str, Array]
     """
     found: dict[str, Array] = {}
     for column in schema:
-        path = paths.get(column.name)
-        if path is not None and _lists_all(path):
-            found[column.name] = read_hierarchy(path, column, pd.Series([], dtype=DTYPES[column.kind])).leaves
+        source = sources.get(column.name)
+        if source is not None and _lists_all(source):
+            found[column.name] = read_hierarchy(source, column, pd.Series([], dtype=DTYPES[column.kind])).leaves
     return found
 
 
-def _lists_all(path: Path) -> bool:
-    if path.suffix.lower() not in YAML_SUFFIXES:
+def _lists_all(source: HierarchySource) -> bool:
+    if isinstance(source, Sequence) or (isinstance(source, Path) and source.suffix.lower() not in YAML_SUFFIXES):
         return True
-    return rule_of(read_spec(path)) is None
+    return rule_of(read_spec(source) if isinstance(source, Path) else source) is None

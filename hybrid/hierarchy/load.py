@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -11,15 +12,18 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, read_spec
+from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.hierarchy.tree import MISSING, Hierarchy
 from hybrid.hierarchy.values import parse_texts
 from hybrid.table import Column, Kind, Table
 
 _USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
 """Texts that mean "missing" in hierarchy files of numbers and dates, where they cannot be a value."""
+HierarchySource: TypeAlias = Path | HierarchySpec | Rows
+"""Origin of a hierarchy: a file; or in memory its description, or the labels of each value."""
 
 
-def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hierarchy]:
+def load_hierarchies(table: Table, sources: Mapping[str, HierarchySource]) -> dict[str, Hierarchy]:
     """Load and check the hierarchies of quasi-identifiers and sensitive columns.
 
     Every quasi-identifier needs one; sensitive columns may have one.
@@ -28,8 +32,9 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
     ----------
     table : Table
         The whole table: its values must be covered, and a column with missing values gets a leaf for them.
-    paths : mapping of str to Path
-        CSV (column i = level i) or YAML file of each column. Other columns than those above are ignored.
+    sources : mapping of str to Path or HierarchySpec
+        CSV (column i = level i) or YAML file of each column, or its description. Other columns than those above are
+        ignored.
 
     Returns
     -------
@@ -43,10 +48,10 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
     """
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []
-    sensitive = [name for name in table.schema.sensitive if name in paths]
+    sensitive = [name for name in table.schema.sensitive if name in sources]
     for column in table.schema.only([*table.schema.quasi_identifiers, *sensitive]):
         name = column.name
-        if name not in paths:
+        if name not in sources:
             problems.append(
                 Problem(
                     f"column {name!r}: a quasi-identifier needs a hierarchy",
@@ -55,7 +60,7 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
             )
             continue
         try:
-            loaded[name] = load_hierarchy(paths[name], column, table.frame[name])
+            loaded[name] = load_hierarchy(sources[name], column, table.frame[name])
         except HierarchyError as error:
             problems.extend(error.problems)
     if problems:
@@ -63,13 +68,15 @@ def load_hierarchies(table: Table, paths: Mapping[str, Path]) -> dict[str, Hiera
     return loaded
 
 
-def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array | None = None) -> Hierarchy:
+def load_hierarchy(
+    source: HierarchySource, column: Column, values: pd.Series, counts: Array | None = None
+) -> Hierarchy:
     """Load one hierarchy and check that it covers a column.
 
     Parameters
     ----------
-    path : Path
-        A YAML file (``.yaml``, ``.yml``) or else CSV.
+    source : Path or HierarchySpec
+        A YAML file (``.yaml``, ``.yml``) or else CSV; or a description.
     column : Column
         Name, kind and format of the column.
     values : pandas.Series, shape (n,)
@@ -88,22 +95,32 @@ def load_hierarchy(path: Path, column: Column, values: pd.Series, counts: Array 
         The file is missing, unreadable or malformed, is not nested, has several roots, or does not cover all
         values; the message counts them, the names are in its private part.
     """
-    hierarchy = read_hierarchy(path, column, values)
+    hierarchy = read_hierarchy(source, column, values)
     try:
         hierarchy.encode(values, counts)
     except HierarchyError as error:
         raise HierarchyError(
-            Problem(f"{path}: {problem.message}", problem.hint, problem.values) for problem in error.problems
+            Problem(f"{name_of(source, column)}: {problem.message}", problem.hint, problem.values)
+            for problem in error.problems
         ) from None
     return hierarchy
 
 
-def read_hierarchy(path: Path, column: Column, values: pd.Series) -> Hierarchy:
+def name_of(source: HierarchySource, column: Column) -> str:
+    """Name of a hierarchy in messages."""
+    return str(source) if isinstance(source, Path) else f"hierarchy of {column.name!r}"
+
+
+def read_hierarchy(source: HierarchySource, column: Column, values: pd.Series) -> Hierarchy:
     """Read a hierarchy as :func:`load_hierarchy`, and allow uncovered values."""
-    if path.suffix.lower() in YAML_SUFFIXES:
-        return build_hierarchy(read_spec(path), column, values, str(path))
-    rows = _without_markers(read_rows(path), column)
-    return from_rows(rows, column, bool(values.isna().any()), str(path))
+    if isinstance(source, Sequence):
+        return from_rows(_without_markers(source, column), column, bool(values.isna().any()), name_of(source, column))
+    if not isinstance(source, Path):
+        return build_hierarchy(source, column, values, name_of(source, column))
+    if source.suffix.lower() in YAML_SUFFIXES:
+        return build_hierarchy(read_spec(source), column, values, str(source))
+    rows = _without_markers(read_rows(source), column)
+    return from_rows(rows, column, bool(values.isna().any()), str(source))
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:

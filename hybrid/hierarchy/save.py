@@ -11,6 +11,7 @@ import numpy as np
 import yaml
 
 from hybrid.base.atomic import write_text
+from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.hierarchy.tree import Hierarchy
 
@@ -28,9 +29,13 @@ def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
     OutputError
         The folder is not writable or the disk is full; the file is as it was before.
     """
-    names = np.array([_field(label) for label in hierarchy.labels], dtype=object)
-    rows = names[hierarchy.node_of[: hierarchy.missing_leaf]]
-    write_text(path, "".join(";".join(row) + "\n" for row in rows))
+    write_text(path, "".join(";".join(map(_field, row)) + "\n" for row in rows_of(hierarchy)))
+
+
+def rows_of(hierarchy: Hierarchy) -> Rows:
+    """Labels of every level for each value; as :func:`save_hierarchy` writes them."""
+    names = np.array(hierarchy.labels, dtype=object)
+    return [tuple(row) for row in names[hierarchy.node_of[: hierarchy.missing_leaf]]]
 
 
 def csv_line(row: Sequence[str], separator: str) -> str:

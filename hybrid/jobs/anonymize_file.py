@@ -81,7 +81,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     task = FileTask(
         rows=rows,
         data=config.data,
-        hierarchies=config.hierarchy_paths,
+        hierarchies=config.hierarchy_sources,
         options=config.anonymize,
         memory=memory_limit(config.anonymize),
         training=_training(config, rows.n_rows, persons, seed),

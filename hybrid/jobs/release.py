@@ -20,6 +20,7 @@ from hybrid.jobs.run import new_folder
 from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
 from hybrid.linked.roles import refuse_undecided_tables
 from hybrid.linked.run import LinkedRun
+from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.count_draws import count_run
@@ -145,6 +146,9 @@ class Published:
     draw: Draw
     pipeline: AnyRun | None = None
 
+    def __repr__(self) -> str:
+        return f"Published {self.folder} of the run {self.run}, the {self.draw.words}\n{self.verdict!r}"
+
 
 def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
     """Write a candidate: the run's folder and the data for later nights.
@@ -213,7 +217,7 @@ def refuse_unreleasable(pipeline: AnyRun) -> None:
 
 
 def release(
-    config: AnyConfig | Mapping[str, Any] | Path | str,
+    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     work: Path | str = "work",

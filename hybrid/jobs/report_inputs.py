@@ -24,12 +24,11 @@ from hybrid.publication.redact import public_config
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, Step, TradeOff, compare_tables, describe
+from hybrid.report.charts.cells import LEAST_CELL, least_cell
 from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
 
-LEAST_CELL = 5
-"""Fewest real records that a number of the report may be computed from."""
 LIMITS = (
     "k-anonymity holds for the intermediate table, not for the synthetic one; "
     "what the synthetic table discloses is measured, not proven.",
@@ -47,7 +46,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
     config, anonymized, train = pipeline.config, pipeline.anonymized, pipeline.train
     result = None if anonymized is None else anonymized.result
     compared, control = pipeline.compared
-    smallest = LEAST_CELL if result is None else max(LEAST_CELL, result.k)
+    smallest = least_cell(0 if result is None else result.k)
     method = config.model_copy(update={"seed": None})
     return ReportInputs(
         name=config.name,

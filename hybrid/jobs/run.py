@@ -28,7 +28,6 @@ from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
-from hybrid.publication.first_page import folded
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
@@ -36,7 +35,7 @@ from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.verdict import Verdict
+from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report
 from hybrid.table import Table
 from hybrid.table.write import write_table

@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress, silent
@@ -20,7 +18,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.tables import Origin
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
 from hybrid.publication.seal import check_seal
-from hybrid.table.read_frame import DATA_FRAME
+from hybrid.table.read_frame import DATA_FRAME, Frame
 
 
 def sample_run(
@@ -29,7 +27,7 @@ def sample_run(
     *,
     out: Path | str,
     rows: int | None = None,
-    data: pd.DataFrame | None = None,
+    data: Frame | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
 ) -> Pipeline:
@@ -48,7 +46,7 @@ def sample_run(
         Folder of the new run; an earlier run there is replaced as a whole.
     rows : int, optional
         Rows to draw, 1 or more; by default as many as training records meet the condition, in tens.
-    data : pandas.DataFrame, optional
+    data : pandas.DataFrame or Arrow table, optional
         The same table again, for runs of a DataFrame.
     work : Path or str
         The private zone of the run.

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
-import pandas as pd
-
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
@@ -17,13 +15,15 @@ from hybrid.jobs.run import write_draw
 from hybrid.linked.config import LinkedConfig, configured_any, is_linked
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import IN_MEMORY, RunConfig
+from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store, StorePlace
+from hybrid.table.read_frame import Frame, is_frame
 
 AnyConfig = RunConfig | LinkedConfig
 AnyRun = Pipeline | LinkedRun
-Frames: TypeAlias = pd.DataFrame | Mapping[str, pd.DataFrame]
-"""The input table as a DataFrame, or linked tables by their names."""
+Frames: TypeAlias = Frame | Mapping[str, Frame]
+"""The input table in memory, or linked tables by their names."""
 
 
 class _Options(TypedDict, total=False):
@@ -40,11 +40,11 @@ class _Options(TypedDict, total=False):
 @overload
 def run(config: LinkedConfig, data: Frames | None = None, **options: Unpack[_Options]) -> LinkedRun: ...
 @overload
-def run(config: RunConfig, data: Frames | None = None, **options: Unpack[_Options]) -> Pipeline: ...
+def run(config: RunConfig | Draft, data: Frames | None = None, **options: Unpack[_Options]) -> Pipeline: ...
 @overload
 def run(config: Mapping[str, Any] | Path | str, data: Frames | None = None, **options: Unpack[_Options]) -> Any: ...
 def run(
-    config: AnyConfig | Mapping[str, Any] | Path | str,
+    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     out: Path | str | None = None,
@@ -58,9 +58,10 @@ def run(
 
     Parameters
     ----------
-    config : RunConfig, LinkedConfig, mapping, Path or str
-        The configuration, or the path of its YAML file. Relative paths in a mapping start at the working directory.
-    data : pandas.DataFrame or mapping of str to pandas.DataFrame, optional
+    config : RunConfig, LinkedConfig, Draft, mapping, Path or str
+        The configuration, a draft of it, or the path of its YAML file. Relative paths in a mapping start at the working
+        directory.
+    data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), or mapping of str to them
         The input table, instead of ``data.path`` or ``data.sql`` (which may then be left out). It passes the checks
         of a table that is read; the index is ignored. Of linked tables: some or all of them, by their names under
         ``tables``.
@@ -139,7 +140,7 @@ def write(run: AnyRun, folder: Path, private_dir: Path) -> None:
 
 
 def configuration(
-    config: AnyConfig | Mapping[str, Any] | Path | str,
+    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> AnyConfig:
@@ -147,6 +148,8 @@ def configuration(
 
     Arguments and errors as for :func:`run`.
     """
+    if isinstance(config, Draft):
+        config = config.config
     if isinstance(config, RunConfig | LinkedConfig):
         if overrides:
             raise ConfigError(
@@ -171,7 +174,14 @@ def configuration(
 def _with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
     if isinstance(config, LinkedConfig):
         return config.with_frames(data) if isinstance(data, Mapping) else config
-    return config.with_frame(data) if isinstance(data, pd.DataFrame) else config
+    if data is None or isinstance(data, Mapping):
+        return config
+    if not is_frame(data):
+        raise ConfigError(
+            f"data is a {type(data).__name__}, not a table",
+            hint="give a DataFrame of pandas or polars, or an Arrow table",
+        )
+    return config.with_frame(data)
 
 
 def _refuse_misfit(linked: bool, data: Frames | None) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
@@ -20,7 +19,7 @@ from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Kind, Role, Table
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import read_frame
+from hybrid.table.read_frame import Frame, read_frame
 
 LINKS = tuple(LinkOptions.model_fields)
 """Top-level keys of a configuration of linked tables that a single table's does not have."""
@@ -99,7 +98,7 @@ class LinkedConfig:
         frame = self.config_of(name).frame
         return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))
 
-    def with_frames(self, frames: Mapping[str, pd.DataFrame]) -> LinkedConfig:
+    def with_frames(self, frames: Mapping[str, Frame]) -> LinkedConfig:
         """Copy of the configuration with DataFrames in the place of some sources.
 
         Raises

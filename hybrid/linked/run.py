@@ -19,6 +19,7 @@ from hybrid.linked.keys import with_keys
 from hybrid.linked.sources import Sources, places_of, read_sources
 from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.display import in_html, in_words
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.draw import Draw
@@ -66,6 +67,13 @@ class LinkedRun:
         self.draw: Draw | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
+
+    def __repr__(self) -> str:
+        """Verdict and counts, if they are computed already."""
+        return in_words("LinkedRun", self, self.config.name)
+
+    def _repr_html_(self) -> str:
+        return in_html(self, self.config.name)
 
     @cached_property
     def sources(self) -> Sources:

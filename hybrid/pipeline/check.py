@@ -253,7 +253,7 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     options = config.anonymize
     if options is None:
         return findings
-    hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_paths))
+    hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_sources))
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
     train = table if parts is None else parts.train

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 import yaml
 from pydantic import (
     BeforeValidator,
@@ -32,6 +31,7 @@ from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.hierarchy.load import HierarchySource
 from hybrid.leak import AnyRisk
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
@@ -54,7 +54,7 @@ from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions, SplitOptions
 from hybrid.table.persons import with_order, with_persons
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import DATA_FRAME, read_frame
+from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.sources import SOURCES
 from hybrid.table.weights import refuse_unusable_weights
 
@@ -162,7 +162,8 @@ class RunConfig(Options):
     """The order of the stages, for those who want to state it; must be the one the other sections describe."""
 
     _folder: Path = PrivateAttr(default=Path())
-    _frame: pd.DataFrame | None = PrivateAttr(default=None)
+    _frame: Frame | None = PrivateAttr(default=None)
+    _described: dict[str, HierarchySource] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -280,11 +281,11 @@ class RunConfig(Options):
         return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
 
     @property
-    def frame(self) -> pd.DataFrame | None:
+    def frame(self) -> Frame | None:
         """DataFrame in the place of a source; None without one."""
         return self._frame
 
-    def with_frame(self, frame: pd.DataFrame) -> RunConfig:
+    def with_frame(self, frame: Frame) -> RunConfig:
         """Copy of the configuration with a DataFrame as its input table."""
         copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
         copied._frame = frame
@@ -338,10 +339,19 @@ class RunConfig(Options):
         return packaged_policy(self.policy or "default") or self.path(str(self.policy))
 
     @property
-    def hierarchy_paths(self) -> dict[str, Path]:
-        """Path of each column's hierarchy."""
-        columns = self.data.columns.items()
-        return {name: self.path(column.hierarchy) for name, column in columns if column.hierarchy is not None}
+    def hierarchy_sources(self) -> dict[str, HierarchySource]:
+        """File of each column's hierarchy, or its description in memory."""
+        named = {name: column.hierarchy for name, column in self.data.columns.items() if column.hierarchy is not None}
+        return {name: self._described.get(path, self.path(path)) for name, path in named.items()}
+
+    def with_hierarchies(self, described: Mapping[str, HierarchySource]) -> RunConfig:
+        """Copy of the configuration with hierarchies in memory.
+
+        By the relative paths of the files that they replace.
+        """
+        copied = self.model_copy()
+        copied._described = dict(described)
+        return copied
 
     def to_yaml(self) -> str:
         """All options, defaults included, as YAML."""

@@ -62,7 +62,7 @@ class Inputs:
         """The hierarchy of every quasi-identifier; none without anonymization."""
         if self.config.anonymize is None:
             return {}
-        return load_hierarchies(self.table, self.config.hierarchy_paths)
+        return load_hierarchies(self.table, self.config.hierarchy_sources)
 
     @cached_property
     def domains(self) -> dict[str, Array]:
@@ -73,7 +73,7 @@ class Inputs:
         options = self.config.synthesize
         if options.is_off or not options.engine.encoding(options.resolve()).listed_domains:
             return {}
-        return listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_paths)
+        return listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_sources)
 
     @cached_property
     def population(self) -> Table | None:

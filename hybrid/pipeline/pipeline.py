@@ -29,6 +29,7 @@ from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.leak import leak_of
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
@@ -42,6 +43,7 @@ from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
+from hybrid.report.charts.page import Figure
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
@@ -179,12 +181,40 @@ class Pipeline(Tables):
     @property
     def is_private(self) -> bool:
         """True if differential privacy is claimed."""
-        return any(explanation.is_private for explanation in self.explanations)
+        return any(explanation.holds for explanation in self.explanations)
 
     @cached_property
     def give_away(self) -> GiveAway | None:
         """Disclosure of originals by the transition; None without one."""
         return None if self.anonymization is None else self.anonymization.give_away(self.generated.table)
+
+    def plot(self, *columns: str) -> Figure:
+        """Draw columns, real beside synthetic, without small groups.
+
+        Parameters
+        ----------
+        columns : str
+            Names; by default every column that is learned.
+
+        Returns
+        -------
+        Figure
+            Shown by a notebook; ``figure.write("columns.html")`` keeps it. Aggregates only: it may leave the private
+            zone.
+
+        Raises
+        ------
+        ConfigError
+            The synthetic table has no such column.
+        """
+        return plotted(self, columns)
+
+    def __repr__(self) -> str:
+        """Verdict and tables that are computed already; nothing is computed for it."""
+        return in_words("Pipeline", self, self.config.name)
+
+    def _repr_html_(self) -> str:
+        return in_html(self, self.config.name)
 
     def membership(self, secret: bytes) -> Membership:
         """Equivalence class of each training record, by keyed hashes.

@@ -141,7 +141,7 @@ def refuse_undeclared(config: RunConfig, schema: Schema) -> None:
         for name in learned.names
         if name not in config.data.columns
     ]
-    problems += column_problems(learned, config.privacy, listed_values(learned, config.hierarchy_paths))
+    problems += column_problems(learned, config.privacy, listed_values(learned, config.hierarchy_sources))
     if problems:
         raise ConfigError(problems)
 

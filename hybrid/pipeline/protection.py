@@ -96,7 +96,7 @@ def protected_hierarchies(config: RunConfig, train: Table, population: Table | N
 
     Their leaves are listed in a file, or are values of the protected training records (or of the population).
     """
-    return load_hierarchies(train if population is None else _together(train, population), config.hierarchy_paths)
+    return load_hierarchies(train if population is None else _together(train, population), config.hierarchy_sources)
 
 
 def same_rows(config: RunConfig, n: int) -> int:

@@ -110,18 +110,10 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
     )
 
 
-def folded(verdict: Verdict) -> str:
-    """Count the checks that pass and that do not apply."""
-    passes = sum(check.status == "pass" for check in verdict.checks)
-    others = sum(not check.applies for check in verdict.checks)
-    passed = f"{passes} {'check passes' if passes == 1 else 'checks pass'}"
-    return f"{passed}, {others} {'does' if others == 1 else 'do'} not apply" if others else passed
-
-
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:
     """Attacks on the released table that were not made."""
     measured = {
-        metric.name: metric.outcome
+        metric.name
         for metric in evaluation.metrics
         if metric.stage == "synthetic" and metric.family == "privacy" and isinstance(metric.outcome, Measure)
     }
@@ -131,12 +123,6 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
     yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
     if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
         yield "Nobody trained the program again and again to see what one person changes."
-    sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
-    if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
-        yield (
-            "The table is large. Some attacks were tried on records drawn at random only, "
-            f"the fewest on {text_of(fewest['records'])} of about {text_of(fewest['of'])}."
-        )
     yield "Nobody joined this table with other tables about the same people."
 
 

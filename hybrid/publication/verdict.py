@@ -6,13 +6,19 @@ One check per rule and number, the worst decides.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Decision = Literal["pass", "review", "block"]
 """Verdict on a run: release, let people decide, or refuse."""
 Status = Literal["pass", "review", "block", "not judged"]
 """Result of one check; not judged: there is no number to judge."""
 SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
+_SHOWN = 12
+"""Open checks that the short form of a verdict lists."""
 
 
 @dataclass(frozen=True)
@@ -79,3 +85,40 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
         return asdict(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Checks as a DataFrame, one row each, the worst first."""
+        import pandas as pd
+
+        rest = [check for check in self.checks if check.decision == "pass"]
+        rows = [
+            {"rule": check.rule, "status": check.status, "message": check.message, "hint": check.hint}
+            for check in (*self.open_checks, *rest)
+        ]
+        return pd.DataFrame(rows, columns=["rule", "status", "message", "hint"])
+
+    def __repr__(self) -> str:
+        open_ = self.open_checks
+        lines = [f"{self.status.upper()}  policy {self.policy}; {folded(self)}"]
+        lines += [f"  {check.status:<10}  {check.rule}: {check.message}" for check in open_[:_SHOWN]]
+        if len(open_) > _SHOWN:
+            lines.append(f"  and {len(open_) - _SHOWN} more: .to_frame() lists all")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(check.status)}</td><td>{escape(check.rule)}</td><td>{escape(check.message)}</td>"
+            f"<td>{escape(check.hint)}</td></tr>"
+            for check in self.open_checks
+        )
+        head = "<tr><th>status</th><th>rule</th><th>found</th><th>try</th></tr>"
+        table = f"<table>{head}{rows}</table>" if rows else ""
+        return f"<p><b>{self.status.upper()}</b>, policy {escape(self.policy)}; {folded(self)}</p>{table}"
+
+
+def folded(verdict: Verdict) -> str:
+    """Count the checks that pass and that do not apply."""
+    passes = sum(check.status == "pass" for check in verdict.checks)
+    others = sum(not check.applies for check in verdict.checks)
+    passed = f"{passes} {'check passes' if passes == 1 else 'checks pass'}"
+    return f"{passed}, {others} {'does' if others == 1 else 'do'} not apply" if others else passed

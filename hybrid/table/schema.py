@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import pandas as pd
+import pyarrow as pa
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import ABSENT_UNLESS_SET
@@ -209,6 +210,14 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def __repr__(self) -> str:
+        """Size and columns; no values, since a table may hold people's records."""
+        return f"Table: {len(self):,} rows, {len(self.schema)} columns ({', '.join(self.schema.names)}); .frame"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the columns to polars, pyarrow and others: ``polars.DataFrame(table)``."""
+        return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
     def take(self, positions: Array) -> Table:
         """Rows at these positions, renumbered from 0.

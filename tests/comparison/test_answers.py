@@ -85,8 +85,8 @@ def test_recommended_file_is_the_configuration_seen_from_another_folder(folder: 
     assert Path(again.data_file.path).resolve() == Path(config.data_file.path).resolve()
     columns = {name: column.model_copy(update={"hierarchy": None}) for name, column in config.data.columns.items()}
     assert {n: c.model_copy(update={"hierarchy": None}) for n, c in again.data.columns.items()} == columns
-    assert {n: p.resolve() for n, p in again.hierarchy_paths.items()} == {
-        n: p.resolve() for n, p in config.hierarchy_paths.items()
+    assert {n: p.resolve() for n, p in again.hierarchy_sources.items()} == {
+        n: p.resolve() for n, p in config.hierarchy_sources.items()
     }
     for name in ("split", "anonymize", "sample", "transition", "synthesize", "evaluate", "output"):
         assert getattr(again, name) == getattr(config, name), name

@@ -24,7 +24,7 @@ def adult(census: Path) -> Table:
 
 @pytest.fixture
 def hierarchies(adult: Table) -> dict[str, Hierarchy]:
-    return load_hierarchies(adult, load_config(CONFIG).hierarchy_paths)
+    return load_hierarchies(adult, load_config(CONFIG).hierarchy_sources)
 
 
 def test_every_quasi_identifier_is_covered(adult: Table, hierarchies: dict[str, Hierarchy]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import hybrid
 
-FUNCTIONS = ("run", "release", "audit_files", "audit_folders", "compare", "evaluate", "load_config")
+FUNCTIONS = ("guess", "run", "release", "audit_files", "audit_folders", "compare", "evaluate", "load_config")
 
 
 def _modules() -> list[str]:
@@ -68,3 +68,26 @@ def test_importing_the_package_imports_no_library() -> None:
     script = "import sys; before = set(sys.modules); import hybrid; print(*set(sys.modules) - before)"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert {name.partition(".")[0] for name in printed.split()} <= {"hybrid", *sys.stdlib_module_names}
+
+
+def test_the_help_of_the_command_line_imports_no_heavy_library() -> None:
+    script = (
+        "import sys, contextlib, io, hybrid.cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): hybrid.cli.main(['--help'])\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    heavy = {
+        "numpy",
+        "pandas",
+        "pyarrow",
+        "scipy",
+        "sklearn",
+        "numba",
+        "pydantic",
+        "ruamel",
+        "jinja2",
+        "fastapi",
+        "torch",
+    }
+    assert not heavy & set(printed.split())

@@ -112,7 +112,7 @@ def test_overrides_win_and_paths_are_relative_to_the_file(tmp_path: Path) -> Non
     config = load_config(path, {"anonymize.k": 9, "sample.method": "beta", "sample.beta": 0.5})
     assert config.anonymize is not None and config.anonymize.k == 9 and config.sample.beta == 0.5
     assert config.data_file == File.local(tmp_path / "t.csv")
-    assert config.hierarchy_paths == {"age": tmp_path / "age.csv"}
+    assert config.hierarchy_sources == {"age": tmp_path / "age.csv"}
 
 
 def test_what_check_shows_is_a_config_again() -> None:

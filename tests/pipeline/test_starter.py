@@ -132,7 +132,7 @@ def test_names_and_values_that_yaml_would_misread(tmp_path: Path) -> None:
     data.write_text(header + "\n" + "\n".join(rows) + "\n", encoding="utf-8")
     guessed, config = _started(data)
     assert list(config.data.columns) == names
-    assert len({path.name.lower() for path in config.hierarchy_paths.values()}) == len(config.hierarchy_paths) >= 4
+    assert len({path.name.lower() for path in config.hierarchy_sources.values()}) == len(config.hierarchy_sources) >= 4
     assert guessed.table.schema["no"].kind is Kind.CATEGORICAL
 
 

@@ -34,7 +34,7 @@ from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
-from hybrid.hierarchy.load import load_hierarchy
+from hybrid.hierarchy.load import HierarchySource, load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.files import File
 from hybrid.table.options import DataOptions
@@ -88,8 +88,8 @@ class FileTask:
         The file.
     data : DataOptions
         Its columns' roles.
-    hierarchies : mapping of str to Path
-        The file of each quasi-identifier's hierarchy.
+    hierarchies : mapping of str to Path or HierarchySpec
+        The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
         What to do; engine exact.
     memory : float
@@ -104,7 +104,7 @@ class FileTask:
 
     rows: ParquetRows
     data: DataOptions
-    hierarchies: Mapping[str, Path]
+    hierarchies: Mapping[str, HierarchySource]
     options: AnonymizeOptions
     memory: float
     training: Mask | None = None

@@ -3,7 +3,7 @@
 Every guess is marked for review.
 """
 
-from hybrid.pipeline.starter.guess_config import guess_config
+from hybrid.pipeline.starter.guess_config import guess_config, guess_frame
 from hybrid.pipeline.starter.linked import GuessedLinks, guess_links
 from hybrid.pipeline.starter.places import read_database, read_folder
 from hybrid.pipeline.starter.write import GuessedConfig
@@ -13,6 +13,7 @@ __all__ = [
     "GuessedConfig",
     "GuessedLinks",
     "guess_config",
+    "guess_frame",
     "guess_links",
     "read_database",
     "read_folder",

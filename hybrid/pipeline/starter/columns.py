@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.save import save_hierarchy, save_spec
+from hybrid.hierarchy.load import HierarchySource
+from hybrid.hierarchy.save import rows_of, save_hierarchy, save_spec
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy, is_list
 from hybrid.pipeline.starter.roles import GuessedRole, guess_roles
@@ -83,6 +86,11 @@ def hierarchy_paths(columns: Sequence[GuessedColumn], folder: Path) -> dict[str,
         suffix = ".csv" if is_list(guessed.hierarchy) else ".yaml"
         paths[guessed.column.name] = folder / f"{name}{suffix}"
     return paths
+
+
+def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> HierarchySource:
+    """A hierarchy as reading its file would give it."""
+    return rows_of(build_hierarchy(spec, column, values)) if is_list(spec) else spec
 
 
 def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dict[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""From a data file to a guessed configuration."""
+"""From a data file or a DataFrame to a guessed configuration."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns
-from hybrid.pipeline.starter.reading import guess_reading
+from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
 from hybrid.table.checks import unique_share
 from hybrid.table.infer import ambiguous_dates
+from hybrid.table.options import DataOptions
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
+from hybrid.table.read_frame import Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.text import as_text
 
@@ -44,7 +46,29 @@ def guess_config(path: Path) -> GuessedConfig:
         The file cannot be read.
     """
     options = guess_reading(path)
-    table = read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED}))
+    return _guessed(path, options, read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED})))
+
+
+def guess_frame(frame: Frame) -> GuessedConfig:
+    """Guess a configuration from a table in memory.
+
+    As :func:`guess_config`; the table stands in no file, so each run is given it again.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, or any table of Arrow's PyCapsule interface
+        One record per row.
+
+    Raises
+    ------
+    DataError
+        The table cannot be used, or has more columns than anybody could decide one by one.
+    """
+    options = guess_frame_reading(frame)
+    return _guessed(None, options, read_frame(frame, options))
+
+
+def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedConfig:
     columns = guess_columns(table)
     roles = {guessed.column.name: guessed.role for guessed in columns}
     names = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]

@@ -15,6 +15,7 @@ from hybrid.table import Column, Kind, Table
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -62,6 +63,22 @@ def guess_reading(path: Path) -> DataOptions:
     return options.model_copy(update={"columns": _kinds(table), "accept": ()})
 
 
+def guess_frame_reading(frame: Frame) -> DataOptions:
+    """Options that read a table in memory; as :func:`guess_reading`.
+
+    Raises
+    ------
+    DataError
+        The table cannot be used, or has more than :data:`MOST_COLUMNS` columns.
+    """
+    options = DataOptions(path=DATA_FRAME)
+    table = read_frame(frame, options)
+    _refuse_many(DATA_FRAME, len(table.schema))
+    found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
+    options = options.model_copy(update={"missing": ("", *found)})
+    return options.model_copy(update={"columns": _kinds(read_frame(frame, options) if found else table)})
+
+
 def guess_sql_reading(table: Table) -> ReadOptions:
     """Options that read a table of a database.
 
@@ -78,10 +95,13 @@ def _refuse_too_wide(path: Path) -> None:
 
     Nobody could decide their roles one by one.
     """
-    count = _n_columns(path)
+    _refuse_many(path.name, _n_columns(path))
+
+
+def _refuse_many(name: str, count: int) -> None:
     if count > MOST_COLUMNS:
         raise DataError(
-            f"{path.name}: {count:,} columns; a configuration is guessed for at most {MOST_COLUMNS:,}",
+            f"{name}: {count:,} columns; a configuration is guessed for at most {MOST_COLUMNS:,}",
             hint="keep the columns that somebody will use: a person has to decide the role of each of them",
         )
 

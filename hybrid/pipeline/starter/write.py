@@ -13,6 +13,7 @@ from pathlib import Path
 from hybrid.base.atomic import write_text
 from hybrid.constraints import Constraint
 from hybrid.evaluation.options import COMPARED_ROWS
+from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, order_column, write_hierarchies
 from hybrid.pipeline.starter.config_text import (
     column_lines,
@@ -29,6 +30,7 @@ from hybrid.table import Role, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.read_frame import DATA_FRAME
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class GuessedConfig:
 
     Parameters
     ----------
-    data : Path
-        The file.
+    data : Path or None
+        The file; None for a table in memory.
     options : DataOptions
         How to read it.
     table : Table
@@ -53,7 +55,7 @@ class GuessedConfig:
         Constraints that no row breaks, for review.
     """
 
-    data: Path
+    data: Path | None
     options: DataOptions
     table: Table
     columns: tuple[GuessedColumn, ...]
@@ -97,6 +99,13 @@ class GuessedConfig:
         write_text(config, self.to_yaml(config.parent))
         return (*targets.values(), config)
 
+    @property
+    def described(self) -> dict[str, HierarchySpec]:
+        """Descriptions of the hierarchies, by the relative paths that the config names."""
+        specs = {guessed.column.name: guessed.hierarchy for guessed in self.columns}
+        found = {path.as_posix(): specs[name] for name, path in self._paths(Path()).items()}
+        return {path: spec for path, spec in found.items() if spec is not None}
+
     def to_yaml(self, folder: Path) -> str:
         """The config's text, for a file in ``folder``."""
         return "\n".join(self._lines(folder)) + "\n"
@@ -106,7 +115,7 @@ class GuessedConfig:
 
     def _lines(self, folder: Path) -> Iterator[str]:
         quasi = [guessed for guessed in self.columns if guessed.role.role is Role.QUASI_IDENTIFIER]
-        yield from head_lines(self.data.stem)
+        yield from head_lines("run" if self.data is None else self.data.stem)
         yield from self._data_lines(folder)
         yield ""
         yield from roles_lines()
@@ -141,8 +150,10 @@ class GuessedConfig:
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options
         yield "data:"
-        yield f"  path: {scalar(os.path.relpath(self.data, folder))}"
-        is_csv = self.data.suffix.lower() not in PARQUET_SUFFIXES
+        if self.data is None:
+            yield "  # A table in memory: every run is given it, as in hybrid.run(config, data=frame)."
+        yield f"  path: {scalar(DATA_FRAME if self.data is None else os.path.relpath(self.data, folder))}"
+        is_csv = self.data is not None and self.data.suffix.lower() not in PARQUET_SUFFIXES
         yield from (f"  {line}" for line in reading_lines(options, is_csv=is_csv))
         yield "  unlisted: error           # a new column must be given a role before anything runs"
         if self.person is not None:

@@ -19,6 +19,13 @@ from hybrid.table import Column, Kind
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
 OTHER = "other"
+LEAST_CELL = 5
+"""Fewest real records that a number of the report may be computed from."""
+
+
+def least_cell(k: int) -> int:
+    """Fewest real records behind a number, where classes have at least ``k``."""
+    return max(LEAST_CELL, k)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid.publication.first_page import RunFacts, first_page, folded
+from hybrid.publication.first_page import RunFacts, first_page
 from hybrid.publication.power import POWER
 from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.verdict import folded
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import FinishedRun, Section
 

@@ -1,0 +1,57 @@
+"""Short forms of a run for terminals and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.errors import ConfigError
+from hybrid.report.charts.cells import least_cell
+from hybrid.report.charts.figures import column_chart
+from hybrid.report.charts.page import Figure
+from hybrid.report.charts.side_by_side import compare_tables
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.pipeline import Pipeline
+
+
+def in_words(what: str, run: Any, name: str) -> str:
+    """A run in a few lines: what is computed of it already.
+
+    Parameters
+    ----------
+    what : str
+        Name of its class.
+    run : Pipeline or LinkedRun
+        Of which nothing is computed for this.
+    name : str
+        Of the configuration.
+    """
+    if not _is_judged(run):
+        return f"{what} {name}: not judged yet; .verdict computes everything"
+    return f"{what} {name}: {run.verdict!r}\n{run.evaluation!r}"
+
+
+def in_html(run: Any, name: str) -> str:
+    """A run for a notebook: as :func:`in_words`."""
+    if not _is_judged(run):
+        return f"<p>{escape(name)}: not judged yet</p>"
+    return f"<h4>{escape(name)}</h4>{run.verdict._repr_html_()}<p>{escape(repr(run.evaluation))}</p>"
+
+
+def _is_judged(run: Any) -> bool:
+    """True if a verdict needs no further stage."""
+    return all(stage in vars(run) for stage in ("evaluation", "power"))
+
+
+def plotted(pipeline: Pipeline, columns: Sequence[str]) -> Figure:
+    """Charts of columns, real beside synthetic; as :meth:`hybrid.pipeline.pipeline.Pipeline.plot`."""
+    compared, control = pipeline.compared
+    found = compare_tables(compared, pipeline.generated.table, control, least_cell(pipeline.config.k))
+    views = {view.name: view for view in found.columns}
+    unknown = [name for name in columns if name not in views]
+    if unknown:
+        raise ConfigError(f"no such column: {', '.join(unknown)}", hint=f"one of: {', '.join(views)}")
+    chosen = [views[name] for name in columns] or list(views.values())
+    return Figure(tuple((view.name, column_chart(view)) for view in chosen))

@@ -1,0 +1,405 @@
+"""Draft of a configuration, edited key by key."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.atomic import write_text
+from hybrid.base.config_files import read_yaml
+from hybrid.base.errors import ConfigError
+from hybrid.base.yaml_document import YamlDocument
+from hybrid.hierarchy.load import HierarchySource
+from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
+from hybrid.pipeline.starter.columns import hierarchy_paths, in_memory, write_hierarchies
+from hybrid.pipeline.starter.config_text import refuse_existing
+from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.table import Role
+from hybrid.table.read_frame import DATA_FRAME, Frame, is_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_REVIEW = "# review: "
+
+
+class Draft:
+    """Configuration that is edited key by key; every change can be undone.
+
+    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a name holds a dot
+    (``draft["data", "columns", "a.b", "role"]``). Comments and everything that was not changed stay as they are.
+
+    Parameters
+    ----------
+    document : YamlDocument
+        Text of the configuration.
+    folder : Path
+        Where its relative paths start.
+    guessed : GuessedConfig, optional
+        What the text was guessed from. Holds the table: private.
+    """
+
+    def __init__(self, document: YamlDocument, folder: Path = Path(), guessed: GuessedConfig | None = None) -> None:
+        self._history = [document]
+        self._folder = folder
+        self._guessed = guessed
+        self._described: dict[str, HierarchySpec] = {} if guessed is None else guessed.described
+        self._in_memory: dict[str, HierarchySource] = {}
+        self.notes: tuple[str, ...] = () if guessed is None else guessed.notes
+        """What to think about first; no cell values."""
+
+    @classmethod
+    def read(cls, path: Path | str) -> Draft:
+        """Read a configuration of a single table, to edit it.
+
+        Raises
+        ------
+        ConfigError
+            The file is missing, or no YAML.
+        """
+        file = Path(path)
+        read_yaml(file)
+        return cls(YamlDocument(file.read_text(encoding="utf-8-sig"), str(file)), file.parent)
+
+    @property
+    def document(self) -> YamlDocument:
+        """The text as it is now."""
+        return self._history[-1]
+
+    @property
+    def text(self) -> str:
+        """The configuration as YAML, with its comments."""
+        return self.document.text
+
+    @property
+    def config(self) -> RunConfig:
+        """The checked configuration.
+
+        Raises
+        ------
+        ConfigError
+            With all problems at once.
+        """
+        path = self._folder / Path(self.document.name).name
+        config = configured(self.document.content, {}, path)
+        return config if self._guessed is None else config.with_hierarchies(self._hierarchies(config, self._guessed))
+
+    @property
+    def columns(self) -> dict[str, DraftColumn]:
+        """Columns that the configuration lists, by name, in its order."""
+        listed = self.document.get(("data", "columns")) or {}
+        return {name: DraftColumn(self, name) for name in listed}
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Columns whose role is still a guess, or is undecided."""
+        return tuple(name for name, column in self.columns.items() if not column.is_decided)
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> Any:
+        """Value of a key in the text; None if not set."""
+        return self.document.get(_path(key))
+
+    def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
+        """Set a key; sections on the way to it are made."""
+        self._history.append(self.document.with_value(_path(key), value))
+
+    def __delitem__(self, key: str | tuple[str, ...]) -> None:
+        """Remove a key, so that its default holds."""
+        self._history.append(self.document.without(_path(key)))
+
+    def sign(self, name: str, date: datetime.date | None = None) -> None:
+        """State who has decided the roles of all columns.
+
+        The certificate of a release shows the name.
+
+        Parameters
+        ----------
+        name : str
+            Of the person who has read every line under ``data.columns``.
+        date : datetime.date, optional
+            Day of the decision; by default today.
+
+        Raises
+        ------
+        ConfigError
+            A role is undecided, or the name is empty.
+        """
+        open_ = [column for column, one in self.columns.items() if one.role == Role.UNDECIDED]
+        if open_:
+            raise ConfigError(
+                f"undecided columns: {', '.join(open_)}", hint='for each: draft.columns["NAME"].role = "insensitive"'
+            )
+        if not name.strip():
+            raise ConfigError("roles.decided_by: the name is empty", hint="say who decided")
+        day = datetime.date.today() if date is None else date
+        document = self.document
+        for column in self.columns:
+            document = _without_review(document, column)
+        self._history.append(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
+
+    def undo(self) -> bool:
+        """Take the last change back; False if there is none."""
+        if len(self._history) == 1:
+            return False
+        self._history.pop()
+        return True
+
+    @property
+    def difference(self) -> str:
+        """Unified difference to the first text; empty if none."""
+        return self._history[0].difference(self.document)
+
+    def write(self, path: Path | str, force: bool = False) -> tuple[Path, ...]:
+        """Write the configuration, and the guessed hierarchies that it names.
+
+        Parameters
+        ----------
+        path : Path or str
+            Where the configuration goes.
+        force : bool
+            Replace files that exist.
+
+        Returns
+        -------
+        tuple of Path
+            What was written; the configuration last.
+
+        Raises
+        ------
+        ConfigError
+            A file exists and ``force`` is not set, or the draft is wrong; nothing was written.
+        OutputError
+            The folder is not writable or the disk is full.
+        """
+        target = Path(path)
+        named = {name: column.hierarchy for name, column in self.config.data.columns.items()}
+        specs = {name: self._described[path] for name, path in named.items() if path in self._described}
+        paths = {name: target.parent / str(named[name]) for name in specs}
+        guessed, document = self._guessed, self.document
+        if guessed is not None and guessed.data is not None:
+            document = document.with_value(("data", "path"), os.path.relpath(guessed.data, target.parent))
+        refuse_existing((*paths.values(), target), force)
+        if guessed is not None:
+            columns = [one for one in guessed.columns if one.column.name in specs]
+            described = [replace(one, hierarchy=specs[one.column.name]) for one in columns]
+            write_hierarchies(guessed.table, described, paths)
+        write_text(target, document.text)
+        return (*paths.values(), target)
+
+    def _hierarchies(self, config: RunConfig, guessed: GuessedConfig) -> dict[str, HierarchySource]:
+        """Guessed hierarchies that the configuration names, by their paths."""
+        for name, column in config.data.columns.items():
+            path = column.hierarchy
+            if path in self._described and path not in self._in_memory and name in guessed.table.schema:
+                described = self._described[path], guessed.table.schema[name], guessed.table.frame[name]
+                self._in_memory[path] = in_memory(*described)
+        return self._in_memory
+
+    def _described_for(self, name: str) -> str | None:
+        """Path of a new hierarchy for a column of the guessed table.
+
+        None where none can be made.
+        """
+        if self._guessed is None or self._guessed.table.frame[name].nunique() < 2:
+            return None
+        column = self._guessed.table.schema[name]
+        spec = guess_hierarchy(column, self._guessed.table.frame[name])
+        one = replace(next(c for c in self._guessed.columns if c.column.name == name), hierarchy=spec)
+        taken = {Path(path).stem.lower() for path in self._described}
+        found = hierarchy_paths((one,), Path("hierarchies"))[name]
+        number = 2
+        path = found
+        while path.stem.lower() in taken:
+            path, number = found.with_stem(f"{found.stem}_{number}"), number + 1
+        self._described[path.as_posix()] = spec
+        return path.as_posix()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns as a DataFrame, one row each; no cell values."""
+        import pandas as pd
+
+        rows = [
+            {
+                "column": name,
+                "role": one.role,
+                "kind": one.kind,
+                "hierarchy": one.hierarchy,
+                "target": one.target,
+                "decided": one.is_decided,
+                "reason": one.reason,
+            }
+            for name, one in self.columns.items()
+        ]
+        return pd.DataFrame(rows, columns=["column", "role", "kind", "hierarchy", "target", "decided", "reason"])
+
+    def __repr__(self) -> str:
+        lines = [f"Draft of {self.document.name}: {len(self.columns)} columns, {len(self.undecided)} to decide"]
+        width = max((len(name) for name in self.columns), default=0)
+        lines += [
+            f"  {name:<{width}}  {one.role:<16}  {'' if one.is_decided else 'review: '}{one.reason}".rstrip()
+            for name, one in self.columns.items()
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(one.role)}</td><td>{escape(one.kind or '')}</td>"
+            f"<td>{'' if one.is_decided else 'review: '}{escape(one.reason)}</td></tr>"
+            for name, one in self.columns.items()
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        head = "<tr><th>column</th><th>role</th><th>kind</th><th>why</th></tr>"
+        return f"<table>{head}{cells}</table><ul>{notes}</ul>"
+
+
+class DraftColumn:
+    """Column of a draft; to set an attribute changes the draft."""
+
+    def __init__(self, draft: Draft, name: str) -> None:
+        self.draft, self.name = draft, name
+
+    @property
+    def role(self) -> str:
+        """One of identifier, quasi_identifier, sensitive, insensitive, weight, undecided.
+
+        A quasi-identifier of a guessed draft gets a hierarchy to start from.
+        """
+        return str(self._get("role") or Role.INSENSITIVE)
+
+    @role.setter
+    def role(self, role: str) -> None:
+        if role not in list(Role):
+            raise ConfigError(f"{role!r} is no role", hint=f"one of: {', '.join(Role)}")
+        document = self.draft.document.with_value(self._path("role"), str(role))
+        if role == Role.QUASI_IDENTIFIER and self.hierarchy is None:
+            path = self.draft._described_for(self.name)
+            document = document if path is None else document.with_value(self._path("hierarchy"), path)
+        self.draft._history.append(_without_review(document, self.name))
+
+    @property
+    def kind(self) -> str | None:
+        """Kind of the values; None: inferred."""
+        found = self._get("kind")
+        return None if found is None else str(found)
+
+    @kind.setter
+    def kind(self, kind: str) -> None:
+        self.draft[self._path("kind")] = kind
+
+    @property
+    def hierarchy(self) -> str | None:
+        """Path of the hierarchy; None without one."""
+        found = self._get("hierarchy")
+        return None if found is None else str(found)
+
+    @hierarchy.setter
+    def hierarchy(self, path: str) -> None:
+        self.draft[self._path("hierarchy")] = path
+
+    @property
+    def target(self) -> bool:
+        """True if users will train models that predict the column."""
+        return bool(self._get("target"))
+
+    @target.setter
+    def target(self, target: bool) -> None:
+        self.draft[self._path("target")] = bool(target)
+
+    @property
+    def reason(self) -> str:
+        """Reason for the role; empty if the text does not say."""
+        return next(iter(_comment(self.draft.document, self.name)), "").strip().removeprefix(_REVIEW).removeprefix("# ")
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the role is decided.
+
+        The line above the column does not ask for a review.
+        """
+        marked = any(line.strip().startswith(_REVIEW) for line in _comment(self.draft.document, self.name))
+        return not marked and self.role != Role.UNDECIDED
+
+    def accept(self) -> None:
+        """Decide that the role is right.
+
+        Raises
+        ------
+        ConfigError
+            It is undecided.
+        """
+        if self.role == Role.UNDECIDED:
+            raise ConfigError(f"{self.name!r} is undecided", hint=f"set its role: {', '.join(Role)}")
+        self.role = self.role
+
+    def _get(self, key: str) -> Any:
+        return self.draft.document.get(self._path(key))
+
+    def _path(self, key: str) -> tuple[str, ...]:
+        return ("data", "columns", self.name, key)
+
+
+def guess(data: Frame | Path | str) -> Draft:
+    """Guess a configuration from a table, for a person to decide.
+
+    It states roles, kinds and hierarchies of the columns.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), Path or str
+        One record per row; or a CSV or Parquet file.
+
+    Returns
+    -------
+    Draft
+        To be looked at, edited, run (``hybrid.run(draft, data=frame)``) or written.
+
+    Raises
+    ------
+    DataError
+        The table cannot be read.
+    ConfigError
+        ``data`` is neither a table nor a path.
+
+    Examples
+    --------
+    >>> draft = hybrid.guess(frame)  # doctest: +SKIP
+    >>> draft.columns["ward"].role = "quasi_identifier"  # doctest: +SKIP
+    >>> draft["anonymize.k"] = 10  # doctest: +SKIP
+    """
+    if isinstance(data, str | Path):
+        guessed = guess_config(Path(data))
+        return Draft(YamlDocument(guessed.to_yaml(Path()), "config.yaml"), Path(), guessed)
+    if not is_frame(data):
+        raise ConfigError(
+            f"data is a {type(data).__name__}, not a table", hint="give a DataFrame of pandas or polars, or a path"
+        )
+    guessed = guess_frame(data)
+    return Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
+
+
+def _path(key: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key.split(".")) if isinstance(key, str) else key
+
+
+def _comment(document: YamlDocument, column: str) -> Iterator[str]:
+    """The line above a column, if it is a comment."""
+    at = document.line_of(("data", "columns", column))
+    lines = document.text.splitlines()
+    if at and lines[at - 1].strip().startswith("#"):
+        yield lines[at - 1]
+
+
+def _without_review(document: YamlDocument, column: str) -> YamlDocument:
+    """The document with the mark taken from the line above a column."""
+    at = document.line_of(("data", "columns", column))
+    lines = document.text.splitlines(keepends=True)
+    if at and lines[at - 1].strip().startswith(_REVIEW):
+        lines[at - 1] = lines[at - 1].replace(_REVIEW, "# ", 1)
+    return YamlDocument("".join(lines), document.name)
