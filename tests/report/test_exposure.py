@@ -53,14 +53,20 @@ def test_improvement_is_said_in_words_beyond_the_interval_only() -> None:
     evaluation = Evaluation(
         (
             *both("k_reached", Measure(5.0), Measure(1.0)),
-            *both("linkability", Measure(0.1, 0.09, 0.11), Measure(0.3, 0.29, 0.31)),
             *both("inference", Measure(0.1, 0.0, 0.2), Measure(0.15, 0.05, 0.25)),
+            *both("singling_out", Measure(0.3, 0.29, 0.31), Measure(0.1, 0.09, 0.11)),
+            *both("linkability", Measure(0.1, 0.09, 0.11), Measure(0.3, 0.29, 0.31)),
         )
     )
     rows = {row.names[0]: (row.names[1], row.numbers) for row in improvement_rows(evaluation, {})}
     assert rows["Linkability"][0] == "better"
     assert rows["Linkability"][1][2] == "67 %"
     assert rows["Inference"][0] == "no difference beyond the interval"
+    assert [words for words, _ in rows.values()] == [
+        *("worse", "better"),
+        "no difference beyond the interval",
+        "no interval",
+    ]
     assert list(rows)[-1] == "K reached"
     assert all(len(numbers) == 3 for _, numbers in rows.values())
     printed = {row.names[0]: row.numbers for row in improvement_rows(with_printed(evaluation), {})}

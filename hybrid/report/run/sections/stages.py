@@ -101,9 +101,8 @@ def _stage_cell(metric: MetricResult | None) -> str:
 
 def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[TableRow]:
     """Improvement of the pipeline over its generator alone, by metric."""
-    order = {True: 0, False: 0, None: 1}
     rows = []
-    for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, order[one.better])):
+    for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, one.better is None)):
         title = texts[found.name].title if found.name in texts else title_of(found.name)
         about = f"{title}: {found.column}" if found.column else title
         words = {True: "better", False: "worse", None: "no difference beyond the interval"}[found.better]
