@@ -36,6 +36,7 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.redact import public_config
+from hybrid.publication.release_tags import Tags, tags_of
 from hybrid.table.options import DataOptions
 
 logger = logging.getLogger(__name__)
@@ -152,13 +153,13 @@ class Night:
         key = release_key(self.places.work)
         tag = release_tag(key, {"data_fingerprint": self.pipeline.data_fingerprint, "config": self._config})
         latest = self._latest()
-        is_latest = latest is not None and self._same_policy(latest) and latest.certificate["release_tag"] == tag
+        is_latest = latest is not None and self._same_policy(latest) and self._tags(latest).release == tag
         held = None if is_latest else self._held_run(tag)
         if held is not None:
             return _of_held_run(held)
         if latest is None:
             return Decision("refit", "there is no release of this data set that could stay")
-        baseline = find_baseline(self.places.work, self.name, latest.certificate["source"]["tag"])
+        baseline = find_baseline(self.places.work, self.name, self._tags(latest).data)
         if is_latest:
             if baseline is None:
                 keep_source_statistics(self.pipeline, self.places.work)
@@ -209,7 +210,7 @@ class Night:
     def seconds_before(self) -> Mapping[str, float]:
         """Seconds of each stage for the latest release; empty if unknown."""
         latest = self._latest()
-        tag = "" if latest is None else latest.certificate["source"]["tag"]
+        tag = "" if latest is None else self._tags(latest).data
         baseline = find_baseline(self.places.work, self.name, tag) if tag else None
         return {} if baseline is None else baseline.seconds
 
@@ -281,6 +282,9 @@ class Night:
         ]
         newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
         return None if newest is None or verify_own(newest.path, self.ledger) else newest
+
+    def _tags(self, release: Release) -> Tags:
+        return tags_of(release, self.ledger)
 
     def _same_policy(self, latest: Release) -> bool:
         return bool(latest.certificate["policy"]["sha256"] == self.pipeline.policy.sha256)

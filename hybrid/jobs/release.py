@@ -27,7 +27,6 @@ from hybrid.publication.count_draws import count_run
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import read_whole_run
 from hybrid.publication.gate import judge
-from hybrid.publication.private_run import refuse_private
 from hybrid.publication.publish import publish
 from hybrid.publication.seal import check_seal
 from hybrid.publication.verdict import Verdict
@@ -196,7 +195,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: AnyRun) -> None:
-    """Refuse undecided roles, persons without a decision, and privacy budgets.
+    """Refuse undecided roles and persons, and private tables with a given seed.
 
     All are checked before the work: a person must have decided all roles.
 
@@ -204,13 +203,17 @@ def refuse_unreleasable(pipeline: AnyRun) -> None:
     ------
     ConfigError
         As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`; of
-        linked tables all undecided columns at once. :func:`hybrid.publication.private_run.refuse_private`.
+        linked tables all undecided columns at once. Or ``privacy.mode: dp`` with a given seed.
     """
     if isinstance(pipeline, LinkedRun):
         refuse_undecided_tables(pipeline.config)
         pipeline.check()
         return
-    refuse_private(pipeline.config.model_dump(mode="json"))
+    if pipeline.config.privacy is not None and pipeline.seeded:
+        raise ConfigError(
+            "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
+            hint="leave --seed out",
+        )
     refuse_undecided(pipeline.config)
     pipeline.check()
     refuse_without_person(pipeline.config, pipeline.table)

@@ -19,6 +19,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
+from hybrid.jobs.public_report import public_report
 from hybrid.jobs.report_inputs import audit_report, run_report
 from hybrid.jobs.source_statistics import keep_source_statistics
 from hybrid.linked.run import LinkedRun
@@ -27,7 +28,15 @@ from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.description.columns import stated_columns
-from hybrid.publication.finished_run import ANONYMIZATION, EVALUATION, POLICY, PROTECTION, REPORT, read_run
+from hybrid.publication.finished_run import (
+    ANONYMIZATION,
+    EVALUATION,
+    POLICY,
+    PROTECTION,
+    PUBLIC_REPORT,
+    REPORT,
+    read_run,
+)
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
@@ -137,6 +146,8 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         _write_protection(pipeline, temporary)
         write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
+        if pipeline.budget is not None and pipeline.is_private:
+            write_text(temporary / PUBLIC_REPORT, public_report(pipeline, created))
         write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
         _write_manifest(pipeline, temporary, created, private_dir=private_dir)
 

@@ -10,6 +10,7 @@ from hybrid.hierarchy.listed import listed_values
 from hybrid.pipeline.explanation import Condition, Explanation
 from hybrid.privacy.accounting import Budget
 from hybrid.privacy.plan import column_problems
+from hybrid.publication import private_words
 from hybrid.synthesize.registry import REGISTRY
 from hybrid.table import Role, Schema
 from hybrid.table.options import EACH_ROW
@@ -178,24 +179,7 @@ def explain_private(config: RunConfig, *, secret_seed: bool, spent: Budget | Non
         return Explanation(
             False, conditions, (), f"No differential privacy is claimed: that needs that {'; that '.join(unmet)}."
         )
-    rows = "their row" if most == 1 else f"all their rows, of which at most {most} are used"
-    text = (
-        f"The synthetic table is (epsilon, delta)-differentially private with epsilon = {options.epsilon:g} and "
-        f"delta = {options.delta:g}. Neighbouring tables differ in the presence of one person with {rows}. Names, "
-        "kinds, bounds and listed values of columns count as public. The statement covers the synthetic table of "
-        "one run. It does not cover the verdict and the decision to publish, the figures of evaluation and report, "
-        "which are computed from the records without noise, nor whether and how long a run works. A further run on "
-        "the same people has a budget of its own, and the budgets add up."
-    )
-    return Explanation(True, conditions, (), text if spent is None else f"{text} {account(spent)}")
-
-
-def account(spent: Budget) -> str:
-    """Every part of a spent budget, in one sentence."""
-    parts = ", ".join(f"{part.name} {part.rho:.3g}" for part in spent.parts)
-    delta = sum(part.delta for part in spent.parts)
-    failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""
-    return (
-        f"The account in rho of zero-concentrated differential privacy: {parts}; together {spent.rho:.4g}{failing}, "
-        f"which is delta = {spent.spent_delta:.3g} at epsilon = {spent.epsilon:g}."
+    text = " ".join(private_words.guarantee(config.model_dump(mode="json")))
+    return Explanation(
+        True, conditions, (), text if spent is None else f"{text} {private_words.account(spent.to_json())}"
     )

@@ -11,9 +11,10 @@ from typing import Any
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
-from hybrid.publication.first_page import FirstPage, RunFacts, first_page
+from hybrid.publication.first_page import FirstPage, RunFacts, first_page, private_page
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.redact import WITHHELD, public_anonymization, public_config
+from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
+from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.stated_tables import stated_tables
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
@@ -111,8 +112,29 @@ def build_certificate(
         "files": {name: dict(about) for name, about in sorted(files.items())},
         "signing": dict(signing),
     }
-    plain: dict[str, Any] = json.loads(json.dumps(content))
+    plain: dict[str, Any] = json.loads(json.dumps(_private(content, run) if run.is_dp else content))
     return plain | {"checksum": checksum(plain)}
+
+
+def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
+    """A certificate without anything that records decide without noise.
+
+    What remains follows from the table, the account of its budget and the configuration.
+    Which verdict let it out, after how many draws and by whose approval, stays with the operator: approvals give
+    reasons, and a verdict is a measurement. Equal tags of the source would tell that no record had changed.
+    """
+    kept = {key: value for key, value in content.items() if key != "draw"}
+    budget = run.manifest["privacy_budget"]
+    return kept | {
+        "verdict": {"status": WITHHELD, "policy": content["verdict"]["policy"], "checks": []},
+        "decided": {"by": run.policy.owner, "words": content["summary"]["answer"]},
+        "acceptances": [],
+        "power": None,
+        "metrics": [],
+        "differential_privacy": {"unit": unit_words(run.manifest["config"]), **budget},
+        "source": {"tag": WITHHELD, "about": SOURCE_NOTE, "fingerprint": WITHHELD},
+        "release_tag": WITHHELD,
+    }
 
 
 def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +157,7 @@ def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
         protected=manifest.get("protection"),
         tables=stated_tables(manifest),
     )
-    return first_page(verdict, run.evaluation, facts)
+    return private_page(verdict.policy, facts) if run.is_dp else first_page(verdict, run.evaluation, facts)
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:

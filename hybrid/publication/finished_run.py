@@ -15,11 +15,14 @@ from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
+from hybrid.publication.private_words import is_dp
 
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
 PROTECTION = "protection.json"
 REPORT = "report.html"
+PUBLIC_REPORT = "public-report.html"
+"""Report of a private table's release, a function of the table, its account and the configuration."""
 POLICY = "policy.json"
 MOST_DRAWS = 1_000_000
 """Highest number of a draw that a manifest may state."""
@@ -29,8 +32,8 @@ MOST_DRAWS = 1_000_000
 class FinishedRun:
     """Content of a run's folder that a release needs.
 
-    ``payload`` are the files that a release copies as they are, with the SHA-256 the run gave them; ``policy`` is
-    the one in force when the run was judged; ``id`` names this very run (SHA-256 of its manifest).
+    ``payload`` are the files that a release copies as they are (:meth:`source_of`), with the SHA-256 the run gave
+    them; ``policy`` is the one in force when the run was judged; ``id`` names this very run (SHA-256 of its manifest).
     """
 
     folder: Path
@@ -47,6 +50,15 @@ class FinishedRun:
     def data_set(self) -> str:
         """Name shared by all releases of the data set."""
         return str(self.manifest["name"])
+
+    @property
+    def is_dp(self) -> bool:
+        """True under ``privacy.mode: dp``: the release holds no figure of records."""
+        return is_dp(self.manifest["config"])
+
+    def source_of(self, name: str) -> Path:
+        """File of the run behind a name of ``payload``."""
+        return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)
 
     @property
     def draw(self) -> int | None:
@@ -127,6 +139,8 @@ def read_run(folder: Path) -> FinishedRun:
     linked = manifest.get("tables") or ()
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
     wanted = [EVALUATION, REPORT, POLICY, *(about["file"] for about in linked)]
+    claims = is_dp(manifest["config"]) and manifest.get("differential_privacy") is True
+    wanted += [PUBLIC_REPORT] if claims else []
     pages = [about["report"] for about in linked if about["report"] is not None]
     missing = [name for name in (*wanted, *pages) if name not in files]
     if linked:
@@ -148,7 +162,8 @@ def read_run(folder: Path) -> FinishedRun:
         manifest,
         evaluation_from_json(evaluated),
         anonymization,
-        {name: files[name] for name in (*synthetic, REPORT, *pages)},
+        {name: files[name] for name in (*synthetic, REPORT, *pages)}
+        | ({REPORT: files[PUBLIC_REPORT]} if claims else {}),
         Policy.model_validate(_checked_json(folder, POLICY, files)),
         hashlib.sha256(content).hexdigest(),
         None if power is None else Power.from_json(power),

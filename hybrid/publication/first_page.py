@@ -10,6 +10,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.lamps import Lamp, lamps
+from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
@@ -110,6 +111,31 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
     )
 
 
+def private_page(policy: str, facts: RunFacts) -> FirstPage:
+    """Write the first page about a differentially private table.
+
+    It states no verdict and no count of records.
+
+    Parameters
+    ----------
+    policy : str
+        Name and version.
+    facts : RunFacts
+        Of them the configuration, the size of the released table, and who decided.
+    """
+    return FirstPage(
+        answer=decision(facts.owner, policy),
+        table=(_size(facts),),
+        decided=tuple(_decided(facts, policy)),
+        protection=(
+            *protection(facts.table, facts.config, None, facts.private),
+            *guarantee(facts.config),
+        ),
+        lamps=(),
+        not_attacked=(NOT_PUBLISHED, NOT_COMPARED),
+    )
+
+
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:
     """Attacks on the released table that were not made."""
     measured = {
@@ -131,15 +157,20 @@ def _table(facts: RunFacts) -> Iterator[str]:
         yield from _tables(facts)
         return
     table = facts.table
-    yield (
-        f"The table has {_about(table.rows)} rows and {table.columns} {_plural('column', table.columns)}. "
-        f"It was made on {facts.created} under the name {facts.name}."
-    )
+    yield _size(facts)
     yield f"It was made from about {text_of(table.records)} records."
     if table.control:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:
         yield "None of these was kept apart to test attacks."
+
+
+def _size(facts: RunFacts) -> str:
+    table = facts.table
+    return (
+        f"The table has {_about(table.rows)} rows and {table.columns} {_plural('column', table.columns)}. "
+        f"It was made on {facts.created} under the name {facts.name}."
+    )
 
 
 def _tables(facts: RunFacts) -> Iterator[str]:

@@ -13,6 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
+from hybrid.publication import private_words
 from hybrid.publication.table_facts import few, public_household, public_risk
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import registry
@@ -63,6 +64,8 @@ def guarantee_sentence(
     str
         No cell value, no seed, no path.
     """
+    if private and private_words.is_dp(config):
+        return " ".join(private_words.guarantee(config))
     if anonymization is None:
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:

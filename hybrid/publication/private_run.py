@@ -1,4 +1,4 @@
-"""Refusal to publish runs with a privacy budget beside figures without noise."""
+"""Refusal to publish runs with a privacy budget that claim nothing."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybrid.base.errors import ConfigError
+from hybrid.publication.private_words import is_dp
 
 
-def refuse_private(config: Mapping[str, Any]) -> None:
-    """Refuse a configuration with the section ``privacy``.
+def refuse_without_claim(manifest: Mapping[str, Any]) -> None:
+    """Refuse a run with the section ``privacy`` that claims nothing.
 
     Parameters
     ----------
-    config : mapping
-        A run's configuration in JSON types, as in its manifest.
+    manifest : mapping
+        Of a finished run.
 
     Raises
     ------
     ConfigError
-        A release would hold figures that are computed from the records without noise.
+        The seed was given, so whoever gave it can repeat the draws, or the account is missing.
     """
-    if config.get("privacy") is not None:
+    if is_dp(manifest["config"]) and not (manifest.get("differential_privacy") and manifest.get("privacy_budget")):
         raise ConfigError(
-            "privacy.mode dp is for runs, not for releases: report, evaluation and certificate of a release are "
-            "computed from the records without noise",
-            hint="hybrid run CONFIG draws the table; hand out its synthetic table alone",
+            "privacy.mode dp: this run claims no differential privacy, and its release would state it",
+            hint="draw again without --seed: hybrid release CONFIG",
         )

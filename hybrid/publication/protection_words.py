@@ -14,6 +14,7 @@ from hybrid.publication.guarantee import (
     is_linked,
     where_of,
 )
+from hybrid.publication.private_words import is_dp, steps
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
 from hybrid.sample import SampleOptions
@@ -43,11 +44,15 @@ def protection(
         Result of the protection of values (JSON types).
     """
     yield _identifiers(table, config)
+    if is_dp(config):
+        yield from steps(config)
+        yield _promised(False, private)
+        return
     yield from _protected(protected)
     several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
     sample = SampleOptions.model_validate(config.get("sample") or {})
-    steps = [*_anonymized(table, anonymization), _sampled(sample, "person" if several else "record")]
-    yield from steps if sample.effective.order == "post" else [steps[-1], *steps[:-1]]
+    both = [*_anonymized(table, anonymization), _sampled(sample, "person" if several else "record")]
+    yield from both if sample.effective.order == "post" else [both[-1], *both[:-1]]
     if is_linked(config):
         yield "Released rows that are linked by their keys are those of one made-up person."
     elif draws_persons(config):
@@ -133,11 +138,11 @@ def _written(config: Mapping[str, Any]) -> Iterator[str]:
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
     declared, where = declared_constraints(config), where_of(config)
-    steps = [_rows_written(off)]
+    last = [_rows_written(off)]
     if transition:
         drawn = _values_drawn(transition, learned=learns_values(declared))
-        steps.insert(1 if transition.get("order") == "post" else 0, drawn)
-    yield from steps
+        last.insert(1 if transition.get("order") == "post" else 0, drawn)
+    yield from last
     if where is not None:
         unit = "people with a row that meets" if draws_persons(config) else "rows that meet"
         yield f"Only made-up {unit} a condition were kept: {where}."

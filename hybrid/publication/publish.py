@@ -23,7 +23,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.approvals import SignedStatement, accepted, approve
-from hybrid.publication.certificate import Acceptance, build_certificate, summary_of
+from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
 from hybrid.publication.count_draws import count_run
 from hybrid.publication.description.write import ReleaseFacts, write_descriptions
@@ -45,8 +45,9 @@ from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
-from hybrid.publication.private_run import refuse_private
-from hybrid.publication.redact import public_evaluation, public_manifest, refuse_leaks
+from hybrid.publication.private_run import refuse_without_claim
+from hybrid.publication.redact import private_evaluation, public_evaluation, public_manifest, refuse_leaks
+from hybrid.publication.release_tags import tags_of
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
@@ -121,7 +122,7 @@ def publish(
     run = read_run(run_dir)
     check_seal(run, private_dir)
     refuse_known_leak(run.manifest["config"])
-    refuse_private(run.manifest["config"])
+    refuse_without_claim(run.manifest)
     key = release_key(private_dir)
     tags = {"data_tag": data_tag(key, run.manifest), "release_tag": release_tag(key, run.manifest)}
     ledger = Ledger(private_dir)
@@ -225,7 +226,7 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
     """Find the newest undamaged release of the same source and method."""
-    same = [release for release in releases_in(releases_dir) if release.certificate.get("release_tag") == release_tag]
+    same = [release for release in releases_in(releases_dir) if tags_of(release, ledger).release == release_tag]
     for release in reversed(same):
         if not verify_own(release.path, ledger):
             return release
@@ -297,13 +298,14 @@ def _build(
     signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
-            shutil.copyfile(run.folder / name, temporary / name)
+            shutil.copyfile(run.source_of(name), temporary / name)
             if file_sha256(temporary / name) != sha256:
-                raise changed(run.folder / name)
-        _write_json(temporary / EVALUATION, public_evaluation(run.evaluation))
+                raise changed(run.source_of(name))
+        _write_json(temporary / EVALUATION, private_evaluation() if run.is_dp else public_evaluation(run.evaluation))
         _write_json(temporary / MANIFEST, public_manifest(run.manifest))
         page = summary_of(run, verdict, created)
-        facts = ReleaseFacts(target.name, created, tags["data_tag"], tuple(one.by for one in acceptances), page)
+        named = () if run.is_dp else tuple(one.by for one in acceptances)
+        facts = ReleaseFacts(target.name, created, tags["data_tag"], named, page)
         write_descriptions(run, temporary, facts)
         certificate = build_certificate(
             run,
@@ -326,7 +328,7 @@ def _build(
             status=verdict.status,
             policy=verdict.policy,
             acceptances=acceptances,
-            metrics=tuple(certificate["metrics"]),
+            metrics=tuple(metrics_of(run.evaluation)),
             exposure=history.exposure if isinstance(history.exposure, Exposure) else None,
             **tags,
         )

@@ -17,9 +17,9 @@ from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.private_words import METRICS_NOTE, WITHHELD, is_dp
 from hybrid.publication.table_facts import public_household, public_risk, rounded
 
-WITHHELD = "withheld"
 METHOD = ("version", "name", "constraints", "split", "protect", *get_args(StageName), "evaluate", "output")
 """Sections of a config about the method, not the source."""
 COLUMN = ("role", "kind", "target")
@@ -42,7 +42,11 @@ def public_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if "tables" in config:
         tables = {name: _public_table(table) for name, table in config["tables"].items()}
         return public | {"person": config["person"], "tables": tables}
-    return public | {"columns": _roles((config.get("data") or {}).get("columns") or {})}
+    data = config.get("data") or {}
+    if is_dp(config):
+        unit = {key: data.get(key) for key in ("person", "max_rows")}
+        public |= {"privacy": _withhold(config["privacy"]), "data": unit}
+    return public | {"columns": _roles(data.get("columns") or {})}
 
 
 def _public_table(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,8 +59,15 @@ def _roles(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def public_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Public manifest, without seed, places and fingerprint of the data."""
+    """Public manifest, without seed, places and fingerprint of the data.
+
+    Of a private table also without times and memory, which depend on the records; the account of its budget is added.
+    """
     kept = {key: manifest[key] for key in MANIFEST_ENTRIES if key in manifest}
+    if is_dp(manifest["config"]):
+        names = [stage["name"] for stage in manifest["stages"]]
+        kept |= {"created": manifest["created"][:10], "stages": [{"name": name} for name in names]}
+        kept["privacy_budget"] = manifest["privacy_budget"]
     return kept | {"config": public_config(manifest["config"]), "seed": WITHHELD, "data_fingerprint": WITHHELD}
 
 
@@ -67,6 +78,11 @@ def public_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     """
     metrics = evaluation.to_json()["metrics"]
     return {"metrics": [metric | {"details": _reason(metric["details"])} for metric in metrics]}
+
+
+def private_evaluation() -> dict[str, Any]:
+    """Evaluation of a private table's release: no value, and why."""
+    return {"metrics": [], WITHHELD: METRICS_NOTE}
 
 
 def public_anonymization(result: AnonymizationResult) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
 from hybrid.publication.folder import WITHDRAWN
 from hybrid.publication.names import person_of
+from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.check import signature_problems, statement_problems
 from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
 from hybrid.publication.stated_tables import table_files
@@ -90,6 +91,11 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
     if checksum(certificate) != certificate["checksum"]:
         yield Problem(f"{CERTIFICATE} was changed: its checksum differs", _FETCH)
     verdict = certificate["verdict"]
+    if verdict["status"] == WITHHELD:
+        stated = certificate["config"]["privacy"], certificate["differential_privacy"]["parts"]
+        if not all((*stated, certificate["decided"]["by"])):
+            yield Problem(f"{CERTIFICATE} withholds its verdict and states no privacy budget", "do not use it")
+        return
     worst = Verdict.of(verdict["policy"], tuple(Check(**check) for check in verdict["checks"])).status
     if worst != verdict["status"]:
         yield Problem(f"{CERTIFICATE}: the verdict is {verdict['status']}, the worst check {worst}", _FETCH)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
 from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.table import Kind
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -46,6 +47,13 @@ CONTEXT = {term: f"cr:{term}" for term in _OWN_TERMS} | {
     "name": {"@container": "@language"},
 }
 """Context that the specification recommends (appendix 1)."""
+
+
+_ATTACKS = (
+    "Which attacks on the released table were measured, and with which result, is in the certificate and in the report."
+)
+_USE = "Results about groups, where the measured utility in the report allows them."
+_USE_PRIVATE = "Results about large groups, checked on the source by its owner where they matter."
 
 
 def croissant(about: Description) -> dict[str, Any]:
@@ -116,14 +124,13 @@ def _responsible(about: Description) -> dict[str, Any]:
         "rai:dataLimitations": list(about.limits),
         "rai:dataBiases": [
             "Protection of people and learning from samples can represent small groups less well than large ones. "
-            "The report gives the measured differences.",
+            + (NOT_COMPARED if about.private else "The report gives the measured differences."),
         ],
         "rai:personalSensitiveInformation": [
             page.answer,
-            "The source holds records of people. Which attacks on the released table were measured, and with which "
-            "result, is in the certificate and in the report.",
+            f"The source holds records of people. {NOT_PUBLISHED if about.private else _ATTACKS}",
         ],
-        "rai:dataUseCases": ["Results about groups, where the measured utility in the report allows them."],
+        "rai:dataUseCases": [_USE_PRIVATE if about.private else _USE],
         "rai:dataReleaseMaintenancePlan": "A release is never changed; a newer one has another name and certificate.",
     }
 

@@ -33,6 +33,12 @@ MEANINGS = {
     MANIFEST: "method of the run: options, versions, stages",
 }
 
+PRIVATE_MEANINGS = {
+    REPORT: "report for people: guarantee, privacy budget, columns of the released table",
+    EVALUATION: "no values: measurements against real records are not published",
+    MANIFEST: "method of the run: options, versions, privacy budget",
+}
+
 
 @dataclass(frozen=True)
 class ReleasedFile:
@@ -116,6 +122,8 @@ class Description:
     others: tuple[ReleasedFile, ...]
     page: FirstPage
     software: str
+    private: bool = False
+    """Whether nothing but what follows from a differentially private table is told."""
 
     @property
     def title(self) -> str:
@@ -207,13 +215,15 @@ def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page
         others=tuple(file for name, file in files.items() if name not in run.tables),
         page=page,
         software=f"{PACKAGE} {version}".strip(),
+        private=run.is_dp,
     )
 
 
 def _meaning(name: str, run: FinishedRun) -> str:
     """Content of a file in plain words."""
-    if name in MEANINGS:
-        return MEANINGS[name]
+    meanings = PRIVATE_MEANINGS if run.is_dp else MEANINGS
+    if name in meanings:
+        return meanings[name]
     stated = stated_tables(run.manifest)
     pages = {table.report: f"report about the table {table.name}" for table in stated}
     public = {table.file: "a public table, as it was given" for table in stated if table.public}

@@ -46,7 +46,8 @@ def provenance(about: Description, run: FinishedRun, source_tag: str, approvers:
         JSON-LD of JSON types.
     """
     steps = _steps(run.manifest["config"])
-    source = _node("#source", "Entity", "source", {"dct:identifier": source_tag})
+    source = _node("#source", "Entity", "source", {} if run.is_dp else {"dct:identifier": source_tag})
+    measured = "#measurements" if run.is_dp else EVALUATION
     software = _node("#software", "SoftwareAgent", about.software, {})
     people = _people(run, approvers)
     graph = [source, software, *people.values()]
@@ -63,12 +64,13 @@ def provenance(about: Description, run: FinishedRun, source_tag: str, approvers:
         identified = _made(steps[-1], before) | {"dct:identifier": f"sha256:{file.sha256}"}
         graph.append(_node(file.name, "Entity", file.name, identified))
     graph.append(_activity("evaluate", "measures privacy, utility and fidelity", *(file.name for file in tables)))
-    graph.append(_node(EVALUATION, "Entity", EVALUATION, _made("evaluate", *(file.name for file in tables))))
+    label = "measurements, kept by the operator" if run.is_dp else EVALUATION
+    graph.append(_node(measured, "Entity", label, _made("evaluate", *(file.name for file in tables))))
     decided = {"prov:wasAssociatedWith": [{"@id": key} for key in ("#software", *people)]}
-    judged = _activity("judge", f"applies the policy {run.policy.name} {run.policy.version}", EVALUATION) | decided
+    judged = _activity("judge", f"applies the policy {run.policy.name} {run.policy.version}", measured) | decided
     release = {
         "prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": about.created},
-        "prov:hadMember": [*({"@id": table.file.name} for table in about.tables), {"@id": EVALUATION}],
+        "prov:hadMember": [{"@id": name} for name in (*(table.file.name for table in about.tables), EVALUATION)],
         **_made("judge", "#source"),
     }
     graph += [judged, _node("./", "Collection", about.release, release)]

@@ -38,7 +38,8 @@ def _lines(about: Description) -> Iterator[str]:
     for file in (*(table.file for table in about.tables), *about.others):
         yield f"| {file.name} | {file.meaning} | {file.bytes:,} | `{file.sha256}` |"
     yield ""
-    yield f"The guarantees, the verdict and the SHA-256 of every file, this one included, are in {CERTIFICATE}."
+    stated = "guarantee, its account" if about.private else "guarantees, the verdict"
+    yield f"The {stated} and the SHA-256 of every file, this one included, are in {CERTIFICATE}."
     yield f"Made with {about.software}; `hybrid verify` checks the folder offline."
 
 

@@ -1,0 +1,121 @@
+"""Words of a differentially private release: guarantee, account, decision, first page.
+
+Every sentence is a function of the configuration, the account of the budget and the released table. None is a function
+of a record, of a measurement against records, or of the gate's verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hybrid.table.options import EACH_ROW
+
+WITHHELD = "withheld"
+"""Entry of a public file that would be computed from records without noise."""
+METRICS_NOTE = "kept by the operator: they are computed from real records without noise"
+SOURCE_NOTE = "withheld: equal tags of two releases would tell that no record had changed in between"
+NOT_PUBLISHED = "Attacks on this table, where any were made, and their results are not published."
+NOT_COMPARED = "How close this table is to its source is not published: real records would decide such a figure."
+
+
+def is_dp(config: Mapping[str, Any]) -> bool:
+    """True for a configuration with ``privacy.mode: dp`` (JSON types)."""
+    return config.get("privacy") is not None
+
+
+def guarantee(config: Mapping[str, Any]) -> Iterator[str]:
+    """State what is guaranteed, for whom, against whom, and what is not.
+
+    Parameters
+    ----------
+    config : mapping
+        A configuration with the section ``privacy`` (JSON types), whose run makes the claim.
+    """
+    privacy = config["privacy"]
+    epsilon, delta = privacy["epsilon"], privacy["delta"]
+    yield (
+        f"The synthetic table is (epsilon, delta)-differentially private with epsilon = {epsilon:g} and delta = "
+        f"{delta:g}: between neighbouring tables, the probability of any outcome differs by a factor of at most "
+        f"e^{epsilon:g} = {math.exp(epsilon):.3g}, and by {delta:g} beyond that."
+    )
+    yield f"The unit is the person: neighbouring tables differ in the presence of one person with {_rows(config)}."
+    yield (
+        "This holds against everyone who sees the table and this account of it, whatever else they know (the records "
+        "of all other people and the configuration included), but not the seed or the memory of the run, and who "
+        "cannot predict the random bits of the operating system."
+    )
+    yield (
+        "Names, kinds, bounds and listed values of columns, and all other settings, count as public: where they "
+        "were taken from the records, nothing is guaranteed."
+    )
+    yield from not_covered()
+
+
+def _rows(config: Mapping[str, Any]) -> str:
+    data = config.get("data") or {}
+    if data.get("person") in (None, EACH_ROW):
+        return "their row (it was declared that each row is another person)"
+    most = data.get("max_rows") or 1
+    used = "one, drawn at random, is" if most == 1 else f"at most {most}, drawn at random, are"
+    return f"all their rows, of which {used} used"
+
+
+def not_covered() -> Iterator[str]:
+    """State what the guarantee does not cover."""
+    yield (
+        "It does not cover the verdict, nor the decisions when to draw and whether to publish: these read real records."
+    )
+    yield (
+        "It does not cover the figures of evaluation and report in the operator's folder, which are computed from the "
+        "records without noise, nor whether and how long a run works."
+    )
+    yield (
+        "A further draw from the same people, published or not, has a budget of its own, and the budgets add up: the "
+        "operator's ledger keeps the sum."
+    )
+
+
+def account(budget: Mapping[str, Any]) -> str:
+    """State every part of a spent budget.
+
+    ``budget`` is :meth:`hybrid.privacy.accounting.Budget.to_json`.
+    """
+    parts = ", ".join(f"{part['name']} {part['rho']:.3g}" for part in budget["parts"])
+    delta = math.fsum(part["delta"] for part in budget["parts"])
+    failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""
+    return (
+        f"The account in rho of zero-concentrated differential privacy: {parts}; together {budget['rho']:.4g}"
+        f"{failing}, which is delta = {budget['spent_delta']:.3g} at epsilon = {budget['epsilon']:g}."
+    )
+
+
+def unit_words(config: Mapping[str, Any]) -> str:
+    """Name the unit that is protected, for the ledger and the certificate."""
+    data = config.get("data") or {}
+    person = data.get("person")
+    if person in (None, EACH_ROW):
+        return "each row is another person"
+    columns = [person] if isinstance(person, str) else list(person)
+    return f"person: {', '.join(columns)}"
+
+
+def decision(owner: str, policy: str) -> str:
+    """State who answers for the publication; never what was measured."""
+    return (
+        f"Published by decision of {owner}, who answers for the policy {policy}. The decision read real records, and "
+        "the guarantee does not cover it."
+    )
+
+
+def steps(config: Mapping[str, Any]) -> Iterator[str]:
+    """State each step from the source to the rows, in plain words."""
+    data = config.get("data") or {}
+    if data.get("person") in (None, EACH_ROW):
+        yield "Each row counts as another person."
+    else:
+        most = data.get("max_rows") or 1
+        yield f"Of each person {'one row counts' if most == 1 else f'at most {most} rows count'}, drawn at random."
+    yield "A program counted values and pairs of values, and put random noise on all that it took from these counts."
+    yield "Every released row was drawn from what it took. No row stands for a person."

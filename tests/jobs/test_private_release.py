@@ -1,0 +1,240 @@
+"""Releases with privacy.mode dp: the public folder depends on the drawn table, its account and the configuration."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from hybrid.base.errors import ConfigError
+from hybrid.jobs.nightly import Night
+from hybrid.jobs.release import Places, release
+from hybrid.jobs.start import configuration, run, start
+from hybrid.pipeline import tables
+from hybrid.pipeline.private_generation import PrivateTable
+from hybrid.publication.certificate import Acceptance
+from hybrid.publication.folder import releases_in
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.publish import publish
+from hybrid.publication.release_tags import tags_of
+from hybrid.publication.verify import verify
+
+COLUMNS = {
+    "id": {"role": "identifier"},
+    "age": {"role": "quasi_identifier", "kind": "integer"},
+    "ward": {"role": "sensitive", "kind": "categorical", "target": True},
+    "since": {"role": "insensitive", "kind": "date"},
+}
+POLICY = {
+    "name": "house",
+    "version": "1",
+    "owner": "Grace Hopper",
+    "rules": [
+        {
+            "name": "shapes",
+            "metric": "column_shapes",
+            "direction": "higher",
+            "review": 0.6,
+            "block": 0.01,
+            "reason": "Useful.",
+        }
+    ],
+}
+REASON = "three rare rows looked at"
+SECRET = "wardofone"
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "clinic",
+        "data": {"path": "people.csv", "person": "id", "max_rows": 2, "columns": COLUMNS},
+        "privacy": {
+            "mode": "dp",
+            "epsilon": 2.0,
+            "delta": 1e-5,
+            "columns": {"age": {"bounds": [0, 99]}, "since": {"bounds": ["2020-01-01", "2026-12-31"]}},
+        },
+        "synthesize": {"options": {"iterations": 20}},
+        "evaluate": {"metrics": ["column_shapes", "tstr", "identical_match"]},
+        "roles": {"decided_by": "Ada Lovelace", "date": "2026-01-01"},
+        "publish": {"provenance": True},
+        "policy": "house.yaml",
+    } | changes
+
+
+def people(n: int, seed: int, wards: tuple[str, ...] = ("ICU", "eye")) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "id": [f"p{at // 2}" for at in range(n)],
+            "age": rng.integers(20, 90, n),
+            "ward": rng.choice(wards, n),
+            "since": pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 1500, n), unit="D"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def drawn() -> PrivateTable:
+    """A table of the real generator, with its account."""
+    chosen = configuration({**content(), "policy": None}, people(400, 1))
+    pipeline: Any = start(chosen)
+    found = pipeline.drawn
+    assert isinstance(found, PrivateTable)
+    return found
+
+
+def released(folder: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    frame.to_csv("people.csv", index=False)
+    Path("house.yaml").write_text(yaml.safe_dump(POLICY))
+    Path("config.yaml").write_text(json.dumps(content()))
+    return folder / release("config.yaml", **options).folder
+
+
+@pytest.fixture(scope="module")
+def three(drawn: PrivateTable, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Releases of one drawn table from a source, its neighbour without a person, and people all unlike."""
+    base = tmp_path_factory.mktemp("zones")
+    whole = people(400, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "drawn_privately", lambda *_: drawn)
+        found = {
+            "whole": released(base / "a", whole, patch),
+            "neighbour": released(base / "b", whole[whole["id"] != "p7"], patch),
+        }
+        other = people(301, 2, ("north", "south", SECRET)).assign(age=lambda one: one["age"] // 9)
+        accept = Acceptance("Ida Rhodes", REASON)
+        found["unlike"] = released(base / "c", other, patch, accept=accept)
+        yield found
+
+
+def content_of(path: Path) -> bytes:
+    """A file's content; of the envelope what was signed."""
+    text = path.read_bytes()
+    return base64.b64decode(json.loads(text)["payload"]) if path.name == "certificate.dsse.json" else text
+
+
+def declared(path: Path, release_dir: Path) -> bytes:
+    """A file's content without time, id and signature."""
+    text = content_of(path)
+    certificate = json.loads((release_dir / "certificate.json").read_text())
+    created = certificate["created"]
+    known = {
+        release_dir.name: "ID",
+        created: "TIME",
+        re.sub(r"\.\d+", "", created).replace("+00:00", "Z"): "TIME",
+        certificate["checksum"]: "CHECKSUM",
+        certificate["signing"]["keyid"]: "KEY",
+    }
+    for name in ("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "provenance.jsonld"):
+        known[certificate["files"][name]["sha256"]] = f"SHA of {name}"
+    known[hashlib.sha256((release_dir / "certificate.json").read_bytes()).hexdigest()] = "SHA of certificate.json"
+    for value, stand_in in known.items():
+        text = text.replace(value.encode(), stand_in.encode())
+    return text
+
+
+def test_public_folder_is_the_same_for_neighbours_and_for_people_all_unlike(three: dict[str, Path]) -> None:
+    whole = three["whole"]
+    names = sorted(path.name for path in whole.iterdir())
+    assert {"synthetic.csv", "report.html", "evaluation.json", "manifest.json", "certificate.json"} <= set(names)
+    for other in (three["neighbour"], three["unlike"]):
+        assert sorted(path.name for path in other.iterdir()) == names
+        for name in names:
+            assert declared(whole / name, whole) == declared(other / name, other), name
+        sizes = [json.loads((found / "certificate.json").read_text())["files"] for found in (whole, other)]
+        assert [about["bytes"] for about in sizes[0].values()] == [about["bytes"] for about in sizes[1].values()]
+
+
+def test_verdicts_differed_and_nothing_of_them_is_public(three: dict[str, Path]) -> None:
+    entries = {name: Ledger(path.parents[1] / "work").entries()[-1] for name, path in three.items()}
+    assert (entries["whole"].status, entries["unlike"].status) == ("pass", "review")
+    assert entries["unlike"].acceptances[0].reason == REASON
+    assert entries["whole"].metrics and entries["whole"].metrics != entries["unlike"].metrics
+    for found in three.values():
+        text = b"".join(content_of(path) for path in found.iterdir())
+        for word in (REASON, "Ida Rhodes", SECRET, "column_shapes (", '"pass"', '"review"', "peak_memory_bytes"):
+            assert word.encode() not in text, word
+
+
+def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None:
+    found = three["whole"]
+    certificate = json.loads((found / "certificate.json").read_text())
+    schema = json.loads(files("hybrid.publication.signing").joinpath("certificate.schema.json").read_text("utf-8"))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(certificate)] == []
+    assert set(certificate) <= set(schema["properties"])
+    assert verify(found) == []
+    assert certificate["verdict"] == {"status": "withheld", "policy": "house 1", "checks": []}
+    assert certificate["decided"]["by"] == "Grace Hopper"
+    stated = certificate["differential_privacy"]
+    assert (stated["unit"], stated["rows_per_person"], stated["epsilon"]) == ("person: id", 2, 2.0)
+    assert sum(part["rho"] for part in stated["parts"]) == pytest.approx(stated["rho"])
+    assert all(part["name"] in certificate["explanation"] for part in stated["parts"])
+    assert certificate["config"]["privacy"]["epsilon"] == 2.0
+    assert (certificate["metrics"], certificate["acceptances"]) == ([], [])
+    page = (found / "report.html").read_text()
+    assert all(f"{part['rho']:.4g}" in page for part in stated["parts"])
+    operator = next((found.parents[1] / "runs").iterdir()) / "report.html"
+    assert operator.read_text() != page
+
+
+def test_withheld_verdict_without_budget_is_no_release(three: dict[str, Path], tmp_path: Path) -> None:
+    copy = tmp_path / three["whole"].name
+    copy.mkdir()
+    for path in three["whole"].iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    certificate = json.loads((copy / "certificate.json").read_text())
+    certificate["differential_privacy"]["parts"] = []
+    (copy / "certificate.json").chmod(0o644)
+    (copy / "certificate.json").write_text(json.dumps(certificate))
+    assert any("states no privacy budget" in problem.message for problem in verify(copy))
+
+
+def test_tags_are_in_the_ledger_alone(three: dict[str, Path]) -> None:
+    found = three["whole"]
+    ledger = Ledger(found.parents[1] / "work")
+    (one,) = releases_in(found.parent)
+    assert one.certificate["source"]["tag"] == one.certificate["release_tag"] == "withheld"
+    assert tags_of(one, ledger).release == ledger.entries()[0].release_tag
+    assert tags_of(one, Ledger(found.parents[1] / "elsewhere")) == ("", "")
+
+
+def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
+    three: dict[str, Path], drawn: PrivateTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = three["neighbour"].parents[1]
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
+    places = Places(Path("work"), Path("runs"), Path("releases"))
+    night = Night(start(configuration("config.yaml"), None, places.store), places).run()
+    assert (night.outcome, night.release) == ("kept", three["neighbour"].name)
+    people(390, 5).to_csv("people.csv", index=False)
+    after = Night(start(configuration("config.yaml"), None, places.store), places).run(accept_drift=True)
+    assert (after.outcome, after.release != night.release) == ("released", True)
+
+
+def test_run_that_claims_nothing_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people(400, 1).to_csv("people.csv", index=False)
+    Path("house.yaml").write_text(yaml.safe_dump(POLICY))
+    Path("config.yaml").write_text(json.dumps(content(evaluate={"metrics": ["column_shapes"]})))
+    run("config.yaml", out="mine", seed=7)
+    assert not Path("mine/public-report.html").exists()
+    with pytest.raises(ConfigError, match="nothing is claimed"):
+        release("config.yaml", seed=7)
+    with pytest.raises(ConfigError, match="claims no differential privacy"):
+        publish(Path("mine"), Path("out"), Path("work"))
+    assert not Path("out").exists()
