@@ -226,7 +226,9 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
             both = union_categoricals([old, values[name]], sort_categories=True)
             columns[name] = pd.Series(both.take(order))
         else:
-            columns[name] = pd.concat([old, values[name]], ignore_index=True).take(order).reset_index(drop=True)
+            cells = old.array.copy()
+            cells[rows] = values[name].array
+            columns[name] = pd.Series(cells)
     return Table(pd.DataFrame(columns), table.schema)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,8 @@ SCHEMA: Literal["hybrid-league/1"] = "hybrid-league/1"
 Word = Literal["trusted", "usable", "coarse", "unknown", "blind", "misleading"]
 WORDS: tuple[Word, ...] = get_args(Word)
 """Verdicts on a metric, from the best to the worst."""
+Needed = Literal["trusted", "usable", "coarse"]
+"""Verdicts that a rule of a policy may ask for."""
 COPIES = "leaky"
 """Risk model of copied records, whose sensitivity is a share of records."""
 
@@ -37,6 +39,10 @@ class Trust:
         noticed = () if self.copies is None else (f"notices copied records from {100 * self.copies:g} % on",)
         said = "; ".join((*noticed, *self.reasons))
         return f"{self.word}: {said}" if said else self.word
+
+    def reaches(self, needed: Needed) -> bool:
+        """True if the verdict is the needed one or a better one."""
+        return WORDS.index(self.word) <= WORDS.index(needed)
 
 
 class _Series(BaseModel):
@@ -82,6 +88,19 @@ class TrustLeague(BaseModel):
         same = [each for each in mine if each.column == column]
         return _worst(each.trust for each in same or mine)
 
+    def about(self, metrics: Collection[str]) -> Self:
+        """The league's verdicts on some metrics.
+
+        Without numbers as papers print them.
+        """
+        mine = tuple(each for each in self.metrics if each.metric in metrics and each.printed is None)
+        return self.model_copy(update={"metrics": mine})
+
+    @property
+    def words(self) -> str:
+        """Name and tables, for messages."""
+        return f"the laboratory {self.name} (on {', '.join(self.tables)})"
+
     def to_json(self, metrics: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
         """Verdicts on some metrics and columns, for ``evaluation.json``."""
         found = [(name, column, self.of(name, column)) for name, column in metrics]
@@ -108,7 +127,7 @@ def load_trust(path: Path) -> TrustLeague:
     ConfigError
         The file is missing or no league of this version.
     """
-    hint = "--trust takes the league.json of hybrid lab"
+    hint = "a league is the league.json that hybrid lab writes"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

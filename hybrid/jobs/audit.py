@@ -79,7 +79,7 @@ def audit_files(
         Called after every metric.
     trust : Path, optional
         A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
-        far its metric can be trusted. The verdict does not depend on it.
+        far its metric can be trusted. Rules with ``needs_trust`` ask it where the policy names no league of its own.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def audit_tables(
     league: TrustLeague | None = None,
 ) -> Verdict:
     """As :func:`audit_files`, for files that were read."""
-    policy = rules_for_tables(load_policy(config.policy_path))
+    policy = rules_for_tables(load_policy(config.policy_path), league)
     stages: dict[Subject, Table] = {"original": audited.train, "synthetic": audited.synthetic}
     seed, share = fresh_seed() if seed is None else seed, remembering({})
     rng, options = rng_for(seed, "evaluate"), config.evaluate
@@ -150,8 +150,10 @@ def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
     return Verdict.of(verdict.policy, (check, *verdict.checks))
 
 
-def rules_for_tables(policy: Policy) -> Policy:
+def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Policy:
     """Policy without the rules on the intermediate table and earlier releases.
+
+    A league counts for its rules where the policy names none.
 
     Raises
     ------
@@ -162,4 +164,5 @@ def rules_for_tables(policy: Policy) -> Policy:
         raise ConfigError(
             f"policy {policy.name!r} has no rules about metrics: it cannot judge an audit", hint="add rules"
         )
-    return policy.restricted([kind for kind in KINDS.values() if kind.judges_stage])
+    asking = policy if league is None or policy.league is not None else policy.with_league(league)
+    return asking.restricted([kind for kind in KINDS.values() if kind.judges_stage])

@@ -294,7 +294,7 @@ def audit_links(
     Verdict
         What the policy's rules about metrics say of all tables together.
     """
-    policy = rules_for_tables(load_policy(config.person.policy_path))
+    policy = rules_for_tables(load_policy(config.person.policy_path), league)
     seed = fresh_seed() if seed is None else seed
     seeds = {name: int(rng_for(seed, "audit", name).integers(2**63)) for name in audited.tables}
     options = {name: fitting(config.person, one.train.schema).evaluate for name, one in audited.tables.items()}

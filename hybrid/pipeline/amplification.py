@@ -99,8 +99,7 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
     until Chernoff's bound of all further ones is below the best found.
     """
     _check(k, beta)
-    if not 0.0 <= epsilon < math.inf:
-        raise ConfigError(f"epsilon = {epsilon:g} is not 0 or more", hint="use a number such as 1")
+    _check_epsilon(epsilon)
     best = _largest(k, beta, min(epsilon, _LARGEST), _up)
     if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
         best = max(best, _largest(k, beta, -epsilon, _down))
@@ -121,8 +120,7 @@ def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
         An argument is out of range.
     """
     _check(k, beta)
-    if not 0.0 < delta < 1.0:
-        raise ConfigError(f"delta = {delta:g} is not in (0, 1)", hint="use a small probability such as 1e-6")
+    _check_delta(delta)
     if k * math.log10(beta) >= math.log10(delta) - 1e-9:
         return None
     low = high = 0.0
@@ -148,6 +146,77 @@ def delta_of_sampling_last(k: int, beta: float) -> float:
     return -math.expm1(k * math.log1p(-beta))
 
 
+def delta_of_large_class(size: int, beta: float, epsilon: float) -> float:
+    """Delta for members of large classes, where sampling comes last.
+
+    Parameters
+    ----------
+    size : int
+        Least number of records of the class with that person, more than k, so that it shows without him, too.
+    beta : float
+        In (0, 1).
+    epsilon : float
+        0 or more.
+
+    Returns
+    -------
+    float
+        The largest hockey-stick divergence of Binomial(n, beta) and Binomial(n - 1, beta), in both directions, over
+        all n of at least ``size``; it falls with ``size``, exponentially where epsilon is above 0.
+
+    Raises
+    ------
+    ConfigError
+        An argument is out of range.
+
+    Notes
+    -----
+    No count is hidden, so the best event for n has the threshold floor(n * gamma) + 1 (see :func:`guarantee`), and
+    divergences rise and then fall with n: those of smaller thresholds than that of ``size`` are largest at ``size``.
+    """
+    _check(size, beta)
+    _check_epsilon(epsilon)
+    largest = _largest(1, beta, min(epsilon, _LARGEST), _up, size)
+    if -math.expm1(min(epsilon, _LARGEST) + math.log1p(-beta)) > _NONE:
+        largest = max(largest, _largest(1, beta, -epsilon, _down, size))
+    return float(math.exp(min(largest, 0.0)))
+
+
+def large_class(beta: float, epsilon: float, delta: float) -> int:
+    """Smallest size of a class from which :func:`delta_of_large_class` is at most ``delta``.
+
+    Arguments as there; ``epsilon`` above 0 and ``delta`` in (0, 1).
+
+    Raises
+    ------
+    ConfigError
+        An argument is out of range.
+    """
+    if epsilon <= 0:
+        raise ConfigError("epsilon = 0 has no such class", hint="use a number such as 1")
+    _check_delta(delta)
+    low, high = 0, 1
+    while delta_of_large_class(high, beta, epsilon) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if delta_of_large_class(middle, beta, epsilon) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0.0 <= epsilon < math.inf:
+        raise ConfigError(f"epsilon = {epsilon:g} is not 0 or more", hint="use a number such as 1")
+
+
+def _check_delta(delta: float) -> None:
+    if not 0.0 < delta < 1.0:
+        raise ConfigError(f"delta = {delta:g} is not in (0, 1)", hint="use a small probability such as 1e-6")
+
+
 def _check(k: int, beta: float) -> None:
     if k < 1:
         raise ConfigError(f"k = {k} is less than 1", hint="use k of 2 or more")
@@ -159,20 +228,25 @@ def _check(k: int, beta: float) -> None:
 
 
 def _largest(
-    k: int, beta: float, signed: float, divergence: Callable[[Numbers, Numbers, float, float], Numbers]
+    k: int,
+    beta: float,
+    signed: float,
+    divergence: Callable[[Numbers, Numbers, float, float], Numbers],
+    size: int = 1,
 ) -> float:
     """Logarithm of the largest divergence of one direction.
 
-    Over all thresholds from k. ``signed`` is epsilon, or -epsilon for the direction of one record less.
+    Over all thresholds from k and all n from ``size``. ``signed`` is epsilon, or -epsilon for the direction of one
+    record less.
     """
     rest = (1.0 - beta) * math.exp(-signed)
     gamma = 1.0 - rest
     distance = gamma * math.log(gamma / beta) - rest * signed  # KL(gamma || beta); ln(rest / (1 - beta)) = -signed
-    best, first = -math.inf, k
+    best, first = -math.inf, max(k, min(math.floor(size * gamma) + 1, size))
     while _bound(first, gamma, distance, beta) > best:
         least = np.arange(first, first + _AT_ONCE, dtype=np.float64)
         # At least one record per counted one, even where gamma is 1 in floating point.
-        n = np.maximum(np.floor((least - 1) / gamma) + 1, least)
+        n = np.maximum(np.maximum(np.floor((least - 1) / gamma) + 1, least), size)
         best = max(best, float(divergence(least, n, beta, signed).max()))
         first += _AT_ONCE
     return best

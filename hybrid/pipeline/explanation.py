@@ -36,12 +36,20 @@ class Explanation:
         Empty unless it holds.
     text : str
         A few honest sentences.
+    of_values : bool
+        Whether it is about exact values below known labels alone, and says nothing of who is in the table.
     """
 
     holds: bool
     conditions: tuple[Condition, ...]
     guarantees: tuple[Guarantee, ...]
     text: str
+    of_values: bool = False
+
+    @property
+    def is_private(self) -> bool:
+        """True if it claims differential privacy of the synthetic table."""
+        return self.holds and not self.of_values
 
 
 def conditions_of(checks: Mapping[str, bool]) -> tuple[Condition, ...]:
@@ -60,7 +68,7 @@ def together(explanations: Sequence[Explanation]) -> Explanation:
     One of them may hold although another does not.
     """
     return Explanation(
-        any(one.holds for one in explanations),
+        any(one.is_private for one in explanations),
         tuple(condition for one in explanations for condition in one.conditions),
         tuple(point for one in explanations for point in one.guarantees),
         " ".join(one.text for one in explanations),

@@ -1,6 +1,6 @@
 """Privacy statements of a configuration, one per mechanism.
 
-Sampling with k-anonymity, a private generator.
+Sampling with k-anonymity, noisy values, a private generator.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from hybrid import transition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.explanation import Explanation
 from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.pipeline.noisy_values import explain_noisy
 from hybrid.pipeline.sampled_labels import Walk, explain
 from hybrid.synthesize.registry import engine
 from hybrid.table import Role, Schema
@@ -43,6 +44,7 @@ def promises(
     """
     found = (
         explain_sampling(config, schema, derived, nameless=nameless, seeded=seeded),
+        explain_noisy(config, schema, derived, seeded=seeded),
         _of_generator(config, schema, listed),
     )
     return tuple(explanation for explanation in found if explanation is not None)
@@ -72,6 +74,7 @@ def explain_sampling(
             counted=config.synthesize.where is not None,
             filtered=config.synthesize.filter is not None,
             fitted=any(constraint.learns == "form" for constraint in config.constraints),
+            generated=not config.synthesize.is_off,
         )
     )
 

@@ -181,7 +181,7 @@ class Pipeline(Tables):
     @property
     def is_private(self) -> bool:
         """True if differential privacy is claimed."""
-        return any(explanation.holds for explanation in self.explanations)
+        return any(explanation.is_private for explanation in self.explanations)
 
     @cached_property
     def give_away(self) -> GiveAway | None:

@@ -110,7 +110,7 @@ class _Gate:
     """The rules about excesses that pass on the judged table."""
 
     def __init__(self, policy: Policy, evaluation: Evaluation, confidence: Mapping[Criterion | None, float]) -> None:
-        self._confidence = confidence
+        self._confidence, self._league = confidence, policy.trust
         self._kind = MetricRules()
         rules = [rule for rule in policy.rules if rule.detects and rule.metric in REGISTRY]
         before = {rule: self._checks(rule, evaluation) for rule in rules}
@@ -137,7 +137,7 @@ class _Gate:
         return any(_passes(before) and after.status in ("review", "block") for before, after in pairs)
 
     def _checks(self, rule: MetricRule, evaluation: Evaluation) -> Sequence[Check]:
-        return tuple(self._kind.judge(rule, Facts(evaluation, confidence=self._confidence)))
+        return tuple(self._kind.judge(rule, Facts(evaluation, confidence=self._confidence, league=self._league)))
 
     def _measured(self, name: str, context: Context) -> Iterator[MetricResult]:
         metric = REGISTRY[name]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.pipeline.amplification import delta_of_sampling_last, epsilon_for
+from hybrid.pipeline.amplification import delta_of_sampling_last, epsilon_for, large_class
 from hybrid.pipeline.explanation import (
     NO_FILTER,
     NOT_COUNTED,
@@ -24,6 +24,9 @@ from hybrid.table import Schema
 
 DELTAS = (1e-6, 1e-9)
 """Deltas for each of which the smallest epsilon is stated."""
+GROUP_EPSILONS = (0.5, 1.0, 2.0)
+"""Epsilons for each of which the smallest class is stated whose members they hold for."""
+SAMPLED_FIRST = "records are sampled before they are anonymized (sample.order: pre)"
 DECLARED = (
     "a person states that hierarchies, levels, k and beta were chosen without looking at these records "
     "(anonymize.beforehand)"
@@ -68,6 +71,8 @@ class Walk:
         Whether drawn rows near a training record are left out.
     fitted : bool
         Whether a constraint is fitted to the training records.
+    generated : bool
+        Whether a generator draws the rows; otherwise each is made from the labels of one record.
     """
 
     anonymize: AnonymizeOptions
@@ -84,6 +89,7 @@ class Walk:
     counted: bool = False
     filtered: bool = False
     fitted: bool = False
+    generated: bool = False
 
     @property
     def k(self) -> int:
@@ -114,7 +120,7 @@ class Walk:
     @property
     def levels_fixed(self) -> bool:
         """True if no level is searched for."""
-        return self.anonymize.recoding == "global" and set(self.schema.quasi_identifiers) <= set(self.anonymize.levels)
+        return levels_fixed(self.anonymize, self.schema)
 
     @property
     def only_small_left_out(self) -> bool:
@@ -128,11 +134,16 @@ class Walk:
         return set(self.schema.names) == set(self.schema.quasi_identifiers)
 
 
+def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
+    """Check that the level of every quasi-identifier is given."""
+    return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
+
+
 def explain(walk: Walk) -> Explanation:
     """Check the conditions, and state what remains without them."""
     always = {
         "every record is sampled independently with a probability beta below 1": walk.independent,
-        "records are sampled before they are anonymized (sample.order: pre)": walk.sampled_first,
+        SAMPLED_FIRST: walk.sampled_first,
         SECRET: not walk.seeded,
         "the levels of generalization are fixed beforehand, not chosen by looking at the records": walk.levels_fixed,
         "all classes with fewer than k records are left out, by no other rule": walk.only_small_left_out,
@@ -193,12 +204,35 @@ def _what_is_left(walk: Walk, missing: Sequence[str]) -> str:
         f"needs that {'; that '.join(missing)}. What is left is group privacy in words: in the {table} every "
         f"combination of labels is shared by at least {walk.k} {unit}, so the labels alone do not single out a "
         f"{unit[:-1]}; they do not hide what all members of a group have in common, and they do not bound what an "
-        f"intruder with other knowledge can infer.{_afterwards(walk)}{uncertain} The attacks of the evaluation, not a "
-        "formula, show what remains."
+        f"intruder with other knowledge can infer.{_deniable(walk)}{_afterwards(walk, missing)}{uncertain} "
+        "The attacks of the evaluation, not a formula, show what remains."
     )
 
 
-def _afterwards(walk: Walk) -> str:
+def _deniable(walk: Walk) -> str:
+    """Plausible deniability of rows that are each made from one record."""
+    sample = walk.sample.effective
+    if walk.generated or walk.reads_originals or walk.filtered:
+        return ""
+    if not walk.labels_only:
+        repeated = " (as they are after protection)" if walk.protected else ""
+        return (
+            f" Each row is made from one record, whose columns that are no quasi-identifiers it repeats{repeated}: "
+            "only records that agree in these, too, can have made it, and they can be fewer than k."
+        )
+    if sample.method == "stratified" and sample.minimum:
+        return ""
+    unit = "persons" if walk.several_rows else "records"
+    known = "" if walk.sampled_first or sample.method == "none" else " before sampling"
+    return (
+        f" Given levels and domains, each row has plausible deniability among {walk.k} {unit}{known} with factor 1 "
+        f"(Bindschaedler, Shokri and Gunter 2017): at least so many of one class can have made it, each with exactly "
+        "the same probability. That is weaker than differential privacy, since levels and classes depend on all "
+        "records."
+    )
+
+
+def _afterwards(walk: Walk, missing: Sequence[str]) -> str:
     """Consequences of sampling after k was counted."""
     sample = walk.sample.effective
     if sample.method == "none" or walk.sampled_first:
@@ -208,10 +242,37 @@ def _afterwards(walk: Walk) -> str:
         "down to a single one, so an attacker who knows which records were sampled can single out people by labels."
     )
     if not (walk.independent and walk.levels_fixed and walk.only_small_left_out):
-        return said
+        return f"{said}{_one_record_turns_levels(walk)}"
     delta = delta_of_sampling_last(walk.k, sample.beta)
+    members = _in_large_classes(walk) if list(missing) == [SAMPLED_FIRST] else ""
     return (
         f"{said} Differential privacy says little in this order: a class of k records shows with probability "
-        f"1 - (1 - beta) ** k = {delta:.2g}, and never without one of them, so that delta is at least that, whatever "
-        "epsilon (sample.order: pre samples first)."
+        f"1 - (1 - beta) ** k = {delta:.3g}, and never without one of them, so that delta is at least that, whatever "
+        f"epsilon (sample.order: pre samples first).{members}"
+    )
+
+
+def _one_record_turns_levels(walk: Walk) -> str:
+    """Effect of searched levels on any epsilon and delta."""
+    if walk.levels_fixed:
+        return ""
+    return (
+        " No differential privacy can be stated while the records choose the levels: one record more or less can turn "
+        "the labels of all others, which in a large table can show with a probability close to 1."
+    )
+
+
+def _in_large_classes(walk: Walk) -> str:
+    """Statement for members of classes well above k.
+
+    It needs all conditions of the theorem but the order.
+    """
+    beta, delta = walk.sample.beta, DELTAS[0]
+    sizes = [(epsilon, max(large_class(beta, epsilon, delta), walk.k + 1)) for epsilon in GROUP_EPSILONS]
+    bounds = "; ".join(f"epsilon = {epsilon:g} for classes of at least {size} records" for epsilon, size in sizes)
+    return (
+        f" For members of large classes it says more: with delta <= {delta:g}, one record of such a class more or "
+        f"less changes the probability of any synthetic table by a factor of at most e ** epsilon, with {bounds} "
+        "(the hockey-stick divergence of its sampled count), against an attacker who knows all other training "
+        "records but neither the seed nor who was sampled. Of records in smaller classes it says nothing."
     )

@@ -139,7 +139,7 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:
     """Attacks on the released table that were not made."""
     measured = {
-        metric.name
+        metric.name: metric.outcome
         for metric in evaluation.metrics
         if metric.stage == "synthetic" and metric.family == "privacy" and isinstance(metric.outcome, Measure)
     }
@@ -149,6 +149,12 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
     yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
     if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
         yield "Nobody trained the program again and again to see what one person changes."
+    sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
+    if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
+        yield (
+            "The table is large. Some attacks were tried on records drawn at random only, "
+            f"the fewest on {text_of(fewest['records'])} of about {text_of(fewest['of'])}."
+        )
     yield "Nobody joined this table with other tables about the same people."
 
 

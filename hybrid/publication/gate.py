@@ -59,7 +59,9 @@ def judge(
     ConfigError
         A rule's direction is not that of its metric: it would let the bad and hold back the good.
     """
-    facts = Facts(evaluation, anonymization, exposure, confidence_of_each(policy, evaluation), strictness(draws))
+    facts = Facts(
+        evaluation, anonymization, exposure, confidence_of_each(policy, evaluation), policy.trust, strictness(draws)
+    )
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)
         for kind, rule in policy.by_kind()

@@ -86,7 +86,7 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
         return "Cannot tell: it was not tried, and the policy does not ask for it here."
     measured = [check for check in asked if check.excess is not None]
     if not measured:
-        return "Cannot tell: it was not measured."
+        return "Cannot tell: no test of it could be judged."
     exposed = [check for check in measured if check.metric in OF_THE_MOST_EXPOSED]
     everybody = [check for check in measured if check not in exposed]
     if criterion == "copies":
@@ -107,12 +107,16 @@ def _remarks(criterion: Criterion, asked: Sequence[Check]) -> Iterator[str]:
     failed = [check.excess for check in asked if check.status in ("review", "block") and check.excess is not None]
     if criterion == "copies" and any(high >= 0 for _, high in failed):
         yield "Rows are closer to real records than the policy allows."
-    elif criterion == "copies" and not failed and any(check.metric != EXACT_COPIES for check in asked):
+    elif (
+        criterion == "copies"
+        and not failed
+        and any(check.metric != EXACT_COPIES and check.excess is not None for check in asked)
+    ):
         yield "Rows are no closer to real records than the policy allows."
     if any(high < 0 for _, high in failed):
         yield "The rows keep away from the people in the data. This, too, shows who they are."
     if any(check.excess is None for check in asked):
-        yield "At least one test could not be made."
+        yield "At least one test could not be judged."
 
 
 def _per_thousand(checks: Sequence[Check]) -> int:

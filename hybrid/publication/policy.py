@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
+from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions
 from hybrid.publication.rules import KINDS
@@ -57,6 +58,9 @@ class _PolicyHead(Options):
     the most exposed 1 % of the people; group: true, everybody with one value of a quasi-identifier."""
     power: PowerOptions = PowerOptions()
     """How it is tried whether the verdict would notice them."""
+    league: TrustLeague | str | None = None
+    """League of the laboratory that rules with `needs_trust` ask: path of a `league.json`, from the policy's folder. A
+    run keeps its verdicts on their metrics with the policy."""
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:
@@ -88,7 +92,20 @@ class _PolicyHead(Options):
     @property
     def detection(self) -> tuple[Any, ...]:
         """All that decides which planted leaks are noticed."""
-        return self.must_detect, self.power, tuple(rule for rule in self.all_rules if rule.detects)
+        return self.must_detect, self.power, self.trust, tuple(rule for rule in self.all_rules if rule.detects)
+
+    @property
+    def trust(self) -> TrustLeague | None:
+        """The league, once it was read."""
+        return self.league if isinstance(self.league, TrustLeague) else None
+
+    def with_league(self, league: TrustLeague) -> Self:
+        """The policy with a league's verdicts.
+
+        On the metrics of rules that need trust alone.
+        """
+        asked = {name for rule in self.all_rules if (name := rule.metric_to_trust) is not None}
+        return self.model_copy(update={"league": league.about(asked)})
 
     def without_detection(self) -> Self:
         """The policy without its demand that leaks be noticed."""
@@ -176,7 +193,10 @@ def load_policy(path: Path | None = None) -> Policy:
     ------
     ConfigError
         The file is missing or not YAML, or holds unknown keys or limits that contradict each other; all problems
-        at once.
+        at once. Its league is missing or none.
     """
     path = packaged_policies()["default"] if path is None else path
-    return validated(Policy, read_yaml(path))
+    policy = validated(Policy, read_yaml(path))
+    if isinstance(policy.league, str):
+        return policy.with_league(load_trust(path.parent / policy.league))
+    return policy

@@ -32,6 +32,29 @@ class Hits:
 
 
 @dataclass(frozen=True)
+class Seeds:
+    """Numbers of persons whose records can have made a restored row.
+
+    A transition restores a row from labels and other columns of one record. So each record that agrees in both makes
+    the row with the same probability, given what the transition has learned: plausible deniability with factor 1
+    (Bindschaedler, Shokri and Gunter 2017). Only columns that are not generalized can make them fewer than k.
+
+    Parameters
+    ----------
+    least : int
+        Persons of the row that has fewest.
+    median : float
+        Of the rows.
+    below_k : int
+        Rows with fewer than k persons.
+    """
+
+    least: int
+    median: float
+    below_k: int
+
+
+@dataclass(frozen=True)
 class GiveAway:
     """Counts of original values and records that a restored table repeats.
 
@@ -53,6 +76,8 @@ class GiveAway:
         Rows that equal some original record in every column.
     reappearing_records : int
         Distinct original records (rows that differ somewhere) that occur among the restored ones.
+    seeds : Seeds, or None
+        Persons that can have made each row, among those restored; None where rows do not belong to records.
     """
 
     records: int
@@ -63,6 +88,7 @@ class GiveAway:
     known_combinations: int
     reappearing_rows: int
     reappearing_records: int
+    seeds: Seeds | None
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -95,7 +121,7 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
     tuples, rows = _rows([codes[name] for name in names]), _rows(list(codes.values()))
     sizes = np.unique(tuples[n:], return_counts=True)[1]
     whole = np.isin(rows[n:], rows[:n])
-    per_attribute, joint = None, None
+    per_attribute, joint, seeds = None, None, None
     if same_records and n:
         equal = np.column_stack([codes[name][:n] == codes[name][n:] for name in names])
         chance = _chances(anonymized)
@@ -103,6 +129,7 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
             name: Hits(float(equal[:, at].mean()), float(chance[:, at].mean())) for at, name in enumerate(names)
         }
         joint = Hits(float(equal.all(axis=1).mean()), float(chance.prod(axis=1).mean()))
+        seeds = _seeds(anonymized, [code[:n] for name, code in codes.items() if name not in names])
     return GiveAway(
         records=len(restored),
         per_attribute=per_attribute,
@@ -112,7 +139,20 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
         known_combinations=int(np.isin(tuples[n:], tuples[:n]).sum()),
         reappearing_rows=int(whole.sum()),
         reappearing_records=len(np.unique(rows[n:][whole])),
+        seeds=seeds,
     )
+
+
+def _seeds(anonymized: AnonymizedTable, others: list[Array]) -> Seeds:
+    """Persons that agree with each record in class and other columns.
+
+    A record without a person adds none.
+    """
+    group, persons = _rows([anonymized.class_ids, *others]), anonymized.originals.persons
+    person = pd.Series(np.arange(len(group)) if persons is None else persons)
+    pairs = pd.DataFrame({"group": group, "person": person.where(person >= 0)})
+    found = pairs.groupby("group")["person"].nunique().to_numpy()[group]
+    return Seeds(int(found.min()), float(np.median(found)), int((found < anonymized.result.k).sum()))
 
 
 def _chances(anonymized: AnonymizedTable) -> Array:

@@ -111,6 +111,24 @@ def test_strangers_and_shuffled_rows_are_seen() -> None:
         assert isinstance(outcome, Measure) and outcome.value > least, compute.__name__
 
 
+@pytest.mark.parametrize("differs", ["ward", "cost"])
+def test_persons_are_told_apart_by_a_category_or_a_mean_alone(differs: str) -> None:
+    """People with one row each: their numbers of rows and of distinct values say nothing."""
+    rng = np.random.default_rng(3)
+
+    def people(wards: list[float], cost: float) -> Table:
+        costs = rng.normal(cost, 1, 300).round(2).tolist()
+        return table(
+            [*range(300)], rng.integers(0, 300, 300).tolist(), rng.choice(list("ABC"), 300, p=wards).tolist(), costs
+        )
+
+    equal = [1 / 3] * 3
+    drawn = people([0.8, 0.1, 0.1], 100) if differs == "ward" else people(equal, 102)
+    separated = c2st_agg(of(people(equal, 100), drawn, people(equal, 100)))
+    assert isinstance(separated, Measure) and separated.value > 0.65 and separated.low is not None
+    assert separated.low > 0.6 and separated.reference == 0.5
+
+
 def test_histories_are_copied_where_one_person_of_the_table_has_both_rows() -> None:
     train, control, clean = visits(300, 1), visits(300, 2), visits(300, 3)
     frame = pd.concat([train.frame, clean.frame], ignore_index=True).astype(train.frame.dtypes.to_dict())

@@ -62,6 +62,16 @@ def test_one_per_cent_copied_singletons_are_seen_and_fresh_people_are_no_leak() 
     assert alarms <= 1 and seen >= 18
 
 
+def test_values_of_enough_training_people_are_not_rare_beside_a_small_control() -> None:
+    """Protection keeps what five training people hold, which few of a small control do: no leak."""
+    rng = np.random.default_rng(1)
+    train, control, fresh = visits(rng, 4000), visits(rng, 1000), visits(rng, 4000)
+    kept = train.frame["diagnosis"].value_counts().loc[lambda held: held >= 5].index
+    protected = fresh.take(np.flatnonzero(fresh.frame["diagnosis"].isin(kept)))
+    found = measured("rare_values", train, control, protected)
+    assert found.details["columns"]["diagnosis"] == {"train": 0.0, "control": 0.0, "excess": 0.0}
+
+
 def test_details_hold_shares_and_no_value() -> None:
     rng = np.random.default_rng(4)
     found = measured("rare_values", visits(rng, 300), visits(rng, 300), visits(rng, 300))

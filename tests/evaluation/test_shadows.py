@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks import counting_queries
 from hybrid.evaluation.attacks.attacked_people import attacked
-from hybrid.evaluation.attacks.bagging import described
+from hybrid.evaluation.attacks.bagging import NEAR, _near_and_random, _row_scores, described
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
 from hybrid.evaluation.attacks.inference_queries import possible
 from hybrid.evaluation.attacks.ordinal import with_places
@@ -117,6 +117,19 @@ def test_rows_nearest_to_a_person_do_not_depend_on_their_order() -> None:
     assert len(seen[0][0]) == NEAREST + 1
     assert seen[0][1][0].tolist() == [1, 0] and set(seen[0][1][:, 0]) == {1, 2}
     assert (np.diff(seen[0][1][:, 1]) >= -1e-9).all()
+
+
+def test_bagging_by_rows_compares_the_nearest_with_random_ones() -> None:
+    """Rows near a member hold 1, near a stranger 0, random ones .5: three new tables score 1/2, -1/2 and 0."""
+    members = np.tile([0, 1], 10)
+    worlds = [np.repeat([[held, 0.5]], NEAR, axis=1) for held in (*members, 1, 0, 0.5)]
+    tables = np.concatenate(worlds)[:, :, None].astype(float)
+    assert _row_scores(tables[:20], members, tables[20:], 1) == pytest.approx([0.5, -0.5, 0.0], abs=0.1)
+    codes = np.append(np.ones(4 * NEAR, dtype=int), np.zeros(NEAR // 2, dtype=int))[:, None]
+    rows = Rows(codes, np.empty((len(codes), 0)))
+    near = _near_and_random(rows, rows.take(np.array([len(rows) - 1])), np.random.default_rng(2))[:, 0]
+    assert near[: NEAR // 2].tolist() == [0] * (NEAR // 2) and near[NEAR // 2 : NEAR].min() == 1
+    assert 0.6 < near[NEAR:].mean() < 1
 
 
 @pytest.mark.parametrize("power", [1, 2, 3, 7, "chebyshev", "hamming"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from typing import get_args
@@ -9,7 +10,7 @@ from typing import get_args
 import pytest
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.pipeline.amplification import delta_of_sampling_last
+from hybrid.pipeline.amplification import delta_of_large_class, delta_of_sampling_last
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.sampled_labels import Walk, explain
@@ -65,9 +66,57 @@ def test_without_sampling_nothing_is_stated():
 
 def test_the_opposite_order_has_its_delta():
     said = explain(replace(MET, sample=FIRST.model_copy(update={"order": "post"})))
-    assert f"{delta_of_sampling_last(20, 0.1):.2g}, and never without one of them" in said.text
+    assert f"{delta_of_sampling_last(20, 0.1):.3g}, and never without one of them" in said.text
     searched = {"sample": FIRST.model_copy(update={"order": "post"}), "anonymize": AnonymizeOptions(k=20)}
     assert "epsilon" not in explain(replace(MET, **searched)).text
+
+
+LAST = {"sample": FIRST.model_copy(update={"order": "post"})}
+
+
+def test_members_of_large_classes_have_their_numbers():
+    text = explain(replace(MET, **LAST)).text
+    stated = [
+        (float(e), int(size)) for e, size in re.findall(r"epsilon = ([\d.]+) for classes of at least (\d+)", text)
+    ]
+    assert [epsilon for epsilon, _ in stated] == [0.5, 1.0, 2.0]
+    for epsilon, size in stated:
+        assert size > MET.k and delta_of_large_class(size, 0.1, epsilon) <= 1e-6
+        assert size == MET.k + 1 or delta_of_large_class(size - 1, 0.1, epsilon) > 1e-6
+
+
+@pytest.mark.parametrize("change", [one for name, one in BROKEN.items() if name != "sampled last"], ids=str)
+def test_members_of_large_classes_have_none_where_anything_else_is_unmet(change):
+    assert "large classes" in explain(replace(MET, **LAST)).text
+    order = {"sample": change["sample"].model_copy(update={"order": "post"})} if "sample" in change else LAST
+    assert "large classes" not in explain(replace(MET, **change | order)).text
+
+
+def test_chosen_levels_are_said_to_turn_the_labels_of_others():
+    searched = AnonymizeOptions(k=20)
+    assert "turn the labels of all others" in explain(replace(MET, anonymize=searched, **LAST)).text
+    assert "turn the labels of all others" not in explain(replace(MET, **LAST)).text
+
+
+@pytest.mark.parametrize(
+    ("change", "deniable"),
+    [
+        ({}, True),
+        (LAST, True),
+        ({"anonymize": AnonymizeOptions(k=20)}, True),
+        (BROKEN["another column"], False),
+        ({"generated": True, **LAST}, False),
+        (BROKEN["reads_originals"], False),
+        (BROKEN["filtered"], False),
+        (BROKEN["minimum"], False),
+    ],
+    ids=str,
+)
+def test_plausible_deniability_is_stated_only_of_rows_made_from_labels_alone(change, deniable):
+    text = explain(replace(MET, **{"seeded": True} | change)).text
+    assert ("plausible deniability among 20 records" in text) == deniable
+    assert ("among 20 records before sampling" in text) == (change == LAST)
+    assert ("only records that agree in these, too" in text) == (change == BROKEN["another column"])
 
 
 EVERY_SAMPLE = [
@@ -114,7 +163,7 @@ def test_the_condition_on_original_values_is_met_exactly_where_the_strategy_says
             "synthesize": {"generator": "none"},
         }
     )
-    (said,) = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
+    said, *_ = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
     met = {condition.text: condition.met for condition in said.conditions}
     strategy = REGISTRY[name]
     reads = strategy.reads_originals(strategy.Options(**options))

@@ -58,7 +58,7 @@ def test_a_lamp_is_the_worst_of_its_checks(metric: str, statuses: list[Any], exp
     assert [one.criterion for one in found] == list(QUESTIONS)
     for one in found:
         assert one.status == (expected if one.criterion == criterion else "not judged")
-        assert (one.status == "not judged") <= ("Cannot tell" in one.sentence or "could not be made" in one.sentence)
+        assert (one.status == "not judged") <= ("Cannot tell" in one.sentence or "could not be judged" in one.sentence)
 
 
 def test_what_does_not_apply_is_not_a_green_lamp() -> None:
@@ -130,6 +130,15 @@ def test_what_nobody_tried(metric: str | None) -> None:
     assert ("Nobody trained the program" in found) == (metric is not None and not trains)
     failed = [replace(one, outcome=NotComputable("late", "timed_out")) for one in made]
     assert "No attack on this table" in " ".join(not_attacked(Evaluation(tuple(failed))))
+
+
+def test_attacks_on_a_sample_are_said() -> None:
+    details = [{}, {"sampled": {"table": {"records": 3, "of": 9}}}]
+    details += [{"sampled": {"train": {"records": asked, "of": 524_476}}} for asked in (20_000, 10_000)]
+    made = [MetricResult(name, "privacy", "synthetic", "lower", Measure(0.1)) for name in list(PRIVACY)[:4]]
+    results = [replace(one, outcome=Measure(0.1, details=more)) for one, more in zip(made, details, strict=True)]
+    assert "the fewest on 10,000 of about 524,500" in " ".join(not_attacked(Evaluation(tuple(results))))
+    assert "drawn at random" not in " ".join(not_attacked(Evaluation(tuple(results[:2]))))
 
 
 @pytest.mark.parametrize("method", list(TRANSITIONS))
@@ -217,7 +226,8 @@ def every_sentence() -> list[str]:
     """The fixed sentences in their variants, with short column names."""
     sentences = [*ANSWERS.values(), *QUESTIONS.values(), *not_attacked(Evaluation(()))]
     one = MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.1))
-    sentences += not_attacked(Evaluation((one,)))
+    large = replace(one, outcome=Measure(0.1, details={"sampled": {"train": {"records": 9, "of": 10_000}}}))
+    sentences += [*not_attacked(Evaluation((one,))), *not_attacked(Evaluation((large,)))]
     for metric, status, excess in itertools.product(
         PRIVACY, ("pass", "review", "not judged"), ((0.01, 0.1), (-0.2, -0.1), None)
     ):

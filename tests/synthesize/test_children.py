@@ -47,6 +47,16 @@ def test_rows_follow_their_parents(fitted: FittedChildren, parents: Table) -> No
     assert abs(np.corrcoef(drawn.frame["day"], drawn.persons)[0, 1]) > 0.9
 
 
+def test_the_extent_of_rows_is_learned_from_parents_who_have_some() -> None:
+    """One parent in ten has rows, and no column tells which: fewer than a leaf holds."""
+    owners = np.repeat(np.arange(0, 200, 10), 2)
+    rows = read_frame(pd.DataFrame({"day": 1000 + np.arange(40)}), ReadOptions())
+    parents = read_frame(pd.DataFrame({"at": np.arange(200) % 7}), ReadOptions())
+    rows = with_order(replace(rows, persons=owners), "day")
+    drawn = fit_children(parents, rows, SynthesizeOptions(options={"min_leaf": 60}), 1).sample(parents, 2)
+    assert len(drawn) > 10 and drawn.frame["day"].notna().all()
+
+
 def test_rows_are_in_order_and_repeatable(fitted: FittedChildren, parents: Table) -> None:
     drawn, again = fitted.sample(parents, 2), fitted.sample(parents, 2)
     pd.testing.assert_frame_equal(drawn.frame, again.frame)

@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.table import Table
+from hybrid.anonymize import anonymize
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.hierarchy.build import from_rows
+from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY
 from hybrid.transition.disclosure import give_away
 from tests.transition.choices import restore
@@ -55,6 +58,24 @@ def test_single_keeps_k_and_conditional_does_not():
     assert give_away(anonymized, restore(anonymized, "conditional", {}).table, same_records=True).k < k
 
 
+def test_persons_that_can_have_made_a_row_are_counted_by_hand():
+    """Ages 20-29 for all; a class of five with jobs as another column: N N D N D."""
+    table = Table(
+        pd.DataFrame({"age": pd.array([21, 21, 23, 28, 22], "Int64"), "job": pd.Categorical(list("NNDND"))}),
+        Schema((Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER), Column("job", Role.SENSITIVE, Kind.CATEGORICAL))),
+    )
+    ages = from_rows([[str(age), "20-29"] for age in range(20, 30)], table.schema["age"], False, "ages")
+    anonymized = anonymize(table, {"age": ages}, AnonymizeOptions(k=3))
+    same_job = give_away(anonymized, table, same_records=True).seeds
+    assert same_job is not None and (same_job.least, same_job.median, same_job.below_k) == (2, 3.0, 2)
+    labels_alone = give_away(thesis_table(), thesis_table().originals, same_records=True).seeds
+    assert labels_alone is not None and labels_alone.below_k == 0
+    # Two rows of one person count once, and a row without a person counts nobody.
+    persons = replace(anonymized.originals, persons=np.array([0, 0, 1, 2, -1]))
+    by_person = give_away(replace(anonymized, originals=persons), table, same_records=True).seeds
+    assert by_person is not None and (by_person.least, by_person.median) == (1, 2.0)
+
+
 def test_joint_gives_whole_combinations_away():
     anonymized = mixed_table(2000)
     joint, histogram = (
@@ -69,7 +90,7 @@ def test_synthetic_rows_have_no_record_of_their_own():
     anonymized = mixed_table(300)
     rows = restore(anonymized, "conditional", {"estimator": "joint"}).table.take(np.arange(100))
     given = give_away(anonymized, rows, same_records=False)
-    assert given.per_attribute is None and given.joint is None
+    assert given.per_attribute is None and given.joint is None and given.seeds is None
     assert given.records == 100
     assert 0 < given.reappearing_rows <= 100
     with pytest.raises(ValueError, match="not the anonymized records"):

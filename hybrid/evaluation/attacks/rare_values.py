@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,8 @@ class Rare(NamedTuple):
     Parameters
     ----------
     train, control : float
-        Cells whose value a training (control) person holds, and at most ``most`` people of both sides together, at
-        equal sizes of both, 0..1.
+        Cells whose value at most ``most`` training and control people hold, one of them at least a training (control)
+        person of equally large parts of both, 0..1.
     error : float
         Standard error of their difference, clustered by value.
     kept : float
@@ -58,10 +59,11 @@ def rare_values(context: Context) -> Outcome:
     """Excess of cells with a rare value, in the worst column.
 
     Rare are values that few training people hold; the worst column is that where the excess is largest. A value (a
-    category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of equally many training
-    people and people never seen together. From the share of the table's cells with a rare value of a training person
-    the share with one of a person never seen is subtracted, so it is about 0 without a leak. Every column is also
-    judged by the values that one person alone holds. The interval holds for all columns at once (Sidak).
+    category, or an exact number or date) is rare if fewer than ``min_holders`` people hold it, of all training people
+    and people never seen together: no value that enough training people hold is rare, however few control people there
+    are. From the share of the table's cells with a rare value of a training person the share with one of a person never
+    seen is subtracted, equally many of both, so it is about 0 without a leak. Every column is also judged by the values
+    that one person alone holds. The interval holds for all columns at once (Sidak).
     """
     most = context.options.min_holders - 1
     found = [row for name in context.schema.names for row in _column(context, name, (1, most))]
@@ -100,21 +102,22 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
     roles: tuple[Role, ...] = ("train", "control")
     parts, size = context.parts(roles), int(max(train.max(), control.max(), table.max())) + 1
     kept = context.kept("train", roles)
+    everyone = _held(context, "train", train, ..., size) + _held(context, "control", control, ..., size)
     found = []
     for limit in dict.fromkeys(most):
         hits = np.zeros((2, len(table)))
         for mine, its in parts:
             sides: tuple[tuple[Role, Array, Array], ...] = (("train", train, mine.rows), ("control", control, its.rows))
-            held = [_held(context, *side, size) for side in sides]
-            for at, side in enumerate(held):
-                hits[at] += np.append((side > 0) & (sum(held) <= limit), False)[table] / len(parts)
+            for at, side in enumerate(sides):
+                rare = (_held(context, *side, size) > 0) & (everyone <= limit)
+                hits[at] += np.append(rare, False)[table] / len(parts)
         error = clustered_error(hits[0] - hits[1], table)
         found.append(Rare(name, limit, float(hits[0].mean()), float(hits[1].mean()), error, kept))
     return found
 
 
-def _held(context: Context, role: Role, ranks: Array, rows: Array, size: int) -> Array:
-    """Number of people in these rows that hold each value.
+def _held(context: Context, role: Role, ranks: Array, rows: Array | EllipsisType, size: int) -> Array:
+    """Number of people in these rows (``...``: all) that hold each value.
 
     Shape (size,), int64.
     """

@@ -237,16 +237,19 @@ def auc_intervals(
 def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | None) -> tuple[float, float, int, int]:
     """AUC, its variance, and the units on each side."""
     n, m = len(positive), len(negative)
+    ordered = np.sort(positive), np.sort(negative)
     if clusters is None:
-        positive, negative = np.sort(positive), np.sort(negative)  # Sorted values are found several times faster.
-    above = _below(positive, negative) / m
-    below = 1 - _below(negative, positive) / n
+        positive, negative = ordered  # Sorted values are found several times faster.
+    above = _below(positive, ordered[1]) / m
+    below = 1 - _below(negative, ordered[0]) / n
     value = float(above.mean())
-    variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
-    if clusters is not None:
-        variance = clustered_error(above, clusters[0]) ** 2 + clustered_error(below, clusters[1]) ** 2
-        n, m = (int(np.count_nonzero(np.bincount(numbered(ids)))) for ids in clusters)
-    return value, float(variance), n, m
+    if clusters is None:
+        variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
+        return value, float(variance), n, m
+    persons = [numbered(ids) for ids in clusters]
+    variance = clustered_error(above, persons[0]) ** 2 + clustered_error(below, persons[1]) ** 2
+    n, m = (int(np.count_nonzero(np.bincount(ids))) for ids in persons)
+    return value, variance, n, m
 
 
 def weighted_auc_interval(
@@ -274,9 +277,8 @@ def weighted_auc_interval(
     return value, max(value - error, 0.0), min(value + error, 1.0)
 
 
-def _below(values: Array, others: Array) -> Array:
-    """Number of others below each value, ties counting half; shape (n,)."""
-    ordered = np.sort(others)
+def _below(values: Array, ordered: Array) -> Array:
+    """Number of sorted others below each value, ties counting half."""
     counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     return counts
 

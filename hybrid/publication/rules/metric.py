@@ -11,11 +11,13 @@ from pydantic import model_validator
 from hybrid.base.errors import Problem
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
+from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared, measure_text
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
+_NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
 if TYPE_CHECKING:
     Compare = str
 else:
@@ -40,6 +42,10 @@ class MetricRule(Rule):
     that keep away from training persons give them away, too."""
     other: Subject | None = None
     """For difference_to_stage."""
+    needs_trust: Needed | None = None
+    """What the policy's league must say of the metric, or better: trusted | usable | coarse. Else, and where no league
+    names the metric, a number within the limits is no pass: the check is not judged. Numbers beyond a limit count
+    whatever the league says."""
 
     @property
     def better(self) -> Direction:
@@ -53,6 +59,11 @@ class MetricRule(Rule):
     def detects(self) -> bool:
         """True for an excess of the released table."""
         return self.compare == "excess" and self.stage == "synthetic"
+
+    @property
+    def metric_to_trust(self) -> str | None:
+        """Its metric, where the rule needs trust."""
+        return None if self.needs_trust is None else self.metric
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -80,6 +91,7 @@ class MetricRules(RuleKind[MetricRule]):
             found, subject = _compared(rule, metric, facts), _subject(rule, metric.column, metric.table)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
             check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
+            check = _with_trust(check, rule, metric.column, facts.league)
             yield _about_release(check, rule, metric.column, metric.table)
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
@@ -105,6 +117,23 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
         for metric in evaluation.metrics
         if (metric.name, metric.stage) == (rule.metric, rule.stage) and rule.column in (None, metric.column)
     ]
+
+
+def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:
+    """The check; not judged if it passes by an untrusted metric."""
+    if rule.needs_trust is None or check.status != "pass":
+        return check
+    trust = None if league is None else league.of(rule.metric, column)
+    if league is not None and trust is not None and trust.reaches(rule.needs_trust):
+        return replace(check, message=f"{check.message} Of the metric, {league.words} says: {trust.sentence}.")
+    if league is None:
+        said = "the policy names no league that says how far it can be trusted"
+    elif trust is None:
+        said = f"{league.words} did not try it"
+    else:
+        said = f"{league.words} says of it: {trust.sentence}"
+    reason = f"the policy needs a metric that is {rule.needs_trust} or better, and {said}"
+    return replace(missing(rule, reason, details=check.details), hint=_NO_TRUST)
 
 
 def _about_release(check: Check, rule: MetricRule, column: str | None = None, table: str | None = None) -> Check:

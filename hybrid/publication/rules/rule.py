@@ -13,6 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.evaluation.measure import Direction, Evaluation
+from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion
 from hybrid.publication.verdict import Check, Status
@@ -68,6 +69,11 @@ class Rule(Options):
         """True for rules that may notice planted leaks."""
         return False
 
+    @property
+    def metric_to_trust(self) -> str | None:
+        """Metric that a league must vouch for; None: none."""
+        return None
+
     @model_validator(mode="after")
     def _limits_in_order(self) -> Self:
         if self.review is None and self.block is None:
@@ -96,6 +102,8 @@ class Facts:
     confidence: Mapping[Criterion | None, float] = field(default_factory=dict)
     """Confidence of the interval of each excess, by criterion; .95 where none is given. See
     :func:`hybrid.publication.gate.confidence_of_each`."""
+    league: TrustLeague | None = None
+    """Verdicts of a laboratory on the metrics of rules that need trust."""
     strictness: float = 0.0
     """Standard errors taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
 

@@ -58,6 +58,9 @@ Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 mea
 </tbody></table></div>
 <p class="note small">Of the sampled records after the transition, before any generator. Lower is better.</p>
 {% endif %}
+{% if run.give_away.seeds %}
+<p>Persons that can have made a restored row, because they agree in labels and in all columns that are not generalized: {{ run.give_away.seeds.median|number }} (median of the rows), at least {{ run.give_away.seeds.least|count }}; fewer than k = {{ result.k }} for {{ run.give_away.seeds.below_k|few if run.give_away.seeds.below_k else 'none' }} of {{ run.give_away.records|count }} rows.</p>
+{% endif %}
 <p class="note small">In the table that came out of it, {{ run.give_away.reappearing_rows|count }} of {{ run.give_away.records|count }} rows equal an original record in every column; its smallest group of equal quasi-identifiers has {{ run.give_away.k }} rows.</p>
 {% endif %}
 {% if result.verified %}
