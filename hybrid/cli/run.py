@@ -177,8 +177,9 @@ def _print_notes(notes: Sequence[str]) -> None:
 def audit_dp(
     config: ConfigPath,
     set_: Settings = None,
-    canaries: Annotated[int, typer.Option("--canaries", metavar="N", help="Most canaries of the one run.")] = 200,
+    canaries: Annotated[int, typer.Option("--canaries", metavar="N", help="Most canaries of the one run.")] = 500,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="Runs on each table of a game.")] = 200,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Plays on each part of the account.")] = 100_000,
     confidence: Annotated[
         float, typer.Option("--confidence", metavar="C", help="Of all lower bounds together.")
     ] = 0.95,
@@ -200,12 +201,12 @@ def audit_dp(
     loaded, chosen = load_config(config, overrides(set_)), fresh_seed() if seed is None else seed
     with console.progress() as progress:
         found = audit_privacy(
-            loaded, canaries=canaries, runs=runs, confidence=confidence, seed=chosen, progress=progress
+            loaded, canaries=canaries, runs=runs, draws=draws, confidence=confidence, seed=chosen, progress=progress
         )
     write_privacy_audit(found, folder)
     for attack in found.attacks:
-        stated = f"stated epsilon {attack.point.epsilon:.4g} at delta {attack.point.delta:g}"
-        said = f"{attack.name}: epsilon is at least {attack.lower:.4g}; {stated} ({attack.detail})"
+        stated = f"stated {attack.quantity} {attack.stated:.4g} at delta {attack.delta:g}"
+        said = f"{attack.name}: {attack.quantity} is at least {attack.lower:.4g}; {stated} ({attack.detail})"
         console.line("error" if attack.refutes else "ok", said)
     console.out.print(f"\nresult  {folder / RESULT}")
     if found.refuted:

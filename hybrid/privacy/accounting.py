@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hybrid.base.errors import ConfigError
@@ -130,6 +131,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     return high
 
 
+@cache
 def rho_for(epsilon: float, delta: float) -> float:
     """Largest rho whose delta at epsilon is at most the given.
 

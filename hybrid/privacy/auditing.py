@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hybrid.base.arrays import Array
+
+_ORDERS = 1 + np.geomspace(1e-3, 1e3, 61)
+"""Orders of Renyi divergences that are looked at."""
 _LARGEST = 64.0
 """Largest lower bound that is looked for."""
 
@@ -51,11 +55,64 @@ def epsilon_of_guesses(canaries: int, guesses: int, right: int, delta: float, co
     return _largest(lambda epsilon: guesses_p_value(canaries, guesses, right, epsilon, delta) < 1 - confidence)
 
 
+def shares_of_game(
+    hits: tuple[Array | int, Array | int], runs: tuple[int, int], confidence: float
+) -> tuple[Array, Array]:
+    """Clopper-Pearson bounds of the two frequencies of an event.
+
+    Parameters
+    ----------
+    hits : two of numpy.ndarray, shape (n_events,), or int
+        Runs with the event on the one and on the other neighbouring table.
+    runs : (int, int)
+        Runs on each.
+    confidence : float
+        In (0, 1), of both bounds together; each has half of the error probability.
+
+    Returns
+    -------
+    numpy.ndarray, numpy.ndarray
+        Lower bounds on the first table, in [0, 1), and upper bounds on the second, in (0, 1].
+    """
+    from scipy.stats import beta
+
+    half = (1 - confidence) / 2
+    more, less = np.asarray(hits[0]), np.asarray(hits[1])
+    low = np.where(more > 0, beta.ppf(half, np.maximum(more, 1), runs[0] - more + 1), 0.0)
+    high = np.where(less < runs[1], beta.ppf(1 - half, less + 1, np.maximum(runs[1] - less, 1)), 1.0)
+    return low, high
+
+
+def epsilon_between(low: Array, high: Array, delta: float) -> Array:
+    """Least epsilon of a mechanism with these frequencies of an event.
+
+    From P(event on one table) <= e^epsilon * P(event on the other) + delta; bounds as of :func:`shares_of_game`.
+    """
+    refutes = low - delta > high
+    found: Array = np.where(refutes, np.log(np.where(refutes, low - delta, 1.0) / high), 0.0)
+    return np.maximum(found, 0.0)
+
+
+def rho_between(low: Array, high: Array, delta: float = 0.0) -> Array:
+    """Least rho of a mechanism with these frequencies of an event.
+
+    The Renyi divergence of every order alpha of the two frequencies is at most alpha * rho (Bun and Steinke 2016,
+    Definition 1.1 and Lemma 2.2), after delta of the probability is set aside (their Definition 8.1). Bounds as of
+    :func:`shares_of_game`.
+    """
+    most, least = np.asarray(low - delta), np.minimum(np.asarray(high) / (1 - delta), 1.0)
+    refutes = most > least
+    p = np.where(refutes, most, 0.5)[..., None]
+    q = np.where(refutes, least, 0.5)[..., None]
+    inside = _ORDERS * np.log(p) + (1 - _ORDERS) * np.log(q)
+    outside = _ORDERS * np.log1p(-p) + (1 - _ORDERS) * np.log1p(-q)
+    found = np.logaddexp(inside, outside) / (_ORDERS * (_ORDERS - 1))
+    result: Array = np.where(refutes, np.maximum(found.max(axis=-1), 0.0), 0.0)
+    return result
+
+
 def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
     """Largest epsilon that a distinguishing game refutes; 0 if none.
-
-    Of P(hit with) <= e^epsilon * P(hit without) + delta, by a Clopper-Pearson lower bound of the one and an upper bound
-    of the other, each with half of the error probability.
 
     Parameters
     ----------
@@ -68,12 +125,15 @@ def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, 
     confidence : float
         In (0, 1).
     """
-    from scipy.stats import beta
+    return float(epsilon_between(*shares_of_game(hits, runs, confidence), delta))
 
-    half = (1 - confidence) / 2
-    low = float(beta.ppf(half, hits[0], runs[0] - hits[0] + 1)) if hits[0] else 0.0
-    high = float(beta.ppf(1 - half, hits[1] + 1, runs[1] - hits[1])) if hits[1] < runs[1] else 1.0
-    return math.log((low - delta) / high) if low - delta > high else 0.0
+
+def rho_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, confidence: float) -> float:
+    """Largest rho of zCDP that a distinguishing game refutes; 0 if none.
+
+    Parameters as for :func:`epsilon_of_game`; ``delta`` is the probability with which the bound rho may fail.
+    """
+    return float(rho_between(*shares_of_game(hits, runs, confidence), delta))
 
 
 def _largest(refuted: Callable[[float], bool]) -> float:

@@ -16,11 +16,11 @@ from hybrid.privacy.accounting import gaussian_rho, variance_for
 from hybrid.privacy.noise import Bits, discrete_gaussian
 from hybrid.table.persons import person_groups
 
-_FAN = 16
+FAN = 16
 """Parts that an interval is split into."""
 _AT_ONCE = 512
 """Values that are all counted at once."""
-_DEVIATIONS = 5.0
+DEVIATIONS = 5.0
 """Standard deviations of the noise that a count of an interval of its own exceeds."""
 
 
@@ -110,10 +110,10 @@ def find_intervals(
     bits : callable
         Source of randomness.
     """
-    fan = last + 1 if last < _AT_ONCE else _FAN
+    fan = last + 1 if last < _AT_ONCE else FAN
     levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)
     variance = variance_for(rho / levels, rows**2)
-    limit = max(_DEVIATIONS * math.sqrt(variance), total / bins)
+    limit = max(DEVIATIONS * math.sqrt(variance), total / bins)
     ordered, leaves, spent = np.sort(positions), [], 0.0
     waiting = [(0, last)]
     for _ in range(levels):

@@ -88,7 +88,7 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
         return
     if known.values is not None:
         yield Problem(f"{key}: a column of kind {column.kind} has bounds, not values", "set bounds: [LEAST, GREATEST]")
-    bounds = _bounds(column, known, listed)
+    bounds = bounds_of(column, known, listed)
     if bounds is None:
         yield Problem(
             f"{key}: a column of kind {column.kind} needs bounds that no record decides",
@@ -102,8 +102,11 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
         yield Problem(f"{key}: more than 2 ** 53 values lie between the bounds", "set fewer decimals, or nearer bounds")
 
 
-def _bounds(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -> tuple[Any, Any] | None:
-    """Declared bounds, or those of the values that a hierarchy file lists."""
+def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -> tuple[Any, Any] | None:
+    """Bounds of a number, date or time; None if unknown.
+
+    Declared, or of the values that a hierarchy file lists.
+    """
     if known.bounds is not None or column.name not in listed or column.kind is Kind.DECIMAL:
         return known.bounds
     values = listed[column.name]
@@ -155,7 +158,7 @@ class _Finder:
         known = self.options.columns.get(column.name, KnownColumn())
         if not column.kind.is_continuous:
             return Categories(neutral(column), self._states(column, known))
-        bounds = _bounds(column, known, self.listed)
+        bounds = bounds_of(column, known, self.listed)
         assert bounds is not None
         grid = Grid.of(column.kind, bounds, known.decimals or 0)
         fixed = neutral(column, known.decimals)
@@ -195,5 +198,5 @@ class _Finder:
 
     def _is_cut(self, column: Column) -> bool:
         known = self.options.columns.get(column.name, KnownColumn())
-        bounds = _bounds(column, known, self.listed) if column.kind.is_continuous else None
+        bounds = bounds_of(column, known, self.listed) if column.kind.is_continuous else None
         return bounds is not None and Grid.of(column.kind, bounds, known.decimals or 0).last >= self.options.bins

@@ -14,8 +14,7 @@ from hybrid.anonymize import anonymize
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
-from hybrid.jobs import audit_dp
-from hybrid.jobs.audit_dp import PrivacyAudit, audit_privacy
+from hybrid.jobs.audit_dp import audit_privacy, labels
 from hybrid.pipeline import anonymization
 from hybrid.pipeline.config import load_config
 from hybrid.transition.strategies.uniform import Uniform
@@ -32,21 +31,14 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def refuted(path: Path, options: dict[str, float], pair: str, runs: int, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the game on one pair of tables refutes the statement."""
-    all_pairs = audit_dp._pairs
+    all_pairs = labels._pairs
 
     def only(walk: Any, rng: Any) -> Iterator[Any]:
         return (one for one in all_pairs(walk, rng) if one[0] == pair)
 
-    monkeypatch.setattr(audit_dp, "_pairs", only)
+    monkeypatch.setattr(labels, "_pairs", only)
     found = audit_privacy(load_config(path, options), canaries=10, runs=runs, seed=3)
     return any(attack.name == pair for attack in found.refuted)
-
-
-def test_the_true_walk_is_not_refuted(path: Path) -> None:
-    found: PrivacyAudit = audit_privacy(load_config(path, SMALL), canaries=20, runs=20, seed=3)
-    assert not found.refuted
-    names = list(dict.fromkeys(attack.name for attack in found.attacks))
-    assert names == ["one run", "class of 1", "class of 2", "in a large class", "alone beside a class"]
 
 
 def test_records_that_are_not_sampled_are_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,12 +77,14 @@ def test_without_a_statement_there_is_nothing_to_audit(path: Path) -> None:
         audit_privacy(load_config(path), runs=1)
 
 
-def test_on_the_command_line(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_true_walk_on_the_command_line(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changes = [f"--set={key}={value}" for key, value in SMALL.items()]
     few = ["--canaries", "10", "--runs", "20", "--seed", "3"]
     with pytest.raises(SystemExit) as ended:
         main(["audit-dp", str(path), *changes, *few, "--out", str(tmp_path / "audit")])
     assert ended.value.code == 0
     found = json.loads((tmp_path / "audit" / "audit-dp.json").read_text())
-    assert found["refuted"] is False and {attack["name"] for attack in found["attacks"]} >= {"one run", "class of 2"}
+    assert found["refuted"] is False
+    names = list(dict.fromkeys(attack["name"] for attack in found["attacks"]))
+    assert names == ["one run", "class of 1", "class of 2", "in a large class", "alone beside a class"]
     assert "in a large class: epsilon is at least" in " ".join(capsys.readouterr().out.split())

@@ -1,37 +1,30 @@
-"""Audit of a stated differential privacy by attacks.
+"""Attacks on k-anonymous labels of a sample.
 
-The attacks try to refute it, over the whole walk. Canaries are records of listed values; no real record is at stake.
-One run: many canaries, of which each is in the table with probability 1/2, and guesses about which are (Steinke, Nasr
-and Jagielski 2023). Game: many runs on two neighbouring tables, and an event that half of the runs choose and the other
-half count (Clopper-Pearson).
+Canaries are records of listed values. One run: many canaries, of which each is in the table with probability 1/2, and
+guesses about which are (Steinke, Nasr and Jagielski 2023). Game: many runs on two neighbouring tables.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.base.arrays import Array, Counts
-from hybrid.base.atomic import write_json
-from hybrid.base.errors import ConfigError, HybridError
-from hybrid.base.progress import Progress, silent
-from hybrid.base.rng import rng_for
+from hybrid.base.errors import HybridError
+from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
-from hybrid.jobs.run import staged
+from hybrid.jobs.audit_dp.attack import Attack, play
 from hybrid.pipeline.amplification import epsilon_for
-from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.sampled_labels import DELTAS
-from hybrid.privacy.auditing import epsilon_of_game, epsilon_of_guesses
+from hybrid.privacy.auditing import epsilon_between, epsilon_of_game, epsilon_of_guesses
 from hybrid.table import DTYPES, Table
 
-RESULT = "audit-dp.json"
 _ABOVE_FLOOR = (1.25, 4.0)
 """Deltas, in multiples of beta ** k, at which few runs can say most."""
 _LONE_CLASSES = 4
@@ -46,117 +39,24 @@ class Point:
     delta: float
 
 
-@dataclass(frozen=True)
-class Attack:
-    """Result of one attack: a lower bound of epsilon.
-
-    Parameters
-    ----------
-    name : str
-        one run, or the pair of tables of a game.
-    point : Point
-        The stated guarantee.
-    lower : float
-        Epsilon is at least this at the stated delta, with the audit's confidence.
-    detail : str
-        Counts behind the bound.
-    """
-
-    name: str
-    point: Point
-    lower: float
-    detail: str
-
-    @property
-    def refutes(self) -> bool:
-        """True if the stated epsilon is below the bound."""
-        return self.lower > self.point.epsilon
-
-
-@dataclass(frozen=True)
-class PrivacyAudit:
-    """All attacks of an audit; together their bounds hold with ``confidence``."""
-
-    attacks: tuple[Attack, ...]
-    confidence: float
-
-    @property
-    def refuted(self) -> tuple[Attack, ...]:
-        """Attacks that refute the statement."""
-        return tuple(attack for attack in self.attacks if attack.refutes)
-
-    def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
-        attacks = [asdict(attack) | {"refutes": attack.refutes} for attack in self.attacks]
-        return {"confidence": self.confidence, "refuted": bool(self.refuted), "attacks": attacks}
-
-
-def audit_privacy(
-    config: RunConfig,
-    *,
-    canaries: int = 200,
-    runs: int = 200,
-    confidence: float = 0.95,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> PrivacyAudit:
-    """Attack the walk of a configuration that states differential privacy.
-
-    By k-anonymous labels of a sample.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Its records are read for their columns alone; the tables of the attacks hold canaries.
-    canaries : int
-        Most canaries of the one run, 10 or more; as many as the fixed levels have combinations of labels.
-    runs : int
-        Runs on each table of a game, 20 or more; the first half chooses the event.
-    confidence : float
-        Of all bounds together, in (0, 1).
-    seed : int
-        Of the audit's own draws and of the walk's.
-    progress : Progress
-        Called after each run.
-
-    Raises
-    ------
-    ConfigError
-        The configuration states no differential privacy, or by a generator's noise.
-    """
-    if canaries < 10 or runs < 20 or not 0 < confidence < 1:
-        raise ConfigError(
-            f"{canaries} canaries, {runs} runs or confidence {confidence:g} are too few",
-            hint="use 10 canaries, 20 runs and a confidence below 1, or more",
-        )
-    pipeline = Pipeline(config, judge_power=False)
-    if not pipeline.is_private:
-        missing = "; ".join(one.text for one in pipeline.explanation.conditions if not one.met)
-        raise ConfigError(
-            f"the configuration states no differential privacy that could be audited; not met: {missing}",
-            hint="hybrid explain has all conditions",
-        )
-    if config.anonymize is None:
-        raise ConfigError(
-            "audits of generators with a budget are not supported: canaries are made for k-anonymous labels",
-            hint="audit a configuration with anonymize and sample.order: pre",
-        )
-    walk = _Walk(pipeline, config.anonymize.k, config.sample.beta, config.anonymize.levels)
+def attack_labels(
+    pipeline: Pipeline,
+    options: AnonymizeOptions,
+    canaries: int,
+    runs: int,
+    confidence: float,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Iterator[Attack]:
+    """Attack the walk of labels at fixed levels; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`."""
+    walk = _Walk(pipeline, options.k, pipeline.config.sample.beta, options.levels)
     points = list(_points(walk))
-    rng = rng_for(seed, "audit-dp")
     tables = list(_pairs(walk, rng))
     error = (1 - confidence) / (len(tables) + 1)
-    found = [*_one_run(walk, points, canaries, 1 - error, rng)]
+    yield from _one_run(walk, points, canaries, 1 - error / len(points), rng)
     for at, (name, canary, others) in enumerate(tables):
         progress("audit game", at, len(tables))
-        found += _game(walk, name, canary, others, points, runs, 1 - error, rng)
-    return PrivacyAudit(tuple(found), confidence)
-
-
-def write_privacy_audit(audit: PrivacyAudit, folder: Path) -> None:
-    """Write the result as JSON."""
-    with staged(folder) as temporary:
-        write_json(temporary / RESULT, audit.to_json())
+        yield from _game(walk, name, canary, others, points, runs, 1 - error, rng)
 
 
 @dataclass(frozen=True)
@@ -231,7 +131,8 @@ def _one_run(
     right = int(present[order[-half:]].sum() + (~present[order[:half]]).sum())
     for point in points:
         lower = epsilon_of_guesses(len(each), 2 * half, right, point.delta, confidence)
-        yield Attack("one run", point, lower, f"{right} of {2 * half} guesses right, {len(each)} canaries")
+        detail = f"{right} of {2 * half} guesses right, {len(each)} canaries"
+        yield Attack("one run", "epsilon", point.epsilon, point.delta, lower, detail)
 
 
 def _pairs(walk: _Walk, rng: np.random.Generator) -> Iterator[tuple[str, Array, Array]]:
@@ -273,18 +174,15 @@ def _game(
 ) -> Iterator[Attack]:
     """Distinguish two neighbouring tables by what is released."""
     with_canary = np.concatenate([others, canary[None]])
-    sides = [
+    facts, facts_without = (
         np.array([_facts(walk, walk.release(table, int(rng.integers(2**31))), canary) for _ in range(runs)])
         for table in (with_canary, others)
-    ]
-    middle = runs // 2
-    event = _best_event(sides[0][:middle], sides[1][:middle])
-    hits = [int(_occurs(event, side[middle:]).sum()) for side in sides]
-    at = event[3]
-    left = runs - middle
+    )
+    least = min(point.delta for point in points)
+    tally = play((facts, facts_without), lambda low, high: epsilon_between(low, high, least), confidence)
     for point in points:
-        lower = epsilon_of_game((hits[at], hits[1 - at]), (left, left), point.delta, confidence)
-        yield Attack(name, point, lower, f"{hits[0]} of {left} with, {hits[1]} of {left} without the canary")
+        lower = epsilon_of_game(tally.hits, tally.runs, point.delta, confidence)
+        yield Attack(name, "epsilon", point.epsilon, point.delta, lower, tally.detail)
 
 
 def _facts(walk: _Walk, made: Array, canary: Array) -> tuple[int, int, int]:
@@ -298,29 +196,3 @@ def _equal(rows: Array, wanted: Array) -> Counts:
     codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
     found: Counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)[codes[: len(wanted)]]
     return found
-
-
-Event = tuple[int, int, bool, int]
-"""Fact, threshold, whether at least or less, and the table on which it is more frequent (0: with the canary)."""
-
-
-def _best_event(first: Array, second: Array) -> Event:
-    """The event whose frequencies differ by the largest ratio."""
-    best: tuple[float, Event] = (-math.inf, (0, 0, True, 0))
-    for fact in range(first.shape[1]):
-        for threshold in np.unique(np.concatenate([first[:, fact], second[:, fact]])):
-            for above in (True, False):
-                event = (fact, int(threshold), above)
-                shares = [(_occurs((*event, 0), side).sum() + 0.5) / (len(side) + 1) for side in (first, second)]
-                more = int(shares[1] > shares[0])
-                gain = math.log(shares[more] / shares[1 - more]) * math.sqrt(shares[more])
-                if gain > best[0]:
-                    best = (gain, (*event, more))
-    return best[1]
-
-
-def _occurs(event: Event, facts: Array) -> Array:
-    """Mask of the runs in which an event occurs."""
-    fact, threshold, above, _ = event
-    found: Array = facts[:, fact] >= threshold
-    return found if above else ~found

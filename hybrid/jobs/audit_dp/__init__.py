@@ -1,0 +1,97 @@
+"""Audit of a stated differential privacy by attacks.
+
+The attacks try to refute it, over the whole walk and part by part. Their tables hold canaries; no real record is at
+stake.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybrid.base.atomic import write_json
+from hybrid.base.errors import ConfigError
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.jobs.audit_dp.attack import Attack, PrivacyAudit
+from hybrid.jobs.audit_dp.labels import attack_labels
+from hybrid.jobs.audit_dp.parts import attack_parts
+from hybrid.jobs.audit_dp.statement import walk_of
+from hybrid.jobs.audit_dp.walk import attack_walk
+from hybrid.jobs.run import staged
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.private_mode import refuse_undeclared
+
+RESULT = "audit-dp.json"
+_OF_PARTS = 0.5
+"""Share of the error probability for the attacks on parts, where there are any."""
+
+
+def audit_privacy(
+    config: RunConfig,
+    *,
+    canaries: int = 500,
+    runs: int = 200,
+    draws: int = 100_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> PrivacyAudit:
+    """Attack the walk of a configuration that states differential privacy.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Its records are read for their columns alone; the tables of the attacks hold canaries.
+    canaries : int
+        Most canaries of the one run, 10 or more; as many as the columns have combinations of values or labels.
+    runs : int
+        Runs of the whole walk on each table of a game, 20 or more; the first half chooses the event.
+    draws : int
+        Plays on each part of the account of ``privacy.mode: dp``, 1000 or more; 1/25 of it where a play is a call of
+        its own.
+    confidence : float
+        Of all bounds together, in (0, 1).
+    seed : int
+        Of the audit's own draws and of the walk's, but for its noise, which no seed repeats.
+    progress : Progress
+        Called after each game.
+
+    Raises
+    ------
+    ConfigError
+        The configuration states no differential privacy that could be audited.
+    """
+    if canaries < 10 or runs < 20 or draws < 1000 or not 0 < confidence < 1:
+        raise ConfigError(
+            f"{canaries} canaries, {runs} runs, {draws} draws or confidence {confidence:g} are too few",
+            hint="use 10 canaries, 20 runs, 1000 draws and a confidence below 1, or more",
+        )
+    pipeline = Pipeline(config, judge_power=False)
+    _refuse_unstated(pipeline)
+    rng, error = rng_for(seed, "audit-dp"), 1 - confidence
+    found: list[Attack] = []
+    if config.anonymize is not None:
+        found += attack_labels(pipeline, config.anonymize, canaries, runs, confidence, rng, progress)
+    else:
+        if config.privacy is not None:
+            found += attack_parts(config, config.privacy, draws, 1 - _OF_PARTS * error, rng, progress)
+            error *= 1 - _OF_PARTS
+        found += attack_walk(walk_of(pipeline), canaries, runs, 1 - error, rng, progress)
+    return PrivacyAudit(tuple(found), confidence)
+
+
+def _refuse_unstated(pipeline: Pipeline) -> None:
+    if not pipeline.is_private:
+        missing = "; ".join(one.text for one in pipeline.explanation.conditions if not one.met)
+        raise ConfigError(
+            f"the configuration states no differential privacy that could be audited; not met: {missing}",
+            hint="hybrid explain has all conditions",
+        )
+    refuse_undeclared(pipeline.config, pipeline.table.schema)
+
+
+def write_privacy_audit(audit: PrivacyAudit, folder: Path) -> None:
+    """Write the result as JSON."""
+    with staged(folder) as temporary:
+        write_json(temporary / RESULT, audit.to_json())

@@ -1,0 +1,163 @@
+"""Attacks on a stated guarantee: their results, and games with an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.privacy.auditing import shares_of_game
+
+_THRESHOLDS = np.linspace(0, 1, 65)
+"""Quantiles of a fact that are looked at as thresholds."""
+
+Bound = Callable[[Array, Array], Array]
+"""Lower bounds of what is stated, from bounds of the two frequencies of events."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Result of one attack: a lower bound of what is stated.
+
+    Parameters
+    ----------
+    name : str
+        one run, the pair of tables of a game, or the part of the account.
+    quantity : "epsilon" or "rho"
+        What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``.
+    stated : float
+        The stated bound.
+    delta : float
+        Of the statement.
+    lower : float
+        The quantity is at least this, with the audit's confidence.
+    detail : str
+        Counts behind the bound.
+    """
+
+    name: str
+    quantity: Literal["epsilon", "rho"]
+    stated: float
+    delta: float
+    lower: float
+    detail: str
+
+    @property
+    def refutes(self) -> bool:
+        """True if the stated quantity is below the bound."""
+        return self.lower > self.stated
+
+
+@dataclass(frozen=True)
+class PrivacyAudit:
+    """All attacks of an audit; together their bounds hold with ``confidence``."""
+
+    attacks: tuple[Attack, ...]
+    confidence: float
+
+    @property
+    def refuted(self) -> tuple[Attack, ...]:
+        """Attacks that refute the statement."""
+        return tuple(attack for attack in self.attacks if attack.refutes)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        attacks = [asdict(attack) | {"refutes": attack.refutes} for attack in self.attacks]
+        return {"confidence": self.confidence, "refuted": bool(self.refuted), "attacks": attacks}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A fact at or above a threshold, or below it.
+
+    ``more``: position of the table on which it was more frequent (0: with the canary).
+    """
+
+    fact: int
+    threshold: float
+    above: bool
+    more: int
+
+    def count(self, facts: Array) -> int:
+        """Runs in which it occurs, of facts (n_runs, n_facts)."""
+        return int(((facts[:, self.fact] >= self.threshold) == self.above).sum())
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of an event that other runs chose.
+
+    Parameters
+    ----------
+    hits, runs : (int, int)
+        Runs with the event and all runs: on the table where it was expected more often, and on the other.
+    detail : str
+        The same in words.
+    """
+
+    hits: tuple[int, int]
+    runs: tuple[int, int]
+    detail: str
+
+
+def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
+    """Choose an event on the first halves of the runs.
+
+    It is counted on the others.
+
+    Parameters
+    ----------
+    sides : two of numpy.ndarray, shape (n_runs, n_facts)
+        Facts of each run on the table with the canary, and on the one without it; two runs or more each.
+    bound : Bound
+        What the event is chosen for.
+    confidence : float
+        Of the bound, in (0, 1).
+    """
+    middles = [len(side) // 2 for side in sides]
+    event = _best((sides[0][: middles[0]], sides[1][: middles[1]]), bound, confidence)
+    left = [side[middle:] for side, middle in zip(sides, middles, strict=True)]
+    hits, runs = [event.count(side) for side in left], [len(side) for side in left]
+    one, other = event.more, 1 - event.more
+    detail = f"{hits[0]} of {runs[0]} with, {hits[1]} of {runs[1]} without the canary"
+    return Tally((hits[one], hits[other]), (runs[one], runs[other]), detail)
+
+
+def _best(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Event:
+    """Event with the greatest lower bound, then the largest difference."""
+    best: tuple[tuple[float, float], Event] | None = None
+    runs = len(sides[0]), len(sides[1])
+    for fact in range(sides[0].shape[1]):
+        columns = [np.sort(side[:, fact]) for side in sides]
+        thresholds = _thresholds(np.concatenate(columns))
+        above = [n - np.searchsorted(column, thresholds, "left") for column, n in zip(columns, runs, strict=True)]
+        for is_above in (True, False):
+            hits = above if is_above else [n - counts for n, counts in zip(runs, above, strict=True)]
+            for more in (0, 1):
+                ordered, of = (hits[more], hits[1 - more]), (runs[more], runs[1 - more])
+                found = bound(*shares_of_game(ordered, of, confidence))
+                gaps = _gaps(ordered, of)
+                at = int(np.lexsort((gaps, found))[-1])
+                score = float(found[at]), float(gaps[at])
+                if best is None or score > best[0]:
+                    best = score, Event(fact, float(thresholds[at]), is_above, more)
+    assert best is not None
+    return best[1]
+
+
+def _thresholds(values: Array) -> Array:
+    """Middles between neighbouring values, at quantiles."""
+    known = np.unique(values)
+    at = np.searchsorted(known, np.unique(np.quantile(values, _THRESHOLDS, method="higher")))
+    found: Array = (known[np.maximum(at - 1, 0)] + known[at]) / 2
+    return found
+
+
+def _gaps(hits: tuple[Array, Array], runs: tuple[int, int]) -> Array:
+    """Differences of frequencies in their standard errors."""
+    p, q = ((count + 0.5) / (n + 1) for count, n in zip(hits, runs, strict=True))
+    found: Array = (p - q) / np.sqrt(p * (1 - p) / runs[0] + q * (1 - q) / runs[1])
+    return found
