@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -17,6 +16,7 @@ from hybrid.base.yaml_document import YamlDocument
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.config import RunConfig, configured
+from hybrid.pipeline.draft_column import DraftColumn, without_review
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.columns import hierarchy_paths, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
@@ -27,13 +27,11 @@ from hybrid.table.read_frame import DATA_FRAME, Frame, is_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-_REVIEW = "# review: "
-
 
 class Draft:
     """Configuration that is edited key by key; every change can be undone.
 
-    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a name holds a dot
+    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a new name holds a dot
     (``draft["data", "columns", "a.b", "role"]``). Comments and everything that was not changed stay as they are.
 
     Parameters
@@ -104,15 +102,15 @@ class Draft:
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Any:
         """Value of a key in the text; None if not set."""
-        return self.document.get(_path(key))
+        return self.document.get(self._path(key))
 
     def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
         """Set a key; sections on the way to it are made."""
-        self._history.append(self.document.with_value(_path(key), value))
+        self.keep(self.document.with_value(self._path(key), value))
 
     def __delitem__(self, key: str | tuple[str, ...]) -> None:
         """Remove a key, so that its default holds."""
-        self._history.append(self.document.without(_path(key)))
+        self.keep(self.document.without(self._path(key)))
 
     def sign(self, name: str, date: datetime.date | None = None) -> None:
         """State who has decided the roles of all columns.
@@ -141,8 +139,12 @@ class Draft:
         day = datetime.date.today() if date is None else date
         document = self.document
         for column in self.columns:
-            document = _without_review(document, column)
-        self._history.append(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
+            document = without_review(document, column)
+        self.keep(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
+
+    def keep(self, document: YamlDocument) -> None:
+        """Take a changed text; the one before can be had again."""
+        self._history.append(document)
 
     def undo(self) -> bool:
         """Take the last change back; False if there is none."""
@@ -193,6 +195,22 @@ class Draft:
         write_text(target, document.text)
         return (*paths.values(), target)
 
+    def _path(self, key: str | tuple[str, ...]) -> tuple[str, ...]:
+        """Keys of a dotted key.
+
+        Names with dots that the text has are found.
+        """
+        if isinstance(key, tuple):
+            return key
+        at: Any = self.document.content
+        parts, path = key.split("."), []
+        while parts:
+            known = at if isinstance(at, dict) else {}
+            n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 1)
+            path.append(".".join(parts[:n]))
+            at, parts = known.get(path[-1]), parts[n:]
+        return tuple(path)
+
     def _hierarchies(self, config: RunConfig, guessed: GuessedConfig) -> dict[str, HierarchySource]:
         """Guessed hierarchies that the configuration names, by their paths."""
         for name, column in config.data.columns.items():
@@ -202,7 +220,7 @@ class Draft:
                 self._in_memory[path] = in_memory(*described)
         return self._in_memory
 
-    def _described_for(self, name: str) -> str | None:
+    def described_for(self, name: str) -> str | None:
         """Path of a new hierarchy for a column of the guessed table.
 
         None where none can be made.
@@ -259,92 +277,6 @@ class Draft:
         return f"<table>{head}{cells}</table><ul>{notes}</ul>"
 
 
-class DraftColumn:
-    """Column of a draft; to set an attribute changes the draft."""
-
-    def __init__(self, draft: Draft, name: str) -> None:
-        self.draft, self.name = draft, name
-
-    @property
-    def role(self) -> str:
-        """One of identifier, quasi_identifier, sensitive, insensitive, weight, undecided.
-
-        A quasi-identifier of a guessed draft gets a hierarchy to start from.
-        """
-        return str(self._get("role") or Role.INSENSITIVE)
-
-    @role.setter
-    def role(self, role: str) -> None:
-        if role not in list(Role):
-            raise ConfigError(f"{role!r} is no role", hint=f"one of: {', '.join(Role)}")
-        document = self.draft.document.with_value(self._path("role"), str(role))
-        if role == Role.QUASI_IDENTIFIER and self.hierarchy is None:
-            path = self.draft._described_for(self.name)
-            document = document if path is None else document.with_value(self._path("hierarchy"), path)
-        self.draft._history.append(_without_review(document, self.name))
-
-    @property
-    def kind(self) -> str | None:
-        """Kind of the values; None: inferred."""
-        found = self._get("kind")
-        return None if found is None else str(found)
-
-    @kind.setter
-    def kind(self, kind: str) -> None:
-        self.draft[self._path("kind")] = kind
-
-    @property
-    def hierarchy(self) -> str | None:
-        """Path of the hierarchy; None without one."""
-        found = self._get("hierarchy")
-        return None if found is None else str(found)
-
-    @hierarchy.setter
-    def hierarchy(self, path: str) -> None:
-        self.draft[self._path("hierarchy")] = path
-
-    @property
-    def target(self) -> bool:
-        """True if users will train models that predict the column."""
-        return bool(self._get("target"))
-
-    @target.setter
-    def target(self, target: bool) -> None:
-        self.draft[self._path("target")] = bool(target)
-
-    @property
-    def reason(self) -> str:
-        """Reason for the role; empty if the text does not say."""
-        return next(iter(_comment(self.draft.document, self.name)), "").strip().removeprefix(_REVIEW).removeprefix("# ")
-
-    @property
-    def is_decided(self) -> bool:
-        """True if the role is decided.
-
-        The line above the column does not ask for a review.
-        """
-        marked = any(line.strip().startswith(_REVIEW) for line in _comment(self.draft.document, self.name))
-        return not marked and self.role != Role.UNDECIDED
-
-    def accept(self) -> None:
-        """Decide that the role is right.
-
-        Raises
-        ------
-        ConfigError
-            It is undecided.
-        """
-        if self.role == Role.UNDECIDED:
-            raise ConfigError(f"{self.name!r} is undecided", hint=f"set its role: {', '.join(Role)}")
-        self.role = self.role
-
-    def _get(self, key: str) -> Any:
-        return self.draft.document.get(self._path(key))
-
-    def _path(self, key: str) -> tuple[str, ...]:
-        return ("data", "columns", self.name, key)
-
-
 def guess(data: Frame | Path | str) -> Draft:
     """Guess a configuration from a table, for a person to decide.
 
@@ -382,24 +314,3 @@ def guess(data: Frame | Path | str) -> Draft:
         )
     guessed = guess_frame(data)
     return Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
-
-
-def _path(key: str | tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(key.split(".")) if isinstance(key, str) else key
-
-
-def _comment(document: YamlDocument, column: str) -> Iterator[str]:
-    """The line above a column, if it is a comment."""
-    at = document.line_of(("data", "columns", column))
-    lines = document.text.splitlines()
-    if at and lines[at - 1].strip().startswith("#"):
-        yield lines[at - 1]
-
-
-def _without_review(document: YamlDocument, column: str) -> YamlDocument:
-    """The document with the mark taken from the line above a column."""
-    at = document.line_of(("data", "columns", column))
-    lines = document.text.splitlines(keepends=True)
-    if at and lines[at - 1].strip().startswith(_REVIEW):
-        lines[at - 1] = lines[at - 1].replace(_REVIEW, "# ", 1)
-    return YamlDocument("".join(lines), document.name)

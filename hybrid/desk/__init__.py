@@ -1,0 +1,1 @@
+"""Local page to decide roles, verdicts and releases."""

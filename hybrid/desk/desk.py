@@ -1,0 +1,129 @@
+"""State of one desk, and the answers that its screens share."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.desk.clicks import Clicks
+from hybrid.desk.editor import Editor
+from hybrid.desk.runner import Runner
+from hybrid.desk.sessions import Sessions
+from hybrid.desk.texts import LANGUAGES, language_of, text
+from hybrid.jobs.release import Places
+
+LANGUAGE_COOKIE = "hybrid-desk-language"
+
+
+@dataclass
+class Desk:
+    """One desk: a configuration, the three zones, one session.
+
+    Parameters
+    ----------
+    config : Path or None
+        The configuration to decide on; None: only runs and releases are shown.
+    places : Places
+        Private, operator and public zone.
+    """
+
+    config: Path | None
+    places: Places
+
+    def __post_init__(self) -> None:
+        self.sessions = Sessions()
+        self.clicks = Clicks(self.places.work)
+        self.editor = None if self.config is None else Editor(self.config)
+        self.runner = Runner(self.places.runs, self.places.work)
+        self.templates = Environment(
+            loader=PackageLoader("hybrid.desk"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    @property
+    def own_editor(self) -> Editor:
+        """The editor.
+
+        Raises
+        ------
+        ConfigError
+            The desk was opened without a configuration.
+        """
+        if self.editor is None:
+            raise ConfigError("this desk has no configuration", hint="hybrid desk CONFIG")
+        return self.editor
+
+    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+        """One screen in the language of the request."""
+        language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
+
+        def translated(key: str, **named: object) -> str:
+            return text(key, language, **named)
+
+        content = self.templates.get_template(template).render(
+            t=translated,
+            language=language,
+            languages=LANGUAGES,
+            has_config=self.config is not None,
+            path=request.url.path,
+            form_token=self.sessions.form_token,
+            **values,
+        )
+        return HTMLResponse(content, status)
+
+    def problem(self, request: Request, error: HybridError) -> Response:
+        """Page of the problems of an error, without cell values."""
+        if request.method == "POST":
+            self.clicks.note("POST", request.url.path, refused=error.problems[0].message)
+        return self.page(request, "problem.html", 409, title=error.title, problems=error.problems)
+
+    def done(self, request: Request, to: str, command: str) -> Response:
+        """Answer to an action: the log has it, the next page follows."""
+        self.clicks.note("POST", request.url.path, command)
+        return RedirectResponse(to, 303)
+
+
+def command(*words: object) -> str:
+    """Command line, to be copied into a shell."""
+    return shlex.join(["hybrid", *map(str, words)])
+
+
+def form(request: Request, *names: str) -> list[str]:
+    """Fields of the form that was sent.
+
+    Raises
+    ------
+    ConfigError
+        One of them is missing.
+    """
+    given: dict[str, str] = request.state.form
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ConfigError(f"the form lacks {', '.join(missing)}", hint="open the page again")
+    return [given[name] for name in names]
+
+
+def one_of(names: Sequence[str], wanted: str, what: str) -> str:
+    """The name, if it is one of the known ones.
+
+    So no path is ever made from a request.
+
+    Raises
+    ------
+    ConfigError
+        It is not.
+    """
+    if wanted not in names:
+        raise ConfigError(f"there is no such {what}", hint="go back to the list")
+    return wanted

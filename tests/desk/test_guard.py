@@ -1,0 +1,160 @@
+"""Attacks on the desk: from other pages, other hosts, other people; none has an effect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.desk.conftest import HOSTILE
+from tests.desk.open_desk import Answer, OpenDesk, Visitor
+
+SCREENS = ("/", "/columns", "/column/age", "/changes", "/check", "/runs", "/runs/first", "/releases")
+
+
+def _role(visitor: Visitor, **how: str) -> Answer:
+    """Make the age insensitive, as the form of the screen does."""
+    visitor.get("/column/age")
+    return visitor.post("/column/age", state=visitor.field("state"), role="insensitive", **how)
+
+
+def _other_method(method: str) -> Callable[[Visitor], Answer]:
+    return lambda visitor: visitor.ask(method, "/columns", Origin=visitor.origin)
+
+
+def _header(name: str, value: str) -> Callable[[Visitor], Answer]:
+    return lambda visitor: visitor.get("/columns", **{name: value})
+
+
+def _body(body: str | bytes, kind: str = "application/x-www-form-urlencoded") -> Callable[[Visitor], Answer]:
+    return lambda visitor: visitor.ask("POST", "/columns/sign", body, Origin=visitor.origin, Content_Type=kind)
+
+
+def _twice(visitor: Visitor) -> Answer:
+    visitor.get("/columns")
+    return _body(f"form_token={visitor.token}&state=x&name=a&name=b")(visitor)
+
+
+REFUSED: dict[str, Callable[[Visitor], Answer]] = {
+    "a form without a token": lambda visitor: _role(visitor, token=""),
+    "a form with a wrong token": lambda visitor: _role(visitor, token="0" * 64),
+    "a form from another origin": lambda visitor: _role(visitor, origin="https://evil.example"),
+    "a form from another port": lambda visitor: _role(visitor, origin="http://127.0.0.1:1"),
+    "a form from nowhere": lambda visitor: _role(visitor, origin=""),
+    "a form from a sandboxed frame": lambda visitor: _role(visitor, origin="null"),
+    "a host that resolves to this machine": lambda visitor: visitor.ask("GET", "/columns", host="evil.example"),
+    "that host with the port of the desk": lambda visitor: visitor.ask(
+        "GET", "/columns", host=f"evil.example:{visitor.port}"
+    ),
+    "a page that embeds a screen": _header("Sec_Fetch_Site", "cross-site"),
+    "a page on another port of this machine": _header("Sec_Fetch_Site", "same-site"),
+    "a form in JSON": _body('{"name": "a"}', "application/json"),
+    "a form in plain text": _body("name=a", "text/plain"),
+    "a form in parts": _body("--x\r\n\r\n--x--", "multipart/form-data; boundary=x"),
+    "a form that is too large": _body("a=" + "x" * 70_000),
+    "a form of bytes": _body(b"\xff\xfe=1"),
+    "a form with a field twice": _twice,
+    "the method PUT": _other_method("PUT"),
+    "the method DELETE": _other_method("DELETE"),
+    "the method TRACE": _other_method("TRACE"),
+}
+
+
+@pytest.mark.parametrize("attack", REFUSED)
+def test_a_request_of_somebody_else_has_no_effect(attack: str, visitor: Visitor, folder: Path) -> None:
+    before = (folder / "config.yaml").read_text()
+    answer = REFUSED[attack](visitor)
+    assert answer.status == 403 and answer.text.startswith("refused"), answer.text
+    assert (folder / "config.yaml").read_text() == before
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize("screen", (*SCREENS, "/style.css"))
+def test_without_the_session_nothing_is_shown(screen: str, open_desk: OpenDesk, visitor: Visitor) -> None:
+    for cookie in ("", f"hybrid-desk-{open_desk.port}=guess", visitor.cookie[:-1]):
+        stranger = open_desk.visitor()
+        stranger.cookie = cookie
+        assert stranger.get(screen).status == 403
+
+
+def test_a_token_opens_the_desk_once(open_desk: OpenDesk, visitor: Visitor) -> None:
+    second = open_desk.visitor()
+    assert second.enter(open_desk.address).status == 403 and not second.cookie
+    for token in ("", "guess", "%00"):
+        assert second.get(f"/enter?token={token}").status == 403
+    assert visitor.get("/columns").status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/..",
+        "/runs/%2e%2e",
+        "/runs/..%2f..%2fconfig.yaml",
+        "/runs/first%2f..%2f..%2fwork",
+        "/runs/%2e%2e/report",
+        "/runs/first%00/report",
+        "/releases/..%2fwork",
+        "/releases/%2e%2e",
+        "/column/..%2f..%2fetc%2fpasswd",
+        "/style.css/../../config.yaml",
+        "/runs/first/synthetic.csv",
+    ],
+)
+def test_no_path_leads_out_of_the_lists(path: str, visitor: Visitor) -> None:
+    answer = visitor.get(path)
+    assert answer.status in (404, 409)
+    assert "version: 1" not in answer.text and "root:" not in answer.text
+
+
+@pytest.mark.parametrize("screen", [*SCREENS[1:], f"/column/{quote(HOSTILE, safe='')}"])
+def test_names_are_text_on_every_screen(screen: str, visitor: Visitor) -> None:
+    answer = visitor.get(screen)
+    assert answer.status == 200
+    assert "<script" not in answer.text and "onerror" not in answer.text and "javascript:" not in answer.text
+    assert "style=" not in answer.text, "the policy of the page forbids inline styles"
+
+
+def test_every_answer_forbids_scripts_and_frames(visitor: Visitor) -> None:
+    for screen in (*SCREENS, "/style.css", "/nowhere", "/runs/first/report"):
+        headers = visitor.get(screen).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src" not in policy
+        assert "sandbox" in policy or "frame-ancestors 'none'" in policy
+        assert headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer" and headers["x-frame-options"] == "DENY"
+
+
+def test_the_cookie_is_for_this_page_alone(open_desk: OpenDesk, folder: Path) -> None:
+    from tests.desk.open_desk import opened
+
+    with opened(None, folder) as other:
+        found = other.visitor()
+        said = found.enter(other.address).headers["set-cookie"]
+        assert "HttpOnly" in said and "SameSite=strict" in said and str(other.port) in said
+        assert found.get("/columns").status == 409 and found.get("/runs").status == 200
+
+
+def test_the_log_names_what_was_refused_and_holds_no_secret(visitor: Visitor, open_desk: OpenDesk) -> None:
+    _role(visitor, token="0" * 64)
+    log = open_desk.desk.clicks.path
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lines[-1]["refused"] == "the form is not one of this session" and lines[-1]["path"] == "/column/age"
+    assert log.stat().st_mode & 0o777 == 0o600
+    value = visitor.cookie.partition("=")[2]
+    assert value not in log.read_text() and visitor.token not in log.read_text()
+    assert open_desk.address.rpartition("=")[2] not in log.read_text()
+
+
+def test_a_visitor_cannot_fill_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hybrid.desk import clicks
+
+    monkeypatch.setattr(clicks, "MOST_REFUSED", 3)
+    log = clicks.Clicks(tmp_path)
+    for _ in range(10):
+        log.note("GET", "/", refused="no")
+    log.note("POST", "/runs/start", "hybrid run c.yaml")
+    assert len(log.path.read_text().splitlines()) == 4

@@ -1,0 +1,169 @@
+"""Walks over the screens: decide the columns, look at a verdict, publish with two people, withdraw."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+
+from hybrid.desk.texts import LANGUAGES, catalogue, language_of, text
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.draft import Draft
+from tests.desk.conftest import HOSTILE
+from tests.desk.open_desk import OpenDesk, Visitor, opened
+
+
+@pytest.fixture
+def own(folder: Path, tmp_path: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
+    """A desk on a copy of the folder, and the person who has opened it."""
+    copied = tmp_path / "own"
+    shutil.copytree(folder, copied)
+    with opened(copied / "config.yaml", copied) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        yield visitor, found, copied
+
+
+def _decide(visitor: Visitor, name: str, role: str) -> str:
+    visitor.get(f"/column/{quote(name, safe='')}")
+    answer = visitor.post(f"/column/{quote(name, safe='')}", state=visitor.field("state"), role=role)
+    assert answer.status == 303, answer.text
+    return answer.headers["location"]
+
+
+def test_columns_are_decided_one_by_one_and_signed(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, found, folder = own
+    before = (folder / "config.yaml").read_text()
+    for name, column in Draft.read(folder / "config.yaml").columns.items():
+        wanted = "quasi_identifier" if name == HOSTILE else column.role
+        location = _decide(visitor, name, "insensitive" if wanted == "undecided" else wanted)
+    assert location == "/columns" and "Every column is decided" in visitor.get("/columns").text
+    visitor.post("/columns/sign", state=visitor.field("state"), name="B. Kaya")
+    config = load_config(folder / "config.yaml")
+    assert config.roles is not None and config.roles.decided_by == "B. Kaya"
+    assert (folder / str(config.data.columns[HOSTILE].hierarchy)).is_file()
+    assert "Decided by B. Kaya" in visitor.get("/columns").text
+    changed = visitor.get("/changes").text
+    assert "+roles: {decided_by: B. Kaya" in changed and "hierarchy: hierarchies/" in changed
+    after = (folder / "config.yaml").read_text()
+    assert len(after.splitlines()) == len(before.splitlines()) + 1, "the file stays as a person would edit it"
+    lines = [json.loads(line) for line in found.desk.clicks.path.read_text().splitlines()]
+    commands = [line["command"] for line in lines if "command" in line]
+    assert any("roles.decided_by=B. Kaya" in command for command in commands)
+
+
+def test_a_change_is_undone_and_a_stale_page_changes_nothing(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    config = folder / "config.yaml"
+    before = config.read_text()
+    visitor.get("/column/age")
+    stale = visitor.field("state")
+    _decide(visitor, "age", "sensitive")
+    assert load_config(config).data.columns["age"].role == "sensitive"
+    refused = visitor.post("/column/age", state=stale, role="identifier")
+    assert refused.status == 409 and "changed since this page was shown" in refused.text
+    visitor.get("/changes")
+    assert visitor.post("/columns/undo", state=visitor.field("state")).status == 303
+    assert config.read_text() == before
+    visitor.get("/column/age")
+    assert visitor.post("/columns/undo", state=visitor.field("state")).status == 409
+
+
+@pytest.mark.parametrize("role", ["", "king", "quasi_identifier\nroles: x"])
+def test_a_wrong_role_writes_nothing(role: str, own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    before = (folder / "config.yaml").read_text()
+    visitor.get("/column/age")
+    assert visitor.post("/column/age", state=visitor.field("state"), role=role).status == 409
+    assert (folder / "config.yaml").read_text() == before
+
+
+def test_examples_are_on_the_screen_of_the_column_alone(visitor: Visitor, table: pd.DataFrame, folder: Path) -> None:
+    assert str(table["diagnosis"].iloc[0]) in visitor.get("/column/diagnosis").text
+    values = {*table["patient_id"].astype(str), *table["diagnosis"].astype(str)}
+    for screen in ("/columns", "/changes", "/check", "/runs", "/runs/first", "/releases"):
+        words = set(re.findall(r"[\w.]+", visitor.get(screen).text))
+        assert not words & values, screen
+    assert not set(re.findall(r"[\w.]+", (folder / "work" / "desk.jsonl").read_text())) & values
+
+
+def test_two_people_publish_what_they_saw_and_one_withdraws_it(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, found, folder = own
+    page = visitor.get("/runs/first").text
+    assert "The policy wants 2 people to accept; 0 have accepted." in page and "synthetic.csv" in page
+    assert "hybrid approve" in page
+    other = visitor.post("/runs/first/decide", by="C. Roth", reason="small", run="another")
+    assert other.status == 409
+    visitor.get("/runs/first")
+    given = {"run": visitor.field("run"), "reason": "the table is small"}
+    for name in ("C. Roth", "c. roth"):
+        visitor.get("/runs/first")
+        waits = visitor.post("/runs/first/decide", by=name, **given)
+        assert waits.status == 409 and "1 accepted so far" in waits.text
+    assert not list((folder / "releases").glob("20*"))
+    visitor.get("/runs/first")
+    done = visitor.post("/runs/first/decide", by="D. Okafor", **given)
+    assert done.status == 303, done.text
+    where = done.headers["location"]
+    shown = visitor.get(where).text
+    assert "Verified." in shown and "C. Roth" in shown and "D. Okafor" in shown
+    name = where.rpartition("/")[2]
+    assert name in visitor.get("/releases").text
+    visitor.get(where)
+    assert visitor.post(f"{where}/withdraw", by="E. Lind", reason="wrong file", typed="other").status == 409
+    assert visitor.post(f"{where}/withdraw", by="E. Lind", reason="wrong file", typed=name).status == 303
+    assert "wrong file" in visitor.get(where).text and "withdrawn" in visitor.get("/releases").text
+    log = found.desk.clicks.path.read_text()
+    assert "hybrid withdraw" in log and "--by 'E. Lind'" in log
+
+
+def test_a_changed_run_is_not_shown_as_a_verdict(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    with (folder / "runs" / "first" / "synthetic.csv").open("a") as file:
+        file.write("x\n")
+    answer = visitor.get("/runs/first")
+    assert answer.status == 409 and "was changed after the run wrote it" in answer.text
+
+
+def test_a_run_is_started_and_cancelled(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, found, folder = own
+    visitor.get("/runs")
+    assert visitor.post("/runs/start").status == 303
+    (name,) = found.desk.runner.started
+    assert "It is running." in visitor.get("/runs").text
+    assert visitor.post("/runs/start").status == 409, "one at a time"
+    visitor.get("/runs")
+    assert visitor.post(f"/runs/{name}/cancel").status == 303
+    deadline = time.monotonic() + 60
+    while found.desk.runner.started[name].code is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert found.desk.runner.started[name].code not in (None, 0)
+    assert not (folder / "runs" / name).exists()
+
+
+def test_every_text_is_in_every_language() -> None:
+    for key, texts in catalogue().items():
+        assert set(texts) == set(LANGUAGES), key
+        fields = [sorted(re.findall(r"{(\w+)}", one)) for one in texts.values()]
+        assert fields[0] == fields[1], key
+    used = set()
+    for page in Path("hybrid/desk/templates").glob("*.html"):
+        used |= set(re.findall(r"""\bt\(["'](\w+)["'][,)]""", page.read_text()))
+    assert used <= set(catalogue())
+    assert language_of("fr, de;q=0.8") == "de" and language_of("fr") == "en" and language_of("fr", "de") == "de"
+    assert text("columns_open", "de", count=3) == "3 Spalten sind offen."
+
+
+def test_the_language_is_chosen_on_the_page(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, _ = own
+    assert '<html lang="de">' in visitor.get("/runs", Accept_Language="de-DE").text
+    chosen = visitor.post("/language", language="de").headers["set-cookie"].partition(";")[0]
+    visitor.cookie = f"{visitor.cookie}; {chosen}"
+    assert "Läufe" in visitor.get("/runs").text
