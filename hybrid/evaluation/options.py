@@ -49,6 +49,8 @@ class RetrainOptions(Options):
     record."""
     rows: int = Field(default=1000, ge=50)
     """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
+    drawn: float | None = Field(default=None, gt=0, le=100)
+    """Rows drawn from each training, as a multiple of its records. Not given: as the configuration says."""
     seconds: float | None = Field(default=None, gt=0)
     """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
 

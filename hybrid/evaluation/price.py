@@ -49,6 +49,7 @@ PRICES = {
     "membership_exposed": Price(once=1.0),
     "inference_exposed": Price(once=0.5),
     "close_value": Price(searches=1.0, once=0.5),
+    "distribution_uniqueness": Price(cells=0.3),
     "inference_neighbours": Price(searches=4.0, cells=1.0),
     "gcap": Price(searches=0.3),
     "air": Price(searches=0.3),

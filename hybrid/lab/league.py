@@ -25,6 +25,7 @@ Pair = tuple[str, str]
 """Table and contestant."""
 Groups = dict[tuple[str, str, str, str], pd.DataFrame]
 """Numbers by table, risk model, series and contestant."""
+NOT_JUDGED = Verdict("unknown", ("tried on no table that is known to leak more than another",))
 RETAINED_AT = 0.5
 """Leak at which noise is compared with none."""
 
@@ -90,6 +91,11 @@ class Entry:
     def on(self, risk: str) -> list[Judged]:
         """Its tracks of one risk model."""
         return [each for each in self.judged if each.track.risk == risk]
+
+    @property
+    def met_leaks(self) -> bool:
+        """True if it was tried on tables of which some leak more than others."""
+        return any(each.track.series.scale != "none" for each in self.judged)
 
     @property
     def mean_power(self) -> float:
@@ -177,7 +183,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 _retention(mine),
                 removals(mine),
                 verdicts,
-                worst(verdicts.values()),
+                worst(verdicts.values()) if any(track.series.scale != "none" for track in mine) else NOT_JUDGED,
                 near.get(pair),
                 _band(groups.get((pair[0], NULL, "", pair[1]))),
             )

@@ -80,7 +80,7 @@ def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
     costs = [
         Cost(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
         for each in entries
-        if not each.is_printed
+        if each.met_leaks and not each.is_printed
     ]
     return {
         "name": table,

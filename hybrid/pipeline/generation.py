@@ -245,10 +245,11 @@ class Generation:
         return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
 
 
-def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
+def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0) -> Table:
     """Synthetic records of a generator trained on this table alone.
 
-    As many as the table has (as many persons, where persons are drawn); values are protected first, unless that is off.
+    ``drawn`` times as many as the table has (persons, where persons are drawn); values are protected first, unless that
+    is off.
     """
     learning, drawing = _two_seeds(seed, "baseline", config.synthesize.where)
     rules, static = fitted_rules(config, table), static_columns(config, table)
@@ -264,7 +265,7 @@ def learned_again(config: RunConfig, table: Table, seed: int) -> Table:
     else:
         fitted = fit(form.encoded, config.synthesize, learning)
         wanted = len(table)
-    wanted = wanted if chosen is None else chosen.wanted("same")
+    wanted = max(round(drawn * wanted), 1) if chosen is None else chosen.wanted("same")
     return _held(fitted, form, rules, wanted, drawing, chosen=chosen)[0]
 
 

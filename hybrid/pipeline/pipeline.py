@@ -278,9 +278,10 @@ class Pipeline(Tables):
 
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
         rng, options = rng_for(self.seed, "evaluate"), self.config.evaluate
+        drawn = None if options.retrain is None else options.retrain.drawn
         again: dict[Subject, FitAndSample] = {
-            "synthetic": lambda table, seed: self.with_training(table, seed).generated.table,
-            "baseline": lambda table, seed: learned_again(self.config, table, seed),
+            "synthetic": lambda table, seed: self.with_training(table, seed, drawn).generated.table,
+            "baseline": lambda table, seed: learned_again(self.config, table, seed, drawn or 1.0),
         }
         origins: dict[Subject, Array] = {}
         if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):

@@ -91,14 +91,18 @@ class Tables:
         self._decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
 
-    def with_training(self, table: Table, seed: int) -> Self:
+    def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
         """The same configuration for other training records, without control records.
 
         But for those of the filter.
 
-        Nothing is kept.
+        Nothing is kept. ``drawn``: rows to draw, as a multiple of the records; None: as the configuration says.
         """
-        other = type(self)(self.config, seed, inputs=self.inputs.with_training(table), judge_power=False)
+        config = self.config
+        if drawn is not None:
+            synthesize = config.synthesize.model_copy(update={"rows": max(round(drawn * len(table)), 1)})
+            config = config.model_copy(update={"synthesize": synthesize})
+        other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
         other._decided = True
         if self.config.synthesize.filter is not None:
             other._filter_control = self._control_halves[0]

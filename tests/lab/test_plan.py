@@ -34,6 +34,9 @@ def test_series_begin_without_a_leak_or_hold_the_leak(name: str) -> None:
         settings = [level.settings for level in series.levels]
         if name == "outliers":
             assert [each["risk"] and each["risk"]["remove"] for each in settings] == [None, 0.01, 0.05, 0.1]
+        elif name == "retraining":
+            assert [each["evaluate.retrain"]["drawn"] for each in settings] == [0.25, 1.0, 4.0]
+            assert all(each["risk"] is None for each in settings)
         elif series.scale == "none":
             assert len({each["risk"]["leak"] for each in settings}) == 1
         else:
@@ -67,6 +70,17 @@ def test_a_level_more_keeps_the_keys_of_the_others(folder: Path) -> None:
     after = lab_trials(load_plan(write_lab(folder, risk=more)), folder)
     kept = {each.key for each in before.planned} & {each.key for each in after.planned}
     assert len(kept) == 4 * 3 + 2
+
+
+def test_attackers_with_the_generator_make_their_metrics_alone(folder: Path) -> None:
+    risk = {"leaky": {"levels": [0, 1]}, "retraining": {"drawn": [0.5, 2], "retrain": {"bagging": 12}}}
+    trials = lab_trials(load_plan(write_lab(folder, risk=risk, seeds=[1], null_seeds=0)), folder)
+    made = [each.trial.config.evaluate for each in trials.planned if each.trial.config]
+    attacked = [each for each in made if each.retrain is not None]
+    assert [each.retrain and each.retrain.drawn for each in attacked] == [0.5, 2.0]
+    assert {each.retrain and each.retrain.bagging for each in attacked} == {12}
+    assert {each.metrics for each in attacked} == {("bagging_membership",)}
+    assert len(made) == 4
 
 
 def test_metrics_that_are_off_are_switched_on_where_they_are_named(folder: Path) -> None:

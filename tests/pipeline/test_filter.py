@@ -17,7 +17,7 @@ from hybrid.leak import RiskOptions, known_leak
 from hybrid.leak.leaky import KnownLeak
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.filtering import FilteredTable, control_halves, filtered
-from hybrid.pipeline.generation import Generated
+from hybrid.pipeline.generation import Generated, learned_again
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.rules.comparisons import COMPARISONS, Compared
 from hybrid.synthesize.options import FilterOptions
@@ -155,6 +155,15 @@ def test_an_attacker_who_trains_again_filters_too(job: Path) -> None:
     assert again.filtered is not None
     assert again.control is None
     assert sum(again.filtered.removed) > 0
+
+
+def test_an_attacker_draws_as_many_rows_as_the_attack_wants(job: Path) -> None:
+    pipeline = Pipeline(load_config(job, {"synthesize.filter": None, "synthesize.rows": 70}))
+    some = pipeline.train.take(np.arange(60))
+    drawn = [pipeline.with_training(some, 4, times).generated.table for times in (None, 0.5, 2.0)]
+    assert [len(table) for table in drawn] == [70, 30, 120]
+    alone = [learned_again(pipeline.config, some, 4, times) for times in (1.0, 0.5)]
+    assert [len(table) for table in alone] == [60, 30]
 
 
 def test_a_run_says_what_was_left_out_and_what_it_costs(job: Path, tmp_path: Path) -> None:

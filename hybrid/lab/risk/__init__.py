@@ -10,10 +10,11 @@ from hybrid.lab.risk.model import Level, RiskModel, Series
 from hybrid.lab.risk.noisy import NOISY
 from hybrid.lab.risk.outliers import OUTLIERS
 from hybrid.lab.risk.overfit import OVERFIT
+from hybrid.lab.risk.retraining import RETRAINING
 from hybrid.lab.risk.size import SIZE
 
 REGISTRY: dict[str, RiskModel] = {
-    model.name: model for model in (LEAKY, NOISY, OVERFIT, DP, OUTLIERS, SIZE, HYPERPARAMETERS)
+    model.name: model for model in (LEAKY, NOISY, OVERFIT, DP, OUTLIERS, RETRAINING, SIZE, HYPERPARAMETERS)
 }
 
 __all__ = ["REGISTRY", "Level", "RiskModel", "Series"]

@@ -39,7 +39,7 @@ class Series:
         Name of the dial.
     scale : {"share", "order", "none"}
         share: values of the dial are shares of leaked records; order: only the order of the levels is known; none:
-        the leak is the same at every level, and what changes must not matter.
+        no level is known to leak more than another, and there is no verdict.
     levels : tuple of Level
         In order; the first one is without a leak, but for ``none``.
     """
