@@ -98,8 +98,8 @@ def test_numbers_are_cut_in_tenths_and_small_cells_are_together() -> None:
     context = Context(*(make_people(400, rng) for _ in range(3)), EvaluateOptions())
     for at, column in enumerate(context.encoding.columns):
         found = _column(context, at)
-        counts = np.bincount(found.people, minlength=found.count)
-        assert found.rows.max() < found.count and (counts[1:] >= 20).all(), column.name
-        assert found.count <= 12 or not context.encoding.continuous[at]
+        counts = np.bincount(found.people, minlength=found.n)
+        assert found.rows.max() < found.n and (counts[1:] >= 20).all(), column.name
+        assert found.n <= 12 or not context.encoding.continuous[at]
     for found in _marginals(context):
-        assert (np.bincount(found.people, minlength=found.count)[1:] >= 20).all()
+        assert (np.bincount(found.people, minlength=found.n)[1:] >= 20).all()

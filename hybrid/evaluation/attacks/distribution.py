@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -28,7 +29,8 @@ class Cells(NamedTuple):
     """Of train, then of control; shape (n_T + n_C,), int."""
     rows: Array
     """Of the table; shape (n_S,), int."""
-    count: int
+    n: int
+    """Number of cells."""
 
 
 def distribution_uniqueness(context: Context) -> Outcome:
@@ -51,8 +53,8 @@ def distribution_uniqueness(context: Context) -> Outcome:
     size, others, rows = (len(context.encoded(role)) for role in ("train", "control", "table"))
     scores, drawn, length, cells = np.zeros(size + others), np.zeros(rows), 0.0, 0
     for found in _marginals(context):
-        all_people, mine = (np.bincount(part, minlength=found.count) for part in (found.people, found.people[:size]))
-        mean, table = all_people / len(scores), np.bincount(found.rows, minlength=found.count) / rows
+        all_people, mine = (np.bincount(part, minlength=found.n) for part in (found.people, found.people[:size]))
+        mean, table = all_people / len(scores), np.bincount(found.rows, minlength=found.n) / rows
         held = np.maximum(mean, 1 / len(scores))  # A cell without people has none to score.
         apart = mine / size - (all_people - mine) / others
         scores += ((table - mean) / held)[found.people]
@@ -63,10 +65,8 @@ def distribution_uniqueness(context: Context) -> Outcome:
         return NotComputable("training and control records have the same frequencies")
     way = length * others / len(scores)
     parts, confidence = (scores[:size], scores[size:]), context.options.confidence
-    exchanged = np.hypot(
-        *(clustered_error(each, context.persons(role)) for each, role in zip(parts, PEOPLE, strict=True))
-    )
-    error = max(float(exchanged), clustered_error(drawn, context.persons("table"))) * quantile(confidence) / way
+    errors = [clustered_error(each, context.persons(role)) for each, role in zip(parts, PEOPLE, strict=True)]
+    error = max(math.hypot(*errors), clustered_error(drawn, context.persons("table"))) * quantile(confidence) / way
     value = float(parts[0].mean() - parts[1].mean()) / way
     traced = auc_interval(*parts, confidence, context.clusters(np.arange(size), np.arange(others)))
     details = dict(zip(("tracing_auc", "tracing_low", "tracing_high"), traced, strict=True)) | {"cells": cells}
@@ -83,9 +83,9 @@ def _marginals(context: Context) -> Iterator[Cells]:
         pairs = [pairs[at] for at in sorted(chosen)]
     for one, other in pairs:
         first, second = columns[one], columns[other]
-        people = first.people * second.count + second.people
-        rows = first.rows * second.count + second.rows
-        yield _without_small(Cells(people, rows, first.count * second.count), context.options.min_cell)
+        people = first.people * second.n + second.people
+        rows = first.rows * second.n + second.rows
+        yield _without_small(Cells(people, rows, first.n * second.n), context.options.min_cell)
 
 
 def _column(context: Context, at: int) -> Cells:
@@ -108,7 +108,7 @@ def _column(context: Context, at: int) -> Cells:
 
 def _without_small(cells: Cells, least: int) -> Cells:
     """Cells with those of fewer people together, as cell 0."""
-    large = np.bincount(cells.people, minlength=cells.count) >= least
+    large = np.bincount(cells.people, minlength=cells.n) >= least
     place = np.where(large, np.cumsum(large), 0)
     return Cells(place[cells.people], place[cells.rows], int(large.sum()) + 1)
 
