@@ -94,7 +94,7 @@ class Entry:
 
     @property
     def met_leaks(self) -> bool:
-        """True if it was tried on tables of which some leak more than others."""
+        """True if some of its tables are known to leak more."""
         return any(each.track.series.scale != "none" for each in self.judged)
 
     @property

@@ -23,7 +23,7 @@ MOST_PAIRS = 200
 
 
 class Cells(NamedTuple):
-    """Cell of every person and every row, for one column or pair of columns."""
+    """Cells of all people and rows, by a column or a pair."""
 
     people: Array
     """Of train, then of control; shape (n_T + n_C,), int."""
@@ -34,7 +34,7 @@ class Cells(NamedTuple):
 
 
 def distribution_uniqueness(context: Context) -> Outcome:
-    """Way from the population's frequencies to those of train that the table went.
+    """Way of the table from the population's frequencies to those of train.
 
     0 fresh people, 1 the frequencies of train, as of a copy. Counted are the cells of every column and every pair of
     columns (numbers in tenths of the people; cells of fewer than ``min_cell`` people together). With the shares of a
