@@ -76,6 +76,8 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
         reasons[each.reason] = reasons.get(each.reason, 0) + 1
     for reason, count in reasons.items():
         console.line("note", f"{count:,} left out: {reason}")
+    if expected.budget is not None:
+        console.line("note", expected.budget.sentence)
     grid = Grid("stage", "needed by runs", "different", "kept already", "seconds left")
     for stage in expected.stages:
         seconds = "not measured yet" if stage.seconds is None else f"{stage.seconds:,.0f}"

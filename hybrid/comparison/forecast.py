@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.expand import LeftOut
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, Rows
@@ -51,6 +52,8 @@ class Forecast:
     invalid: int
     """Trials that are no valid configuration, and will be failed rows."""
     stages: tuple[StageForecast, ...]
+    budget: SpentTogether | None = None
+    """Of all private tables; None where there is none."""
 
     @property
     def executions(self) -> int:
@@ -136,6 +139,7 @@ def foreseen(
         done=len(planned) - len(open_),
         invalid=sum(bool(each.trial.problem) for each in planned),
         stages=tuple(stages),
+        budget=spent_together(planned),
     )
 
 

@@ -5,7 +5,8 @@ Rows on disk as trials end, and the table of them all, one row per trial.
 Columns of the table, in this order:
 
 - ``configuration``, one per factor (its dotted key; mappings and lists as one line of YAML), ``seed``;
-- ``status`` (``ok`` or ``failed``), ``reason`` (of a failure), ``verdict`` (of the gate);
+- ``status`` (``ok`` or ``failed``), ``reason`` (of a failure), ``verdict`` (of the gate), ``promise`` (what a run
+  of the configuration with a secret seed promises);
 - per stage and metric ``<stage>.<metric>[.<column>]`` and, where it has them, the same name with ``_low``, ``_high``
   (interval), ``_reference``, and ``_excess``, ``_excess_low``, ``_excess_high`` (above people never seen); stages are
   original, anonymized, synthetic and baseline. Missing: not computable;

@@ -15,6 +15,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked_if_free
 from hybrid.base.ownership import claim, seal
 from hybrid.base.progress import Progress, silent
+from hybrid.comparison.budget import spent_together
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
@@ -178,6 +179,6 @@ def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, object]]
         result.to_csv(temporary, index=False)
     with atomic_file(out / LEFT_OUT) as temporary:
         left_out_table(planned.expansion).to_csv(temporary, index=False)
-    write_report(plan, planned.expansion, result, out)
+    write_report(plan, planned.expansion, result, out, spent_together(planned.planned))
     seal(out, plan.name, KIND)
     return result

@@ -82,7 +82,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         pipeline = Pipeline(trial.config, seed=trial.seed, store=store, judge_power=False)
         pipeline.check()
         metrics = metric_columns(pipeline.evaluation)
-        verdict = pipeline.verdict.status
+        verdict, promise = pipeline.verdict.status, pipeline.promise
         packed = _write(pipeline, place, trial)
     except HybridError as error:
         return Ended(failed(trial, str(error)))
@@ -90,13 +90,13 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
     entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
     seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
-    row = trial.head | {"status": "ok", "reason": "", "verdict": verdict} | metrics | seconds
+    row = trial.head | {"status": "ok", "reason": "", "verdict": verdict, "promise": promise} | metrics | seconds
     return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:
     """The row of a trial that failed."""
-    return trial.head | {"status": "failed", "reason": reason, "verdict": None}
+    return trial.head | {"status": "failed", "reason": reason, "verdict": None, "promise": None}
 
 
 def metric_columns(evaluation: Evaluation) -> dict[str, float]:

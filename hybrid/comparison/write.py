@@ -6,6 +6,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import yaml
 from hybrid.analysis import answer, results
 from hybrid.base.atomic import write_text
 from hybrid.base.hashing import fingerprint
+from hybrid.comparison.budget import SpentTogether
 from hybrid.comparison.expand import Configuration, Expansion, shown
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
@@ -33,7 +35,13 @@ KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memor
 """Options that are facets of their own, or change no number."""
 
 
-def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFrame, out: Path) -> None:
+def write_report(
+    plan: ComparePlan,
+    expansion: Expansion,
+    comparison: pd.DataFrame,
+    out: Path,
+    spent: SpentTogether | None = None,
+) -> None:
     """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``.
 
     Parameters
@@ -46,11 +54,14 @@ def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFra
         The results; see :mod:`hybrid.comparison.results`.
     out : Path
         The folder of the results.
+    spent : SpentTogether, optional
+        Budget of all private tables.
     """
     configurations = {each.name: each for each in expansion.configurations}
     answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations)))
     texts = describe(REGISTRY.values())
-    found = json.dumps(comparison_json(plan.name, answers, texts), ensure_ascii=False, allow_nan=False, indent=1)
+    content = comparison_json(plan.name, answers, texts) | {"privacy_budget": None if spent is None else asdict(spent)}
+    found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     write_text(out / "comparison.json", found + "\n")
     chosen = answers.recommendation and answers.recommendation.chosen
     config = configurations[chosen.configuration].config if chosen else None
@@ -58,7 +69,8 @@ def write_report(plan: ComparePlan, expansion: Expansion, comparison: pd.DataFra
     if chosen and config is not None:
         write_text(out / RECOMMENDED, recommended_yaml(plan.name, chosen.configuration, config, out))
     reasons = [each.reason for each in expansion.left_out]
-    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons))
+    budget = "" if spent is None else spent.sentence
+    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, budget))
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:

@@ -35,6 +35,7 @@ Access = Literal["no_box", "black_box", "white_box"]
 Knows = Literal[
     "nothing",
     "quasi-identifiers",
+    "columns that are no quasi-identifiers",
     "all columns but the secret",
     "two halves of the columns",
     "a reference sample",

@@ -46,6 +46,7 @@ PRICES = {
     "joined_rows": Price(searches=0.5),
     "inference": Price(searches=1.0),
     "inference_quasi": Price(searches=0.5),
+    "inference_rest": Price(searches=0.5),
     "membership_exposed": Price(once=1.0),
     "inference_exposed": Price(once=0.5),
     "close_value": Price(searches=1.0, once=0.5),

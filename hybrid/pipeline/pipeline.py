@@ -35,6 +35,7 @@ from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
+from hybrid.pipeline.promise import promise
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, named, subject_of
 from hybrid.pipeline.tables import Tables
@@ -155,13 +156,21 @@ class Pipeline(Tables):
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """The promises of every mechanism of this configuration."""
+        return self._explained(seeded=self.seeded)
+
+    @property
+    def promise(self) -> str:
+        """What a run of this configuration with a secret seed promises, in a few words."""
+        return promise(self.config, self._explained(seeded=False))
+
+    def _explained(self, *, seeded: bool) -> tuple[Explanation, ...]:
         if self.config.privacy is not None:
-            return (explain_private(self.config, secret_seed=not self.seeded),)
+            return (explain_private(self.config, secret_seed=not seeded),)
         schema = self.explained
         derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
         persons = self.table.persons
         nameless = persons is not None and bool((persons < 0).any())
-        return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=self.seeded)
+        return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=seeded)
 
     @property
     def statement(self) -> str | None:

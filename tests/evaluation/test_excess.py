@@ -173,6 +173,27 @@ def test_who_knows_the_quasi_identifiers_finds_the_secrets_that_leaked_with_them
     assert excess(privacy(train, control, fresh, chosen), "inference_quasi")[1] <= 0
 
 
+def test_who_knows_the_other_columns_finds_the_quasi_identifiers_that_leaked_with_them() -> None:
+    rng = np.random.default_rng(3)
+    train, control, fresh = (make_people(1200, rng) for _ in range(3))
+    known = [column.name for column in train.schema if column.name not in train.schema.quasi_identifiers]
+    chosen = PRIVACY.model_copy(update={"metrics": ("inference_rest",), "secrets": ("age", "illness")})
+    found = privacy(train, control, leaked(train, fresh, [*known, "age"], 0.5), chosen)
+    for column, others in (("age", known), ("illness", [name for name in known if name != "illness"])):
+        measured = found.find("inference_rest", "synthetic", column)
+        assert measured is not None and isinstance(measured.outcome, Measure)
+        assert measured.outcome.excess is not None and measured.outcome.excess[1] > 0
+        assert set(measured.outcome.details["known"]) >= set(others)  # type: ignore[call-overload]
+    nothing = privacy(train, control, fresh, chosen).find("inference_rest", "synthetic", "age")
+    assert nothing is not None and isinstance(nothing.outcome, Measure) and nothing.outcome.excess is not None
+    assert nothing.outcome.excess[1] <= 0
+    # Quasi-identifiers are no help: the same rows without the other columns leak nothing to this attacker.
+    quasi = privacy(train, control, leaked(train, fresh, train.schema.quasi_identifiers, 1.0), chosen)
+    closed = quasi.find("inference_rest", "synthetic", "age")
+    assert closed is not None and isinstance(closed.outcome, Measure) and closed.outcome.excess is not None
+    assert closed.outcome.excess[1] <= 0
+
+
 def test_a_leaked_subgroup_by_two_columns_is_found() -> None:
     rng = np.random.default_rng(4)
     train, control, fresh = (make_people(3000, rng) for _ in range(3))

@@ -158,6 +158,20 @@ def inference_quasi(context: Context, column: str) -> Outcome:
     return made if isinstance(made, NotComputable) else made.measure(known=list(known))
 
 
+def inference_rest(context: Context, column: str) -> Outcome:
+    """Inference risk from the columns that are no quasi-identifiers.
+
+    As :func:`inference`, by an attacker who knows these and nothing else. Anonymization leaves them as they are, so of
+    a quasi-identifier it is the risk that they undo its generalization.
+    """
+    quasi = context.schema.quasi_identifiers
+    known = tuple(name for name in context.encoding.names if name not in quasi)
+    if not set(known) - {column}:
+        return NotComputable("no other column than quasi-identifiers varies")
+    made = attack(context, column, known)
+    return made if isinstance(made, NotComputable) else made.measure(known=list(known))
+
+
 def inference_worst(context: Context) -> Outcome:
     """Largest inference risk over all secrets.
 
@@ -216,6 +230,29 @@ METRICS = (
         mechanism="distance",
         access="no_box",
         knows="quasi-identifiers",
+        unit="risk",
+    ),
+    Metric(
+        name="inference_rest",
+        family="privacy",
+        direction="lower",
+        sentence=(
+            "How much more often this column is guessed right of training people than of people never seen, from the "
+            "columns that are no quasi-identifiers."
+        ),
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=inference_rest,
+        needs=("control", "quasi_identifiers"),
+        by_default=False,
+        per="secret",
+        pillar="attack",
+        risk="inference",
+        mechanism="distance",
+        access="no_box",
+        knows="columns that are no quasi-identifiers",
         unit="risk",
     ),
     Metric(

@@ -98,7 +98,7 @@ def runs_json(results: Results) -> dict[str, Any]:
     A column is a list of values, or ``{"values": [...], "codes": [...]}`` where that is shorter.
     """
     table = results.table
-    texts = ["configuration", *results.factors, "seed", "status", "verdict", "reason"]
+    texts = ["configuration", *results.factors, "seed", "status", "verdict", "promise", "reason"]
     shown = {name: table[name].map(_text).tolist() for name in texts if name in table.columns}
     numbers = [name for column in results.columns.values() for name in _with_interval(column, table)]
     shown |= {name: [rounded(value) for value in table[name].to_numpy(float, na_value=np.nan)] for name in numbers}

@@ -36,7 +36,7 @@ MOST_RANKED = 10
 
 
 def render_comparison(
-    title: str, answers: Answers, texts: Mapping[str, MetricText], left_out: Sequence[str] = ()
+    title: str, answers: Answers, texts: Mapping[str, MetricText], left_out: Sequence[str] = (), budget: str = ""
 ) -> str:
     """A comparison as one self-contained HTML document.
 
@@ -50,6 +50,8 @@ def render_comparison(
         Explanations by metric name (``hybrid.report.describe``).
     left_out : sequence of str
         The reason of every combination that the plan left out.
+    budget : str
+        Statement of what all private tables spend; empty where there is none.
 
     Returns
     -------
@@ -81,6 +83,8 @@ def render_comparison(
             seeds_note=words.seeds_note(len(results.seeds)),
             recommendation=words.recommendation(answers, texts),
             has_file=recommended is not None,
+            promises=_promises(results),
+            budget=budget,
             paradox_words=words.paradox(answers.paradox.differences, texts),
             paradox={
                 "differences": _differences(answers.paradox.differences, texts),
@@ -216,6 +220,20 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
         for each in answers.per_metric
     ]
     return [row for row in rows if row["shown"]], [row for row in rows if not row["shown"]]
+
+
+def _promises(results: Results) -> list[tuple[str, list[str]]]:
+    """Promises with the configurations that make them.
+
+    In the order of the plan. A configuration of a plan with one factor has its level beside it.
+    """
+    if "promise" not in results.ok.columns:
+        return []
+    levels = results.configurations
+    named = {name: f"{name} ({', '.join(row)})" if len(row) == 1 else name for name, *row in levels.itertuples()}
+    first = results.ok.drop_duplicates("configuration")
+    found = first["configuration"].map(named).groupby(first["promise"], sort=False).agg(list)
+    return [(str(promise), list(names)) for promise, names in found.items()]
 
 
 def _failures(results: Results) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ for (const place of document.querySelectorAll(".filters")) {
 
 const all = document.getElementById("all");
 const search = document.getElementById("search");
-const known = ["configuration", ...data.factors, "seed", "status", "verdict"].filter((name) => column(name));
+const known = ["configuration", ...data.factors, "seed", "status", "verdict", "promise"].filter((name) => column(name));
 const shownColumns = new Set([...known, ...data.headlines]);
 let sorting = { name: "", up: true };
 

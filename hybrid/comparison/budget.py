@@ -1,0 +1,61 @@
+"""Privacy budget of a comparison: each private table pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybrid.comparison.schedule import Planned
+from hybrid.pipeline.stages import SYNTHESIZE
+from hybrid.privacy.accounting import epsilon_of, rho_for
+from hybrid.privacy.plan import KEYS_SHARE
+
+
+@dataclass(frozen=True)
+class SpentTogether:
+    """Budget of all private tables of a plan.
+
+    Parameters
+    ----------
+    tables : int
+        Different private tables that the plan draws.
+    rho : float
+        Upper bound of what they spend, in zero-concentrated differential privacy.
+    epsilon, delta : float
+        What that is, for one person more or less in all of them.
+    """
+
+    tables: int
+    rho: float
+    epsilon: float
+    delta: float
+
+    @property
+    def sentence(self) -> str:
+        """Statement for those who run the comparison."""
+        return (
+            f"{self.tables:,} different tables of this comparison are drawn with privacy.mode dp, and each pays its "
+            f"own budget: together at most rho = {self.rho:.4g}, which is epsilon = {self.epsilon:.4g} at delta = "
+            f"{self.delta:.2g}. Measures and verdicts read real records and are not covered."
+        )
+
+
+def spent_together(planned: Sequence[Planned]) -> SpentTogether | None:
+    """Add up the budgets of a plan's private tables.
+
+    None where there is none. Tables that several trials share are drawn once. All are counted as of the same people, which gives an upper bound
+    where seeds split them differently. rho adds up (Bun and Steinke 2016, Lemma 2.3), and so do the deltas of
+    categories that noisy counts find; delta is the sum of the tables' own.
+    """
+    drawn = {
+        each.stages[SYNTHESIZE.name]: each.trial.config.privacy
+        for each in planned
+        if each.trial.config is not None and each.trial.config.privacy is not None
+    }
+    if not drawn:
+        return None
+    budgets = [options for options in drawn.values() if options is not None]
+    rho = math.fsum(rho_for(options.epsilon, options.delta) for options in budgets)
+    delta = math.fsum(options.delta for options in budgets)
+    return SpentTogether(len(budgets), rho, epsilon_of(rho, (1 - KEYS_SHARE) * delta), delta)
