@@ -160,7 +160,7 @@ class Pipeline(Tables):
 
     @property
     def promise(self) -> str:
-        """What a run of this configuration with a secret seed promises, in a few words."""
+        """Formal promises of this configuration, where a run has a secret seed."""
         return promise(self.config, self._explained(seeded=False))
 
     def _explained(self, *, seeded: bool) -> tuple[Explanation, ...]:

@@ -1,4 +1,4 @@
-"""What a configuration promises, in a few words."""
+"""Formal promises of a configuration, in a few words."""
 
 from __future__ import annotations
 
