@@ -17,6 +17,8 @@ from hybrid.table.holders import bounds, holders
 
 LEAST_BLOCK = 10
 """Fewest people whose values are drawn from one range."""
+MOST_DRAWS = 10
+"""Draws of one value, of which all but the last may be rejected."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,11 @@ def protect_numbers(
     Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
     and largest person. Values that enough people hold stay. The others are sorted and cut into blocks of at least
     ``max(2 * least, 10)`` people; each is drawn from the values of the column's grid between its block's neighbours,
-    all equally likely but those that enough people hold (so the distribution function changes by at most a block, and a
-    value that a person has is as likely as one that nobody has). Where the values of fewer people are rare, they become
-    the nearest value that enough people hold; where there is none, missing.
+    all equally likely but those that enough people hold, so the distribution function changes by at most a block. Since
+    blocks are narrow where many records lie, a draw that hits the value of n of the b records of its block is rejected
+    with probability n / b, which leaves each of them out of the density at his own value, and drawn again. So a value
+    that a person has is as likely as one that nobody has. Where the values of fewer people are rare, they become the
+    nearest value that enough people hold; where there is none, missing.
 
     Parameters
     ----------
@@ -119,11 +123,19 @@ def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: n
         anywhere: Array = start[of] + rng.random(len(codes)) * (end - start)[of]
         return anywhere
     free = _Free(steps.values[stays])
-    low, high = free.index(start), free.index(end + 1)
-    drawn = free.position(low[of] + (rng.random(len(codes)) * (high - low)[of]).astype(np.int64))
-    again = np.isin(drawn, steps.values[~stays]) & (rng.random(len(codes)) < 1 / sizes[of])
-    drawn[again] = free.position((low[of] + (rng.random(len(codes)) * (high - low)[of]).astype(np.int64))[again])
+    low, high = free.index(start)[of], free.index(end + 1)[of]
+    drawn, rows = np.empty(len(codes), dtype=np.int64), np.arange(len(codes))
+    for _ in range(MOST_DRAWS):
+        drawn[rows] = free.position(low[rows] + (rng.random(len(rows)) * (high - low)[rows]).astype(np.int64))
+        own = _records_at(steps.values[rare], counts, drawn[rows]) / sizes[of[rows]]
+        rows = rows[rng.random(len(rows)) < own]
     return drawn
+
+
+def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
+    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
+    at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
+    return np.where(values[at] == drawn, counts[at], 0)
 
 
 def _ranges(inside: Array, first: Array, last: Array, whole: bool) -> tuple[Array, Array]:
