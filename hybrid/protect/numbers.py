@@ -133,7 +133,10 @@ def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: n
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
-    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
+    """Number of records with each drawn value.
+
+    ``values`` are ascending, with ``counts`` records each.
+    """
     at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
     return np.where(values[at] == drawn, counts[at], 0)
 
