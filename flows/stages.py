@@ -87,7 +87,10 @@ def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None)
     Sources are read once. By default progress goes to the log.
     """
     return start(
-        config, store=Store(work / "store"), progress=progress or LogProgress(logging.getLogger("hybrid").info)
+        config,
+        store=Store(work / "store"),
+        progress=progress or LogProgress(logging.getLogger("hybrid").info),
+        work=work,
     )
 
 

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import RetryFailed, Scheduler, refuse_engine
+from hybrid.cli.options import RetryFailed, Scheduler, Work, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast
@@ -35,6 +35,7 @@ def compare(
     engine: Annotated[str, typer.Option("--engine", metavar="local|dask", help="Where the runs are.")] = "local",
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
+    work: Work = Path("work"),
 ) -> None:
     """Run a plan of configurations side by side.
 
@@ -53,7 +54,8 @@ def compare(
         print_forecast(forecast(plan, config.parent, folder), jobs)
         return
     with console.progress() as progress:
-        table = run_plan(plan, config.parent, folder, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+        todo = plan, config.parent, folder, jobs, progress
+        table = run_plan(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
     failed = int((table["status"] == "failed").sum())
     said = f", {failed:,} failed (why is in the column reason)" if failed else ""
     console.line("note" if failed else "ok", f"{len(table) - failed:,} runs done{said}")

@@ -38,7 +38,7 @@ def nightly(
     loaded = configuration(config)
     places = Places(work, runs, releases)
     with console.progress() as progress:
-        night = Night(start(loaded, store=places.store, progress=progress), places)
+        night = Night(start(loaded, store=places.store, progress=progress, work=work), places)
         notice = night.run(accept_drift)
     console.line(notice.outcome if notice.is_held_back else "ok", str(notice))
     for problem in () if night.refusal is None else night.refusal.problems:

@@ -20,6 +20,8 @@ from hybrid.cli.options import AsJson, Releases, Runs, Seed, Settings, Work, ove
 if TYPE_CHECKING:
     from securesystemslib.signer import SSlibKey
 
+    from hybrid.publication.privacy_account import SpentBudget
+
 
 def release(
     config: Annotated[
@@ -56,7 +58,7 @@ def release(
         loaded = configuration(config, overrides=overrides(set_))
         places.check_writable()
         with console.progress() as progress:
-            candidate = write_candidate(start(loaded, seed, places.store, progress), places)
+            candidate = write_candidate(start(loaded, seed, places.store, progress, work=work), places)
     console.print_verdict(candidate.verdict, candidate.draw.words)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
@@ -119,6 +121,8 @@ def status(
             names = ", ".join(acceptance.by for acceptance in entry.acceptances)
             grid.add_row(entry.release, entry.data_set, entry.status, entry.policy, names, exposed)
         console.out.print(grid)
+        for budget in state.budgets:
+            console.line("note", _spent(budget))
         for event in state.events:
             console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}")
         for waits in state.waiting:
@@ -129,6 +133,15 @@ def status(
             console.line("ok", f"the last release is {state.latest}")
     if state.problems or state.waiting:
         raise typer.Exit(1 if state.problems else 4)
+
+
+def _spent(budget: SpentBudget) -> str:
+    year = f"epsilon = {budget.epsilon_of_the_year:.3g} at delta = {budget.delta_of_the_year:.2g}"
+    whole = f"epsilon = {budget.epsilon:.3g} at delta = {budget.delta:.2g}"
+    return (
+        f"privacy budget of {budget.people} ({budget.unit}): {budget.draws_of_the_year} draws in 365 days spent rho = "
+        f"{budget.rho_of_the_year:.4g}, {year}; all {budget.draws}: rho = {budget.rho:.4g}, {whole}"
+    )
 
 
 def retain(

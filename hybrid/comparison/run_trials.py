@@ -18,6 +18,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.comparison.budget import spent_together
 from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
+from hybrid.comparison.payment import pay_draws
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import LEFT_OUT, ROWS, TABLE, Rows, left_out_table, results_table
 from hybrid.comparison.schedule import Planned, Schedule, schedule
@@ -27,6 +28,8 @@ from hybrid.store import MEMORY, StorePlace, memory_store
 
 STORE = ".store"
 KIND = "comparison"
+WORK = Path("work")
+"""Private zone whose ledger pays private draws."""
 
 
 def compare(
@@ -38,6 +41,7 @@ def compare(
     *,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    work: Path = WORK,
 ) -> pd.DataFrame:
     """Run every trial and collect one row each.
 
@@ -60,6 +64,9 @@ def compare(
         Address of a Dask scheduler on whose workers the trials run instead.
     retry_failed : bool
         Whether rows that failed earlier are run again.
+    work : Path
+        The private zone, whose ledger pays every draw under ``privacy.mode: dp`` before it starts. A trial that the
+        policy's yearly budget does not allow is a failed row.
 
     Returns
     -------
@@ -77,7 +84,8 @@ def compare(
         planned = schedule(plan, folder)
         with kept_store(plan.store, out) as store:
             place = Workplace(store, out.resolve() if plan.runs == "all" else None)
-            rows = collect(planned.planned, place, out, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
+            todo = planned.planned, place, out, jobs, progress
+            rows = collect(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
         return _written(plan, planned, rows, out)
 
 
@@ -109,6 +117,7 @@ def collect(
     *,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    work: Path = WORK,
 ) -> list[dict[str, object]]:
     """Run the open trials, and give the row of each.
 
@@ -120,7 +129,7 @@ def collect(
         Store of stage results, and folder for runs.
     out : Path
         Holds ``rows.jsonl``, with every row as soon as it is there.
-    jobs, progress, scheduler, retry_failed
+    jobs, progress, scheduler, retry_failed, work
         As for :func:`compare`.
 
     Returns
@@ -132,6 +141,11 @@ def collect(
     done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
     todo = [each for each in planned if each.key not in done]
     progress("compare", len(planned) - len(todo), len(planned))
+    refused = pay_draws(todo, place.store, work)
+    for each in (one for one in todo if one.key in refused):
+        done[each.key] = failed(each.trial, refused[each.key])
+        rows.append(each.key, done[each.key])
+    todo = [each for each in todo if each.key not in refused]
     for each, ended in _results(place, todo, jobs, scheduler):
         if ended.packed is not None:
             unpack(ended.packed, out)

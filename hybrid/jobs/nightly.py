@@ -311,7 +311,8 @@ class Night:
     def _write_down(self, error: Exception) -> None:
         if isinstance(error, HybridError):
             keep_private_details(error, self.places.work)
-            self._end("stopped" if error.exit_code == 2 else "failed", _first(error))
+            stopped = error.exit_code == 2 or isinstance(error, GateRefused)
+            self._end("stopped" if stopped else "failed", _first(error))
         else:
             # The text of a stray error may hold a record.
             self._end("failed", type(error).__name__)

@@ -169,6 +169,8 @@ def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
     HybridError
         Of any stage; then there is no folder.
     """
+    if not isinstance(pipeline, LinkedRun):
+        pipeline.refuse_spent()
     refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
@@ -277,7 +279,7 @@ def release(
     else:
         loaded = configuration(config, data, overrides)
         places.check_writable()
-        pipeline = start(loaded, seed, places.store, progress)
+        pipeline = start(loaded, seed, places.store, progress, work=places.work)
         candidate = write_candidate(pipeline, places)
     return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
 

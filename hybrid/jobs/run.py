@@ -130,6 +130,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         Of any stage; then there is no folder.
     """
     refuse_known_leak(pipeline.config.model_dump(mode="json"))
+    pipeline.refuse_spent()
     pipeline.check()
     created = datetime.now(UTC)
     _ = pipeline.evaluation

@@ -66,7 +66,8 @@ def run(
         of a table that is read; the index is ignored. Of linked tables: some or all of them, by their names under
         ``tables``.
     out : Path or str, optional
-        Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted.
+        Folder for tables, evaluation, report and manifest; by default nothing is written, and nothing is counted but
+        the privacy budget of ``privacy.mode: dp``.
     seed : int, optional
         Repeats every draw; by default the configuration's, or a fresh one.
     store : Path or str, optional
@@ -107,8 +108,10 @@ def run(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_replaceable(folder)
-    started = start(loaded, seed, None if store is None else StorePlace(str(store)).open(), progress)
+    started = start(loaded, seed, None if store is None else StorePlace(str(store)).open(), progress, work=Path(work))
     if folder is None:
+        if isinstance(started, Pipeline):
+            started.refuse_spent()
         started.check()
         _ = started.verdict
     else:
@@ -117,15 +120,16 @@ def run(
 
 
 def start(
-    config: AnyConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
+    config: AnyConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent, *, work: Path
 ) -> AnyRun:
     """Make the run of a configuration; nothing is computed yet.
 
-    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`; ``work`` is the private zone, whose ledger pays draws
+    under ``privacy.mode: dp``.
     """
     if isinstance(config, LinkedConfig):
         return LinkedRun(config, seed, store, progress)
-    return Pipeline(config, seed, store, progress)
+    return Pipeline(config, seed, store, progress, ledger_dir=work)
 
 
 def write(run: AnyRun, folder: Path, private_dir: Path) -> None:

@@ -72,6 +72,9 @@ class Pipeline(Tables):
         do without: a policy's ``must_detect`` then does not count.
     origin : Origin, optional
         Seeds of an earlier run, whose kept model draws: nothing is trained.
+    ledger_dir : Path, optional
+        The private zone whose ledger pays each draw under ``privacy.mode: dp``. Not given: the table holds no real
+        record, or the draw is a part of an evaluation, and nothing is paid.
 
     Raises
     ------

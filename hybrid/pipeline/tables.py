@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Self, TypeVar
 
 from hybrid.anonymize.result import AnonymizedTable
@@ -26,6 +27,7 @@ from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, f
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.private_account import account_of, paid
 from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.removal import without_unusual
@@ -34,6 +36,7 @@ from hybrid.privacy.accounting import Budget
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
 from hybrid.publication.policy import Policy, load_policy
+from hybrid.publication.privacy_account import Account
 from hybrid.sample import Sampled
 from hybrid.store import Store
 from hybrid.table import Table
@@ -70,6 +73,7 @@ class Tables:
         *,
         judge_power: bool = True,
         origin: Origin | None = None,
+        ledger_dir: Path | None = None,
     ) -> None:
         refuse_contradictions(config)
         self.config = config
@@ -79,6 +83,7 @@ class Tables:
         self.recorder = Recorder()
         self.inputs = inputs or Inputs(config, self.recorder, progress)
         self.origin = origin
+        self.ledger_dir = ledger_dir
         self._given_seed = config.seed if seed is None else seed
         self.seeded = self._given_seed is not None
         """Whether somebody chose the seed."""
@@ -295,12 +300,42 @@ class Tables:
         if leak_of(self.config.risk) is not None:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
         if self.config.privacy is not None:
-            known = self.config, self.learned, self.inputs.domains, self.seed, self.progress
-            return self._stage(SYNTHESIZE.name, lambda: drawn_privately(*known))
+            return self._drawn_privately()
         before = self.anonymization
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    def _drawn_privately(self) -> Generated:
+        def draw() -> Generated:
+            return drawn_privately(self.config, self.learned, self.inputs.domains, self.seed, self.progress)
+
+        key, account = self.keys[SYNTHESIZE.name], self.account(self.data_fingerprint)
+        return paid(account, key, lambda compute: self._stage(SYNTHESIZE.name, compute), draw)
+
+    def account(self, content: str | None = None) -> Account | None:
+        """Account that pays the draw; None without budget or ledger.
+
+        Parameters
+        ----------
+        content : str, optional
+            Fingerprint of the records, once they were read.
+        """
+        if self.config.privacy is None or self.ledger_dir is None:
+            return None
+        return account_of(self.config, self.policy, self.ledger_dir, content)
+
+    def refuse_spent(self) -> None:
+        """Refuse a draw beyond the yearly budget before anything is read.
+
+        Raises
+        ------
+        GateRefused
+            The budget is spent, and the store keeps no draw that is paid.
+        """
+        account = self.account()
+        if account is not None:
+            account.refuse_spent(lambda draw: self.store.entry(SYNTHESIZE.name, draw) is not None)
 
     @cached_property
     def _known_leak(self) -> KnownLeak:

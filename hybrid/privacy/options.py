@@ -46,5 +46,8 @@ class PrivacyOptions(Options):
     """Probability that the bound epsilon may fail; to be well below 1 / number of persons."""
     bins: int = Field(default=32, ge=2, le=1000)
     """Intervals that a column of many numbers or dates is cut into, about; values that many rows share stay apart."""
+    people: str | None = Field(default=None, min_length=1)
+    """Name of the people behind the records: all draws under one name share the policy's yearly budget, as do draws
+    from the same file, query or records. null: the name of the configuration."""
     columns: dict[str, KnownColumn] = Field(default_factory=dict)
     """What is known of each column beforehand. Every number, date and time needs its bounds."""

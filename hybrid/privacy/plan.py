@@ -139,6 +139,20 @@ def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], row
     return Coded(domains, columns, finder.n_rows, tuple(finder.parts), left)
 
 
+def price(options: PrivacyOptions, *, searches: bool) -> Part:
+    """The most that one draw spends, decided by its options alone.
+
+    Parameters
+    ----------
+    options : PrivacyOptions
+        With epsilon and delta.
+    searches : bool
+        Whether the values of a category are to be found, which takes its share of delta.
+    """
+    delta = KEYS_SHARE * options.delta if searches else 0.0
+    return Part("draw", rho_for(options.epsilon, options.delta - delta), delta)
+
+
 class _Finder:
     """Domains of one table, and the account of their price."""
 
@@ -149,8 +163,9 @@ class _Finder:
         self.parts: list[Part] = []
         self.keys = [column.name for column in table.schema if self._is_searched(column)]
         self.paid = [*self.keys, *(column.name for column in table.schema if self._is_cut(column))]
-        self.delta = KEYS_SHARE * options.delta / len(self.keys) if self.keys else 0.0
-        self.rho = rho_for(options.epsilon, options.delta - self.delta * len(self.keys))
+        whole = price(options, searches=bool(self.keys))
+        self.delta = whole.delta / len(self.keys) if self.keys else 0.0
+        self.rho = whole.rho
         self.n_rows = self._count_rows()
 
     def domain(self, column: Column) -> Domain:

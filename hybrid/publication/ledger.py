@@ -48,6 +48,11 @@ CREATE TABLE deliveries (release TEXT NOT NULL, target TEXT NOT NULL, at TEXT NO
 CREATE TABLE outs (data_set TEXT NOT NULL, release TEXT NOT NULL, at TEXT NOT NULL);
 INSERT INTO outs SELECT data_set, release, created FROM releases WHERE confirmed ORDER BY rowid;
 """,
+    """
+CREATE TABLE payments (payment TEXT PRIMARY KEY, at TEXT NOT NULL, data_set TEXT NOT NULL, unit TEXT NOT NULL,
+    draw TEXT NOT NULL, rho REAL NOT NULL, delta REAL NOT NULL, stated_delta REAL NOT NULL);
+CREATE TABLE payers (payment TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (source, payment));
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 

@@ -23,9 +23,14 @@ from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
+from hybrid.publication.yearly_budget import YearlyBudget
 
 if TYPE_CHECKING:
     from hybrid.publication.rules.metric import MetricRule
+
+
+DEFAULT_BUDGET = YearlyBudget(epsilon=10, delta=1e-5)
+"""Yearly privacy budget of a policy that states none."""
 
 
 class _PolicyHead(Options):
@@ -52,6 +57,9 @@ class _PolicyHead(Options):
     come from two accounts. null: yes where the policy has a roster or wants more than one approval."""
     approval_days: float = Field(default=30, gt=0, le=365)
     """Days for which an approval counts."""
+    yearly_budget: YearlyBudget | None = DEFAULT_BUDGET
+    """Most that draws with privacy.mode dp about the same people may spend in any 365 days, refused and withdrawn ones
+    included. null: they are counted, and never refused."""
     must_detect: MustDetect = Field(default_factory=dict)
     """Leaks that the verdict must notice to be a pass, each with its size: copy, near (numbers within 5 %, one category
     redrawn) and secrets (quasi-identifiers, secrets and targets) as shares of the released rows, exposed as a share of
@@ -115,9 +123,10 @@ class _PolicyHead(Options):
     def sha256(self) -> str:
         """Of the policy's content.
 
-        The same for the same rules, however the file is written.
+        The same for the same rules, however the file is written; the default yearly budget is no part of it.
         """
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
+        text = json.dumps(self.model_dump(mode="json", exclude=left_out), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @model_validator(mode="after")

@@ -13,6 +13,7 @@ from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
 from hybrid.publication.night_lock import cut_off_nights
 from hybrid.publication.own_release import verify_own
+from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 
 _HINTS = {
     "refused": "see the report of the run; the same data, method and policy are not drawn again",
@@ -40,6 +41,8 @@ class State:
     """Runs that wait for an approval, and how to give it."""
     withdrawn: tuple[Withdrawal, ...] = ()
     """All withdrawals, oldest first."""
+    budgets: tuple[SpentBudget, ...] = ()
+    """Privacy budgets that draws have spent, by people and protected unit."""
 
 
 def releases_state(
@@ -76,7 +79,9 @@ def releases_state(
     ]
     if latest is None and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
-    return State(None if latest is None else latest.path.name, entries, events, tuple(problems), waiting, withdrawn)
+    budgets = tuple(PaidDraws(private_dir).spent(now))
+    name = None if latest is None else latest.path.name
+    return State(name, entries, events, tuple(problems), waiting, withdrawn, budgets)
 
 
 def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:

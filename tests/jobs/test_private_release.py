@@ -11,10 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from hybrid.base.errors import ConfigError
@@ -22,6 +20,7 @@ from hybrid.jobs.nightly import Night
 from hybrid.jobs.release import Places, release
 from hybrid.jobs.start import configuration, run, start
 from hybrid.pipeline import tables
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.folder import releases_in
@@ -29,78 +28,24 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
 from hybrid.publication.release_tags import tags_of
 from hybrid.publication.verify import verify
+from tests.jobs.private_clinic import content, people, write_clinic
 
-COLUMNS = {
-    "id": {"role": "identifier"},
-    "age": {"role": "quasi_identifier", "kind": "integer"},
-    "ward": {"role": "sensitive", "kind": "categorical", "target": True},
-    "since": {"role": "insensitive", "kind": "date"},
-}
-POLICY = {
-    "name": "house",
-    "version": "1",
-    "owner": "Grace Hopper",
-    "rules": [
-        {
-            "name": "shapes",
-            "metric": "column_shapes",
-            "direction": "higher",
-            "review": 0.6,
-            "block": 0.01,
-            "reason": "Useful.",
-        }
-    ],
-}
 REASON = "three rare rows looked at"
 SECRET = "wardofone"
-
-
-def content(**changes: Any) -> dict[str, Any]:
-    return {
-        "name": "clinic",
-        "data": {"path": "people.csv", "person": "id", "max_rows": 2, "columns": COLUMNS},
-        "privacy": {
-            "mode": "dp",
-            "epsilon": 2.0,
-            "delta": 1e-5,
-            "columns": {"age": {"bounds": [0, 99]}, "since": {"bounds": ["2020-01-01", "2026-12-31"]}},
-        },
-        "synthesize": {"options": {"iterations": 20}},
-        "evaluate": {"metrics": ["column_shapes", "tstr", "identical_match"]},
-        "roles": {"decided_by": "Ada Lovelace", "date": "2026-01-01"},
-        "publish": {"provenance": True},
-        "policy": "house.yaml",
-    } | changes
-
-
-def people(n: int, seed: int, wards: tuple[str, ...] = ("ICU", "eye")) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "id": [f"p{at // 2}" for at in range(n)],
-            "age": rng.integers(20, 90, n),
-            "ward": rng.choice(wards, n),
-            "since": pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 1500, n), unit="D"),
-        }
-    )
 
 
 @pytest.fixture(scope="module")
 def drawn() -> PrivateTable:
     """A table of the real generator, with its account."""
     chosen = configuration({**content(), "policy": None}, people(400, 1))
-    pipeline: Any = start(chosen)
-    found = pipeline.drawn
+    found = Pipeline(chosen).drawn
     assert isinstance(found, PrivateTable)
     return found
 
 
 def released(folder: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
-    folder.mkdir()
+    write_clinic(folder, frame)
     monkeypatch.chdir(folder)
-    frame.to_csv("people.csv", index=False)
-    Path("house.yaml").write_text(yaml.safe_dump(POLICY))
-    Path("config.yaml").write_text(json.dumps(content()))
     return folder / release("config.yaml", **options).folder
 
 
@@ -219,18 +164,18 @@ def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
     monkeypatch.chdir(folder)
     monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
     places = Places(Path("work"), Path("runs"), Path("releases"))
-    night = Night(start(configuration("config.yaml"), None, places.store), places).run()
+    night = Night(start(configuration("config.yaml"), None, places.store, work=places.work), places).run()
     assert (night.outcome, night.release) == ("kept", three["neighbour"].name)
     people(390, 5).to_csv("people.csv", index=False)
-    after = Night(start(configuration("config.yaml"), None, places.store), places).run(accept_drift=True)
+    after = Night(start(configuration("config.yaml"), None, places.store, work=places.work), places).run(
+        accept_drift=True
+    )
     assert (after.outcome, after.release != night.release) == ("released", True)
 
 
 def test_run_that_claims_nothing_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    people(400, 1).to_csv("people.csv", index=False)
-    Path("house.yaml").write_text(yaml.safe_dump(POLICY))
-    Path("config.yaml").write_text(json.dumps(content(evaluate={"metrics": ["column_shapes"]})))
+    write_clinic(tmp_path, people(400, 1), evaluate={"metrics": ["column_shapes"]})
     run("config.yaml", out="mine", seed=7)
     assert not Path("mine/public-report.html").exists()
     with pytest.raises(ConfigError, match="nothing is claimed"):

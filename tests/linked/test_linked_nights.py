@@ -50,7 +50,7 @@ class Ward:
 
     def night(self, **options: Any) -> str:
         """The outcome."""
-        run = start(configuration(self.write()), store=self.places.store)
+        run = start(configuration(self.write()), store=self.places.store, work=self.places.work)
         return Night(run, self.places).run(**options).outcome
 
     @property

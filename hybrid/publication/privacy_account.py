@@ -1,0 +1,283 @@
+"""Account of all private draws about the same people.
+
+A draw is paid before its first noisy answer, with all that it may spend, and nothing is given back: a draw that is
+refused by the gate, fails, is interrupted or withdrawn has paid. Draws add up in rho of zero-concentrated differential
+privacy (:mod:`hybrid.privacy.accounting`). Check and payment are one transaction, so two processes cannot overspend.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybrid.base.errors import GateRefused, Problem
+from hybrid.privacy.accounting import epsilon_of
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.yearly_budget import YEAR, YearlyBudget
+
+
+@dataclass(frozen=True)
+class Payment:
+    """Payment of one draw: the most that it may spend.
+
+    Parameters
+    ----------
+    at : str
+        When it was paid: UTC, ISO 8601.
+    data_set : str
+        Name of the configuration.
+    unit : str
+        Whose presence the draw protects, in words.
+    draw : str
+        Key of the stage that draws.
+    rho, delta : float
+        zCDP, and the delta that is spent beside it.
+    stated_delta : float
+        Delta of the draw's own statement, that of rho included.
+    """
+
+    at: str
+    data_set: str
+    unit: str
+    draw: str
+    rho: float
+    delta: float
+    stated_delta: float
+
+
+@dataclass(frozen=True)
+class SpentBudget:
+    """Sum of the draws about the same people, for one protected unit.
+
+    Parameters
+    ----------
+    people, unit : str
+        Whose budget it is, and the unit.
+    draws, draws_of_the_year : int
+        All draws, and those of the last 365 days.
+    rho, epsilon, delta : float
+        Of all draws together: sum of rho, and the statement (epsilon, delta) that it gives; delta is the sum of the
+        deltas that the draws state.
+    rho_of_the_year, epsilon_of_the_year, delta_of_the_year : float
+        The same of the last 365 days.
+    """
+
+    people: str
+    unit: str
+    draws: int
+    rho: float
+    epsilon: float
+    delta: float
+    draws_of_the_year: int
+    rho_of_the_year: float
+    epsilon_of_the_year: float
+    delta_of_the_year: float
+
+
+class PaidDraws(Ledger):
+    """Payments in the ledger of a private zone."""
+
+    def pay(
+        self, payment: Payment, sources: Sequence[str], check: Callable[[str, list[Payment]], Problem | None]
+    ) -> None:
+        """Enter a payment unless one of its sources has spent too much.
+
+        Parameters
+        ----------
+        payment : Payment
+            What is spent.
+        sources : sequence of str
+            Names under which it adds up with others.
+        check : callable
+            From a source and its payments to the reason for a refusal, or None.
+
+        Raises
+        ------
+        GateRefused
+            One of the reasons; nothing is entered.
+        """
+        with self._connected() as database:
+            for source in sources:
+                problem = check(source, _of(database, source))
+                if problem is not None:
+                    raise GateRefused(problem)
+            name = secrets.token_hex(16)
+            row = (name, payment.at, payment.data_set, payment.unit, payment.draw)
+            spent = (payment.rho, payment.delta, payment.stated_delta)
+            database.execute("INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, *spent))
+            database.executemany("INSERT INTO payers VALUES (?, ?)", [(name, source) for source in sources])
+
+    def payments(self, source: str) -> list[Payment]:
+        """Payments of a source, oldest first."""
+        with self._connected() as database:
+            return _of(database, source)
+
+    def is_paid(self, draw: str) -> bool:
+        """True if a draw was paid at least once."""
+        with self._connected() as database:
+            return database.execute("SELECT 1 FROM payments WHERE draw = ?", (draw,)).fetchone() is not None
+
+    def spent(self, now: datetime) -> list[SpentBudget]:
+        """Sums of all people and units; ``now`` has a time zone."""
+        with self._connected() as database:
+            rows = database.execute("SELECT DISTINCT source FROM payers ORDER BY source").fetchall()
+            known = [row["source"] for row in rows if row["source"].startswith(PEOPLE)]
+            found = {source: _of(database, source) for source in known}
+        return [
+            _sum(source.removeprefix(PEOPLE), unit, [one for one in payments if one.unit == unit], now)
+            for source, payments in found.items()
+            for unit in dict.fromkeys(one.unit for one in payments)
+        ]
+
+
+PEOPLE = "people "
+"""Beginning of the names of sources that stand for declared people."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Account from which the draws of one configuration are paid.
+
+    Parameters
+    ----------
+    private_dir : Path
+        The private zone with the ledger.
+    sources : tuple of str
+        Names under which its draws add up with others: the people, the place of the records, their content.
+    limit : YearlyBudget or None
+        Of the policy; None: draws are counted and never refused.
+    price : Payment
+        What one draw may spend; without time and key.
+    """
+
+    private_dir: Path
+    sources: tuple[str, ...]
+    limit: YearlyBudget | None
+    price: Payment
+
+    def pay(self, draw: str) -> None:
+        """Pay a draw before it reads records.
+
+        Parameters
+        ----------
+        draw : str
+            Key of the stage that draws.
+
+        Raises
+        ------
+        GateRefused
+            The policy's yearly budget of a source does not allow it; nothing is paid.
+        """
+        now = datetime.now(UTC)
+        price = self._of(draw, now)
+        try:
+            self._paid.pay(price, self.sources, lambda source, before: self._problem(source, before, now))
+        except GateRefused as refused:
+            self._paid.note(price.data_set, "refused", refused.problems[0].message)
+            raise
+
+    def settle(self, draw: str) -> None:
+        """Pay a draw that a store kept and this ledger lacks.
+
+        Errors as for :meth:`pay`.
+        """
+        if not self._paid.is_paid(draw):
+            self.pay(draw)
+
+    def refuse_spent(self, is_kept: Callable[[str], bool]) -> None:
+        """Refuse a further draw before anything is read.
+
+        Parameters
+        ----------
+        is_kept : callable
+            Whether a store has the table of a draw, which then need not be paid again.
+
+        Raises
+        ------
+        GateRefused
+            As :meth:`pay`.
+        """
+        now = datetime.now(UTC)
+        for source in self.sources:
+            before = self._paid.payments(source)
+            problem = self._problem(source, before, now)
+            if problem is not None and not any(is_kept(payment.draw) for payment in before):
+                self._paid.note(self.price.data_set, "refused", problem.message)
+                raise GateRefused(problem)
+
+    @property
+    def _paid(self) -> PaidDraws:
+        return PaidDraws(self.private_dir)
+
+    def _of(self, draw: str, now: datetime) -> Payment:
+        price = self.price
+        spent = (price.rho, price.delta, price.stated_delta)
+        return Payment(now.isoformat(timespec="seconds"), price.data_set, price.unit, draw, *spent)
+
+    def _problem(self, source: str, before: Sequence[Payment], now: datetime) -> Problem | None:
+        """Reason for refusing a further draw; None if it is allowed."""
+        limit, price = self.limit, self.price
+        counted = _recent(before, now)
+        if limit is None or _allows(limit, [*counted, price]):
+            return None
+        rho, delta = _total(counted)
+        left = limit.left(rho, delta + price.delta)
+        small = max(price.stated_delta - price.delta, limit.delta * 1e-3)
+        free = _free_again(limit, counted, price)
+        when = "a single draw costs more than a year allows" if free is None else f"enough is free again on {free}"
+        return Problem(
+            f"the yearly privacy budget of {source} is {limit.words}; {len(counted)} draws spent rho = {rho:.4g}, "
+            f"rho = {left:.4g} (epsilon = {epsilon_of(left, small):.3g} at delta = {small:.2g}) is left, and a further "
+            f"draw costs rho = {price.rho:.4g}: nothing was drawn; {when}",
+            "wait, lower privacy.epsilon, or let the policy's owner raise yearly_budget; without sight of the records",
+        )
+
+
+def _allows(limit: YearlyBudget, payments: Sequence[Payment]) -> bool:
+    return limit.allows(*_total(payments))
+
+
+def _total(payments: Sequence[Payment]) -> tuple[float, float]:
+    """Sums of rho, and of the deltas beside it."""
+    return math.fsum(one.rho for one in payments), math.fsum(one.delta for one in payments)
+
+
+def _recent(payments: Sequence[Payment], now: datetime) -> list[Payment]:
+    """Payments of the last 365 days, and those dated later than now."""
+    return [one for one in payments if datetime.fromisoformat(one.at) > now - YEAR]
+
+
+def _free_again(limit: YearlyBudget, counted: Sequence[Payment], price: Payment) -> str | None:
+    """Day on which a draw is allowed again.
+
+    UTC, ISO 8601, if none is made until then; None: never.
+    """
+    ordered = sorted(counted, key=lambda one: one.at)
+    for at, gone in enumerate(ordered, 1):
+        if _allows(limit, [*ordered[at:], price]):
+            return (datetime.fromisoformat(gone.at) + YEAR).date().isoformat()
+    return None
+
+
+def _sum(people: str, unit: str, payments: Sequence[Payment], now: datetime) -> SpentBudget:
+    recent = _recent(payments, now)
+    return SpentBudget(people, unit, len(payments), *_statement(payments), len(recent), *_statement(recent))
+
+
+def _statement(payments: Sequence[Payment]) -> tuple[float, float, float]:
+    """rho, and the epsilon and delta that it gives."""
+    rho, beside = _total(payments)
+    delta = math.fsum(one.stated_delta for one in payments)
+    return rho, epsilon_of(rho, delta - beside) if payments else 0.0, delta
+
+
+def _of(database: sqlite3.Connection, source: str) -> list[Payment]:
+    """Payments of a source, oldest first."""
+    columns = "at, data_set, unit, draw, rho, delta, stated_delta"
+    joined = f"SELECT {columns} FROM payments JOIN payers USING (payment) WHERE source = ? ORDER BY payments.rowid"
+    return [Payment(**row) for row in database.execute(joined, (source,)).fetchall()]
