@@ -374,7 +374,7 @@ def _value(value: Any) -> str:
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json")
     if isinstance(value, tuple | set | frozenset):
-        value = list(value)
+        value = [one.model_dump(mode="json") if isinstance(one, BaseModel) else one for one in value]
     if isinstance(value, list | dict) and not value:
         return "[]" if isinstance(value, list) else "{}"
     text = yaml.safe_dump(getattr(value, "value", value), default_flow_style=True, width=10_000, allow_unicode=True)

@@ -10,6 +10,9 @@ from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model
 from hybrid.anonymize.models import AnyModel
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
+from hybrid.anonymize.techniques.assignment import generalizes, refuse_misfits
+from hybrid.anonymize.techniques.generalization import Generalization
+from hybrid.anonymize.techniques.registry import Steps
 from hybrid.base.options import Options
 
 
@@ -42,8 +45,12 @@ class LossOptions(Options):
 
 
 class AnonymizeOptions(Options):
-    """Options of the generalization of quasi-identifiers."""
+    """Options of the anonymization of quasi-identifiers."""
 
+    technique: Steps = (Generalization(),)
+    """What makes the table: the name of a technique, its options (``name: ...``), or a list of steps on disjoint
+    columns. Engine, recoding, suppression_limit, loss, levels and time_limit are about generalization and suppression.
+    k-anonymity is promised where one step that makes groups masks all quasi-identifiers, and nowhere else."""
     engine: Literal["exact", "anjana"] = "exact"
     """exact: the least loss over all combinations of levels, proven. anjana: the greedy search of that package."""
     recoding: Literal["global", "local"] = "global"
@@ -87,7 +94,13 @@ class AnonymizeOptions(Options):
             raise ValueError(
                 "engine anjana knows global recoding without fixed levels, k and distinct l-diversity of one attribute"
             )
+        refuse_misfits(self)
         return self
+
+    @property
+    def generalizes(self) -> bool:
+        """True if all quasi-identifiers are generalized, and nothing else is done."""
+        return generalizes(self)
 
     @property
     def _foreign_models(self) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from hybrid.base.arrays import Codes, Leaves, Mask, Rows
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Table
+
+K_ANONYMITY = "k-anonymity"
+"""Promise of a step whose groups are equal in all quasi-identifiers."""
+NO_PROMISE = "none"
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,9 @@ class AnonymizationResult:
     """Persons of the class that has fewest."""
     known_rows: int | None = None
     """Rows of one person that an attacker may know."""
+    steps: tuple[dict[str, Any], ...] | None = None
+    """Techniques in their order: ``options``, ``columns``, ``promise`` (:data:`K_ANONYMITY` or :data:`NO_PROMISE`) and
+    ``facts``; None where all quasi-identifiers were generalized."""
     population_risk: dict[str, float] | None = None
     """risk_mean, risk_max, and the expected number of re-identifications (sum of the risks), estimated from sampling
     weights (:func:`hybrid.anonymize.population_risk.individual_risk`); None without a column of the role weight."""
@@ -58,10 +65,24 @@ class AnonymizationResult:
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
-        for key in ("population_risk", "household"):
+        for key in ("population_risk", "household", "steps"):
             if content[key] is None:
                 del content[key]
         return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> AnonymizationResult:
+        """The inverse of :meth:`to_json`; keys of other versions are left out."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: content[name] for name in content if name in known})
+
+    @property
+    def k_anonymous(self) -> bool:
+        """True if the table is promised to be k-anonymous.
+
+        One step says so, or all quasi-identifiers were generalized. What a step does not say is not promised.
+        """
+        return self.steps is None or any(step.get("promise") == K_ANONYMITY for step in self.steps)
 
     @property
     def smallest(self) -> int:

@@ -114,6 +114,8 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
         console.line("note", f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     smallest = f"{result.smallest:,} {result.unit}"
+    if not result.k_anonymous:
+        console.line("note", "no k-anonymity: no step made groups that are equal in all quasi-identifiers")
     console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {smallest}")
     console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")
     console.out.print(f"\nlabels  {folder / 'anonymized.parquet'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,7 +23,9 @@ HierarchySource: TypeAlias = Path | HierarchySpec | Rows
 """Origin of a hierarchy: a file; or in memory its description, or the labels of each value."""
 
 
-def load_hierarchies(table: Table, sources: Mapping[str, HierarchySource]) -> dict[str, Hierarchy]:
+def load_hierarchies(
+    table: Table, sources: Mapping[str, HierarchySource], unneeded: Container[str] = ()
+) -> dict[str, Hierarchy]:
     """Load and check the hierarchies of quasi-identifiers and sensitive columns.
 
     Every quasi-identifier needs one; sensitive columns may have one.
@@ -35,6 +37,8 @@ def load_hierarchies(table: Table, sources: Mapping[str, HierarchySource]) -> di
     sources : mapping of str to Path or HierarchySpec
         CSV (column i = level i) or YAML file of each column, or its description. Other columns than those above are
         ignored.
+    unneeded : container of str
+        Quasi-identifiers that are not generalized: none is loaded.
 
     Returns
     -------
@@ -51,6 +55,8 @@ def load_hierarchies(table: Table, sources: Mapping[str, HierarchySource]) -> di
     sensitive = [name for name in table.schema.sensitive if name in sources]
     for column in table.schema.only([*table.schema.quasi_identifiers, *sensitive]):
         name = column.name
+        if name in unneeded:
+            continue
         if name not in sources:
             problems.append(
                 Problem(

@@ -37,6 +37,8 @@ def why_not_streamed(config: RunConfig) -> str | None:
     file, options = config.data_file, config.anonymize
     if file is None or options is None or not is_parquet(file):
         return "only Parquet files are streamed"
+    if not options.generalizes:
+        return "anonymize.technique looks at all records"
     if options.engine != "exact":
         return f"engine {options.engine} needs the whole table"
     if config.protection is not None:

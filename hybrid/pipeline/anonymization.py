@@ -13,10 +13,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from hybrid import sample, transition
-from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
@@ -114,17 +114,18 @@ class Anonymization:
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
-        """The k-anonymous training records.
+        """The anonymized training records.
 
         Raises
         ------
         InfeasibleError
             No generalization meets the models; it names the sensitive columns whose rare values were replaced.
         """
+        rng, known = rng_for(self.seed, "anonymize"), (self.progress, self.population)
         try:
             return self.compute(
                 ANONYMIZE.name,
-                lambda: anonymize(self.coarsened, self.hierarchies, self.options, self.progress, self.population),
+                lambda: anonymize_in_steps(self.coarsened, self.hierarchies, self.options, rng, *known),
             )
         except InfeasibleError as error:
             raise infeasible_after_protection(error, self.options, self.protection) from None

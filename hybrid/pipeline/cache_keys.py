@@ -78,7 +78,8 @@ def stage_keys(
         coarsened, first = people, sample.order == "pre"
         if first:
             coarsened = keys[SAMPLE.name] = _key(SAMPLE, sample, people, seed)
-        learned = keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, coarsened, population)
+        drawn = [seed] if any(step.random for step in anonymize.technique) else []
+        learned = keys[ANONYMIZE.name] = _key(ANONYMIZE, anonymize, coarsened, population, *drawn)
         if config.has_tradeoff:
             keys[TRADEOFF.name] = _key(TRADEOFF, anonymize, config.suppression_limits, coarsened, population)
         if not first:

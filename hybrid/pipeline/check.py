@@ -30,6 +30,7 @@ from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
+from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
@@ -253,11 +254,14 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     options = config.anonymize
     if options is None:
         return findings
-    hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_sources))
+    hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_sources, config.unlabelled))
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
     train = table if parts is None else parts.train
     findings += [Finding.error(problem) for problem in _impossible(options, train)]
+    if not options.generalizes:
+        steps = _attempt(findings, lambda: technique_findings(options, train.schema.without_identifiers()))
+        return findings + (steps or [])
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)
     return findings
@@ -289,7 +293,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
             )
         ]
     kept = [name for name, choice in options.columns.items() if choice == "keep"]
-    generalized = people.schema.quasi_identifiers if config.anonymize is not None else []
+    generalized = set(people.schema.quasi_identifiers) - config.unlabelled if config.anonymize is not None else set()
     note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
     return [
         *map(Finding.error, text_problems(people, options, config.k, counted_persons(people), generalized=generalized)),

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.techniques.assignment import unlabelled
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
@@ -40,7 +41,7 @@ from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
-from hybrid.pipeline.transition_section import DEFAULT_TRANSITION, TransitionOptions
+from hybrid.pipeline.transition_section import TransitionOptions, default_transition
 from hybrid.privacy.options import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.options import PublishOptions
@@ -174,9 +175,9 @@ class RunConfig(Options):
         """
         if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
             return content
-        return (
-            {**content, "transition": {"method": DEFAULT_TRANSITION}} if content.get("transition") is None else content
-        )
+        if content.get("transition") is not None:
+            return content
+        return {**content, "transition": {"method": default_transition(content["anonymize"])}}
 
     @model_validator(mode="before")
     @classmethod
@@ -245,7 +246,14 @@ class RunConfig(Options):
         It is where the whole lattice is searched.
         """
         options = self.anonymize
-        return options is not None and options.engine == "exact" and options.recoding == "global"
+        searched = options is not None and options.engine == "exact" and options.recoding == "global"
+        return searched and options is not None and options.generalizes
+
+    @property
+    def unlabelled(self) -> frozenset[str]:
+        """Quasi-identifiers whose values are masked, not generalized, and which need no hierarchy."""
+        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
+        return frozenset() if self.anonymize is None else unlabelled(self.anonymize, names)
 
     @property
     def suppression_limits(self) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hybrid.anonymize.techniques.assignment import sensible_transitions
 from hybrid.base.config_files import Source
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
@@ -205,6 +206,25 @@ def _weights(config: RunConfig) -> Iterator[Problem]:
             )
 
 
+def _technique(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions between masked values and the transition."""
+    options, transition = config.anonymize, config.transition
+    if options is None or transition is None or not config.unlabelled:
+        return
+    names = " and ".join(step.name for step in options.technique)
+    sensible = sensible_transitions(options)
+    if sensible is not None and transition.method not in sensible:
+        yield Problem(
+            f"transition.method: {transition.method} chooses values below labels, and {names} has masked values",
+            f"use {' or '.join(sorted(sensible))}; single keeps them as they are",
+        )
+    if transition.order == "post":
+        yield Problem(
+            f"transition.order: post has the generator learn labels, and {names} has masked values",
+            "leave transition.order out",
+        )
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
     yield from _known_leak(config)
@@ -244,8 +264,14 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
             "anonymize is set but no column has the role quasi_identifier",
             "give the columns an attacker may know role: quasi_identifier and a hierarchy",
         )
+    yield from _technique(config)
     for name in quasi_identifiers:
-        if config.data.columns[name].hierarchy is None:
+        if not any(name in (step.columns or quasi_identifiers) for step in config.anonymize.technique):
+            yield Problem(
+                f"data.columns.{name}: no step masks this quasi-identifier",
+                "add it to the columns of a step of anonymize.technique",
+            )
+        elif config.data.columns[name].hierarchy is None and name not in config.unlabelled:
             yield Problem(
                 f"data.columns.{name}: a quasi-identifier needs a hierarchy",
                 f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",

@@ -11,6 +11,7 @@ from hybrid import transition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.explanation import Explanation
 from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.pipeline.masked_values import explain_masking
 from hybrid.pipeline.noisy_values import explain_noisy
 from hybrid.pipeline.sampled_labels import Walk, explain
 from hybrid.synthesize.registry import engine
@@ -56,6 +57,9 @@ def explain_sampling(
     """Explain anonymization with sampling; None without anonymization. Arguments as for :func:`promises`."""
     if config.anonymize is None or config.transition is None:
         return None
+    if not config.anonymize.generalizes:
+        several = config.data.several_rows
+        return explain_masking(config.anonymize, config.sample, schema, several_rows=several)
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     allowed = any(constraint.learns == "values" for constraint in config.constraints)
     return explain(

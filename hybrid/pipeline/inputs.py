@@ -62,7 +62,7 @@ class Inputs:
         """The hierarchy of every quasi-identifier; none without anonymization."""
         if self.config.anonymize is None:
             return {}
-        return load_hierarchies(self.table, self.config.hierarchy_sources)
+        return load_hierarchies(self.table, self.config.hierarchy_sources, self.config.unlabelled)
 
     @cached_property
     def domains(self) -> dict[str, Array]:

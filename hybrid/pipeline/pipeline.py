@@ -170,7 +170,8 @@ class Pipeline(Tables):
         if self.config.privacy is not None:
             return (explain_private(self.config, secret_seed=not seeded),)
         schema = self.explained
-        derived = [name for name in schema.quasi_identifiers if self.hierarchies and self.hierarchies[name].rule]
+        known = self.hierarchies
+        derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
         persons = self.table.persons
         nameless = persons is not None and bool((persons < 0).any())
         return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=seeded)

@@ -96,7 +96,8 @@ def protected_hierarchies(config: RunConfig, train: Table, population: Table | N
 
     Their leaves are listed in a file, or are values of the protected training records (or of the population).
     """
-    return load_hierarchies(train if population is None else _together(train, population), config.hierarchy_sources)
+    known = train if population is None else _together(train, population)
+    return load_hierarchies(known, config.hierarchy_sources, config.unlabelled)
 
 
 def same_rows(config: RunConfig, n: int) -> int:

@@ -76,7 +76,8 @@ def _anonymized(pipeline: Pipeline) -> Count | None:
     result = table.result
     lost = result.suppressed_persons
     persons = "" if lost is None else f" persons, {few(lost)} of them left out"
-    return len(table), f"k = {result.k}{persons}, {few(result.suppressed)} records suppressed"
+    how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
+    return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
 
 
 def _sampled(pipeline: Pipeline) -> Count | None:

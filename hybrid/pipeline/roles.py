@@ -125,12 +125,13 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
     generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set()
     kept = [column for column in table.schema.without_identifiers() if column.name not in generalized]
     evidence = {column.name: evidence_of(column, table.frame[column.name]) for column in kept}
+    masked = {name: evidence_of(table.schema[name], table.frame[name]) for name in sorted(config.unlabelled)}
     return DecidedRoles(
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
         undecided=undecided_columns(config),
         as_they_are=tuple(evidence),
-        suspected=tuple(name for name, found in evidence.items() if found is not None and found.strong),
+        suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),
         person=config.data.person_columns,
     )

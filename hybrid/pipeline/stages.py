@@ -94,7 +94,7 @@ READ = Stage(
     kept=False,
 )
 PROTECT = Stage("protect", "protected", ("hybrid.protect", "hybrid.hierarchy.load", "hybrid.constraints"), ("read",))
-ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.anonymize_table",), ("protect", "read"), "anonymize")
+ANONYMIZE = Stage("anonymize", "anonymized", ("hybrid.anonymize.steps",), ("protect", "read"), "anonymize")
 TRADEOFF = Stage("tradeoff", "trade_off", ("hybrid.anonymize.search.tradeoff",), ("protect", "read"))
 SAMPLE = Stage("sample", "sampled", ("hybrid.sample",), ("anonymize",), "sample")
 TRANSITION = Stage(

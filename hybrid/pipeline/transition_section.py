@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Discriminator, Tag
 
+from hybrid.anonymize.techniques.registry import LABELLING
 from hybrid.base.options import Options, composed_options
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition.protocol import Transition
@@ -14,6 +15,20 @@ from hybrid.transition.protocol import Transition
 Order = Literal["pre", "post"]
 DEFAULT_TRANSITION = "tree"
 """What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
+MASKED_TRANSITION = "single"
+"""What keeps masked values as they are, and reads no original value."""
+
+
+def default_transition(anonymize: Any) -> str:
+    """Method of a configuration that names none.
+
+    By its section ``anonymize`` as written. Where a technique masks values, they are kept.
+    """
+    stated = anonymize.get("technique") if isinstance(anonymize, Mapping) else getattr(anonymize, "technique", None)
+    steps = stated if isinstance(stated, list | tuple) else [] if stated is None else [stated]
+    names = [one.get("name") if isinstance(one, Mapping) else getattr(one, "name", one) for one in steps]
+    return DEFAULT_TRANSITION if set(names) <= LABELLING else MASKED_TRANSITION
+
 
 if TYPE_CHECKING:
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +153,7 @@ def read_run(folder: Path) -> FinishedRun:
     anonymization = None
     if ANONYMIZATION in files:
         found = _checked_json(folder, ANONYMIZATION, files)
-        known = {field.name for field in fields(AnonymizationResult)}
-        anonymization = AnonymizationResult(**{name: found[name] for name in found if name in known})
+        anonymization = AnonymizationResult.from_json(found)
     evaluated = _checked_json(folder, EVALUATION, files)
     power = evaluated.get("power")
     return FinishedRun(

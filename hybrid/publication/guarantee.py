@@ -15,6 +15,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication import private_words
 from hybrid.publication.table_facts import few, public_household, public_risk
+from hybrid.publication.technique_words import NOTHING_TOGETHER, makes_labels, masks_values, technique_sentences
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import registry
 from hybrid.table.options import EACH_ROW
@@ -69,7 +70,7 @@ def guarantee_sentence(
     if anonymization is None:
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
-        start = [*_anonymity(anonymization), *_person_table(config), *_restored(config)]
+        start = [*_anonymity(anonymization), *_person_table(config), *_restored(config, anonymization)]
     start += [*_constrained(config), *_conditional(config), *_filtered(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
@@ -87,6 +88,12 @@ def guarantee_sentence(
 
 
 def _anonymity(result: AnonymizationResult) -> Iterator[str]:
+    if not result.k_anonymous:
+        yield NOTHING_TOGETHER
+        yield f"{few(result.suppressed)} of {few(result.records)} records were suppressed."
+        yield from technique_sentences(result)
+        yield "All other columns are not masked, and the published rows themselves carry no formal guarantee."
+        return
     models = "".join(f", {describe(model)}" for model in result.models)
     checked = " (checked again on the finished table)" if result.verified else ""
     yield (
@@ -94,6 +101,7 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    yield from technique_sentences(result)
     if result.population_risk is not None:
         risk = public_risk(result.population_risk)
         yield (
@@ -103,9 +111,10 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         )
     if result.household is not None:
         yield household_sentence(result.household)
+    how = "masked" if masks_values(result) else "generalized"
     yield (
-        "This holds for the generalized quasi-identifiers of that table and for nothing else: all other columns "
-        "are not generalized, and the published rows themselves are not k-anonymous."
+        f"This holds for the {how} quasi-identifiers of that table and for nothing else: all other columns "
+        f"are not {how}, and the published rows themselves are not k-anonymous."
     )
 
 
@@ -147,17 +156,24 @@ def _protected(protect: Any, k: int, holders: str) -> str:
     )
 
 
-def _restored(config: Mapping[str, Any]) -> Iterator[str]:
+def _restored(config: Mapping[str, Any], anonymization: AnonymizationResult) -> Iterator[str]:
     transition = config.get("transition") or {}
     if not transition:
         return
-    back = f"Values were put back in place of generalized ones by the method {transition.get('method')}"
+    masked, labels = masks_values(anonymization), makes_labels(anonymization)
+    what = "generalized or masked" if masked and labels else "masked" if masked else "generalized"
+    back = f"Values were put back in place of {what} ones by the method {transition.get('method')}"
     if reads_originals(transition):
+        table = "k-anonymous" if anonymization.k_anonymous else "intermediate"
         yield (
             f"{back}, whose distributions are estimated on the original records, so the published table is not a "
-            "function of the k-anonymous table alone."
+            f"function of the {table} table alone."
         )
-    else:
+        return
+    if masked:
+        yield f"Masked values were kept as they are (method {transition.get('method')})."
+    if labels:
+        back = f"Values were put back in place of generalized ones by the method {transition.get('method')}"
         yield (
             f"{back}, which reads no original value beyond its domain: the values that the file of a hierarchy lists, "
             "and where the file describes masks, intervals, periods or other values, the values and the bounds that "

@@ -45,6 +45,8 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
     """Joint exposure of a run and its data set's earlier releases."""
     if run.anonymization is None:
         return JoinedHistory("nothing was anonymized, so there are no classes to intersect", None)
+    if not run.anonymization.k_anonymous:
+        return JoinedHistory("the technique of anonymization makes no classes that could be intersected", None)
     path = _path(private_dir, run.id)
     if not path.is_file():
         return JoinedHistory("the run kept no membership (publish it with hybrid release)", None)

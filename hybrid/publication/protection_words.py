@@ -17,6 +17,7 @@ from hybrid.publication.guarantee import (
 from hybrid.publication.private_words import is_dp, steps
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
+from hybrid.publication.technique_words import makes_labels, masks_values, technique_sentences
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 
@@ -59,9 +60,9 @@ def protection(
         yield f"One person had several records. {_drawn(config)}"
     elif several:
         yield "One person had several records. Each released row has a person number of its own."
-    yield from _written(config)
+    yield from _written(config, anonymization)
     yield from _left(table, protected)
-    yield _promised(anonymization is not None, private)
+    yield _promised(anonymization, private)
 
 
 def _drawn(config: Mapping[str, Any]) -> str:
@@ -94,12 +95,8 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     if anonymization is None:
         yield "No column was made coarser."
         return
-    size = text_of(anonymization.smallest)
-    people = "records" if anonymization.persons is None else "people"
-    yield (
-        f"These columns were made coarser until at least {size} {people} look alike in them: "
-        f"{listed(table.generalized)}."
-    )
+    yield _alike(table, anonymization)
+    yield from technique_sentences(anonymization)
     models = [str(model["attribute"]) for model in anonymization.models if "attribute" in model]
     if models:
         names = listed(list(dict.fromkeys(models)))
@@ -115,6 +112,15 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
         else:
             share = text_of(float(f"{100 * anonymization.suppressed_persons / anonymization.persons:.2g}"))
             yield f"About {share} % of the people lost all their records."
+
+
+def _alike(table: TableFacts, anonymization: AnonymizationResult) -> str:
+    if not anonymization.k_anonymous:
+        return f"Values of these columns were changed, and no groups of people look alike: {listed(table.generalized)}."
+    size = text_of(anonymization.smallest)
+    people = "records" if anonymization.persons is None else "people"
+    how = "changed" if masks_values(anonymization) else "made coarser"
+    return f"These columns were {how} until at least {size} {people} look alike in them: {listed(table.generalized)}."
 
 
 def _sampled(sample: SampleOptions, unit: str) -> str:
@@ -133,14 +139,14 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
             return f"In each group of {groups}, {share} of the {unit}s were drawn at random and used{least}."
 
 
-def _written(config: Mapping[str, Any]) -> Iterator[str]:
+def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -> Iterator[str]:
     """The last two steps, in their order."""
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
     declared, where = declared_constraints(config), where_of(config)
     last = [_rows_written(off)]
     if transition:
-        drawn = _values_drawn(transition, learned=learns_values(declared))
+        drawn = _values_drawn(transition, anonymization, learned=learns_values(declared))
         last.insert(1 if transition.get("order") == "post" else 0, drawn)
     yield from last
     if where is not None:
@@ -151,9 +157,13 @@ def _written(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"Rows that broke {rules} between columns were {'left out' if off else 'drawn again'}."
 
 
-def _values_drawn(transition: Mapping[str, Any], *, learned: bool) -> str:
+def _values_drawn(transition: Mapping[str, Any], anonymization: AnonymizationResult | None, *, learned: bool) -> str:
+    masked = masks_values(anonymization)
     if reads_originals(transition):
-        return "Exact values were then drawn for the coarse ones. The draw follows the real values."
+        what = "changed" if masked else "coarse"
+        return f"Exact values were then drawn for the {what} ones. The draw follows the real values."
+    if masked and not makes_labels(anonymization):
+        return "The changed values were then used as they are."
     if learned:
         return (
             "Exact values were then drawn for the coarse ones. "
@@ -176,11 +186,12 @@ def _left(table: TableFacts, protected: Mapping[str, Any] | None) -> Iterator[st
         yield "No column was left as it is."
 
 
-def _promised(anonymized: bool, private: bool) -> str:
+def _promised(anonymization: AnonymizationResult | None, private: bool) -> str:
     if private:
         return "Differential privacy is claimed for the released rows. The terms are in the details."
-    if anonymized:
-        return "The groups of look-alikes are proven for the coarse table. They are not proven for the released rows."
+    if anonymization is not None and anonymization.k_anonymous:
+        table = "changed" if masks_values(anonymization) else "coarse"
+        return f"The groups of look-alikes are proven for the {table} table. They are not proven for the released rows."
     return "Nothing is proven about the released rows."
 
 

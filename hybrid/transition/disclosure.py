@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Leaves, Mask, Nodes
+from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.drawing.domain import domains_of
 from hybrid.transition.known_values import with_known_values
@@ -162,9 +163,18 @@ def _chances(anonymized: AnonymizedTable) -> Array:
     for at, domain in enumerate(domains_of(known).values()):
         nodes = known.labels.nodes[:, at]
         chances[:, at] = 1.0 / domain.n_possible(nodes)
+        chances[~_below(domain.hierarchy, known.leaves[:, at], nodes), at] = 0.0  # A masked value is another one.
         lost = known.leaves[:, at] == domain.hierarchy.missing_leaf
         chances[lost & (domain.n_values[nodes] > 0), at] = 0.0  # Uniform never draws missing from a root label.
     return chances
+
+
+def _below(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> Mask:
+    """Mask of the leaves below the node beside them; shape (n,), bool."""
+    found = np.zeros(len(leaves), dtype=bool)
+    for level in range(hierarchy.n_levels):
+        found |= hierarchy.node_of[leaves, level] == nodes
+    return found
 
 
 def _codes(column: Column, originals: Table, restored: Table) -> Array:

@@ -6,8 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
 from hybrid.publication.guarantee import household_sentence
+from hybrid.publication.technique_words import masks_values, technique_sentences
 from hybrid.report.charts.figures import class_size_chart, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -15,22 +17,23 @@ from hybrid.report.run.sections.section import Section
 TEMPLATE = """\
 {% if anonymity %}
 {% set result = anonymity.result %}
-<p>k = {{ result.k }}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
+{% if anonymity.steps %}<p>{% if not anonymity.k_anonymous %}No k-anonymity: no step made groups that are equal in all quasi-identifiers. {% endif %}{{ anonymity.steps|join(" ") }}</p>{% endif %}
+<p>{% if anonymity.k_anonymous %}k = {{ result.k }}{% else %}Masked{% endif %}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
 Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{% if result.persons is defined %}, and of {{ result.persons|few }} persons {{ result.suppressed_persons|few }} lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
 Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
-{{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}</p>
+{% if not anonymity.masked %}{{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}{% endif %}</p>
 {% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
 {% if anonymity.classes %}
 <h3>Class sizes</h3>
-<figure>{{ anonymity.classes }}<figcaption>Per cent of the records by the number of records that share all their quasi-identifiers: left bars as they came, right bars after generalization.{% if anonymity.unique is not none %} {{ anonymity.unique|percent }} of the records were unique.{% endif %}</figcaption></figure>
+<figure>{{ anonymity.classes }}<figcaption>Per cent of the records by the number of records that share all their quasi-identifiers: left bars as they came, right bars after {{ "masking" if anonymity.masked else "generalization" }}.{% if anonymity.unique is not none %} {{ anonymity.unique|percent }} of the records were unique.{% endif %}</figcaption></figure>
 {% endif %}
 {% if anonymity.levels %}
-<h3>Chosen levels</h3>
+<h3>{{ "Information loss by column" if anonymity.masked else "Chosen levels" }}</h3>
 <div class="scroll"><table>
 <thead><tr><th>Quasi-identifier</th><th class="n">Level</th><th class="n">of</th><th class="n">Information loss</th><th>Meaning</th></tr></thead>
 <tbody>
 {% for name, level, top, loss in anonymity.levels %}
-<tr><th scope="row">{{ name }}</th><td class="n">{{ "–" if level is none else level }}</td><td class="n">{{ "–" if top is none else top }}</td><td class="n">{{ loss|number }}</td><td>{{ "differs by cell (local recoding)" if level is none else "kept as it is" if level == 0 else "fully generalized" if level == top else "generalized" }}</td></tr>
+<tr><th scope="row">{{ name }}</th><td class="n">{{ "–" if level is none else level }}</td><td class="n">{{ "–" if top is none else top }}</td><td class="n">{{ loss|number }}</td><td>{{ "masked" if level is none and anonymity.masked else "differs by cell (local recoding)" if level is none else "kept as it is" if level == 0 else "fully generalized" if level == top else "generalized" }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 <p class="note small">Level 0 is the value itself, the highest level is one label for everybody. Loss per attribute: 0 (nothing) to 1 (everything), lower keeps more.</p>
@@ -74,6 +77,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     result = inputs.anonymization
     if result is None:
         return None
+    kept = AnonymizationResult.from_json(result)
     before, after = inputs.class_sizes_before, inputs.class_sizes_after
     sizes_known = before is not None or after is not None
     least = inputs.comparison.minimum_cell if inputs.comparison else result["k"]
@@ -83,6 +87,9 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     names = list(dict.fromkeys([*levels, *per_attribute]))
     return {
         "result": result,
+        "steps": list(technique_sentences(kept)),
+        "k_anonymous": kept.k_anonymous,
+        "masked": masks_values(kept),
         "household": household_sentence(result["household"]) if "household" in result else "",
         "models": [_model(model) for model in result["models"]],
         "classes": class_size_chart(before, after, result["k"], least) if sizes_known else Markup(),

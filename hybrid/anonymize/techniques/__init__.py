@@ -1,0 +1,1 @@
+"""Techniques of anonymization: one file each, one protocol, one registry."""

@@ -1,0 +1,223 @@
+"""MDAV: groups of similar records of at least k persons.
+
+Maximum distance to average vector: Domingo-Ferrer and Mateo-Sanz 2002 (doi 10.1109/69.979982), in the generic form of
+Domingo-Ferrer and Torra 2005 (doi 10.1007/s10618-005-0007-5). The record farthest from the centre of those that remain
+takes its k - 1 nearest into a group, then the record farthest from that one does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.techniques.space import Space
+from hybrid.base.arrays import Array, Codes, Numbers, Rows
+
+_COMPACT = 0.75
+"""Share of records in use below which the arrays are made shorter."""
+_PAIRS = 1 << 22
+"""Distances that are computed at once."""
+
+
+def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
+    """Groups of at least ``k`` different persons.
+
+    Tables of more than ``most`` records are first cut in two at the median of the number that varies most, again and
+    again, wherever both parts have ``k`` persons.
+
+    Parameters
+    ----------
+    space : Space, n records
+        Their distances.
+    k : int
+        Persons of a group; there are at least as many.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each record; negative: nobody, who is counted in no group.
+    most : int
+        Records of a part, at most.
+
+    Returns
+    -------
+    groups : numpy.ndarray, shape (n,), int64
+        0..n_groups-1. A group has ``k`` to ``2 k - 1`` records, and further ones of persons who have several (or of
+        nobody), who are put into the nearest group.
+    parts : int
+        Parts that the table was cut into.
+    """
+    groups = np.empty(len(persons), dtype=np.int64)
+    parts = _parts(space, k, persons, most)
+    found = 0
+    for rows in parts:
+        own = _Rest(space, rows, persons, k).grouped()
+        groups[rows] = own + found
+        found += int(own.max()) + 1
+    return groups, len(parts)
+
+
+def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
+    waiting, done = [np.arange(len(persons))], []
+    while waiting:
+        rows = waiting.pop()
+        halves = _halves(space, rows) if len(rows) > most else []
+        if halves and all(_n_persons(persons[half]) >= k for half in halves):
+            waiting += halves[::-1]
+        else:
+            done.append(rows)
+    return done
+
+
+def _halves(space: Space, rows: Rows) -> list[Rows]:
+    """Rows below and above the median of the widest axis.
+
+    By codes where no number varies.
+    """
+    numbers = [axis[rows] for axis in space.numbers]
+    keys: list[Array] = sorted(numbers, key=lambda axis: float(axis.var())) + [axis[rows] for axis in space.codes][::-1]
+    if numbers and numbers[0].size and keys[len(numbers) - 1].var() > 0:
+        keys = [*keys[len(numbers) :], *keys[: len(numbers)]]
+    order = rows[np.lexsort(keys)]
+    return [np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])]
+
+
+def _n_persons(persons: Codes) -> int:
+    return len(np.unique(persons[persons >= 0]))
+
+
+class _Rest:
+    """Records without a group yet.
+
+    Parameters
+    ----------
+    space : Space
+        All records.
+    rows : numpy.ndarray, shape (m,), int64
+        Those to group.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each of all records.
+    k : int
+        Persons of a group.
+    """
+
+    def __init__(self, space: Space, rows: Rows, persons: Codes, k: int) -> None:
+        self.k = k
+        self.everyone = np.unique(persons[rows], return_inverse=True)[1].reshape(-1)
+        self.named = persons[rows] >= 0
+        self.all_numbers = [np.ascontiguousarray(axis[rows]) for axis in space.numbers]
+        self.all_codes = [np.ascontiguousarray(axis[rows]) for axis in space.codes]
+        self.groups = np.full(len(rows), -1, dtype=np.int64)
+        self.n_groups = 0
+        self.left_of = np.bincount(self.everyone[self.named], minlength=int(self.everyone.max()) + 1)
+        self.several = bool((self.left_of > 1).any())
+        self.left = int((self.left_of > 0).sum())
+        self.sums = [float(axis[self.named].sum()) for axis in self.all_numbers]
+        self.counts = [np.bincount(axis[self.named], minlength=int(axis.max()) + 1) for axis in self.all_codes]
+        self._keep(np.flatnonzero(self.named))
+
+    def _keep(self, at: Rows) -> None:
+        """Shorten the arrays to these positions."""
+        self.at = at
+        self.gone = np.zeros(len(at), dtype=bool)
+        self.numbers = [axis[at] for axis in self.all_numbers]
+        self.codes = [axis[at] for axis in self.all_codes]
+
+    def grouped(self) -> Codes:
+        """Group of every record; shape (m,), int64."""
+        while self.left >= 3 * self.k:
+            around = self._distances(*self._place(self._farthest(self._from_centre())))
+            self._take(around)
+            around[self.gone] = -1.0
+            self._take(self._distances(*self._place(int(np.argmax(around)))))
+            if len(self.at) and self._remaining < _COMPACT * len(self.at):
+                self._keep(self.at[~self.gone])
+        if self.left >= 2 * self.k:
+            self._take(self._distances(*self._place(self._farthest(self._from_centre()))))
+        if self.left >= self.k or not self.n_groups:
+            self.groups[self.at[~self.gone]] = self.n_groups
+            self.n_groups += 1
+        self._join(np.flatnonzero(self.groups < 0))
+        return self.groups
+
+    @property
+    def _remaining(self) -> int:
+        return len(self.at) - int(self.gone.sum())
+
+    def _from_centre(self) -> Numbers:
+        n = max(self._remaining, 1)
+        return self._distances([total / n for total in self.sums], [int(np.argmax(one)) for one in self.counts])
+
+    def _place(self, position: int) -> tuple[list[float], list[int]]:
+        return [float(axis[position]) for axis in self.numbers], [int(axis[position]) for axis in self.codes]
+
+    def _distances(self, numbers: list[float], codes: list[int]) -> Numbers:
+        """Squared distance of every record in the arrays from a place."""
+        total = np.zeros(len(self.at))
+        for axis, number in zip(self.numbers, numbers, strict=True):
+            difference = axis - number
+            difference *= difference
+            total += difference
+        for axis, code in zip(self.codes, codes, strict=True):
+            total += axis != code
+        return total
+
+    def _farthest(self, distances: Numbers) -> int:
+        distances[self.gone] = -1.0
+        return int(np.argmax(distances))
+
+    def _take(self, distances: Numbers) -> None:
+        """Make a group of the nearest records of k different persons."""
+        distances[self.gone] = np.inf
+        chosen = self._nearest(distances)
+        rows = self.at[chosen]
+        self.groups[rows] = self.n_groups
+        self.n_groups += 1
+        self.gone[chosen] = True
+        distances[chosen] = np.inf
+        who = self.everyone[rows]
+        self.left_of[who] -= 1
+        self.left -= int((self.left_of[who] == 0).sum())
+        for place, axis in enumerate(self.numbers):
+            self.sums[place] -= float(axis[chosen].sum())
+        for counts, axis in zip(self.counts, self.codes, strict=True):
+            counts -= np.bincount(axis[chosen], minlength=len(counts))
+
+    def _nearest(self, distances: Numbers) -> Rows:
+        if not self.several:
+            nearest: Rows = np.argpartition(distances, self.k - 1)[: self.k]
+            return nearest
+        looked = 2 * self.k
+        while True:
+            looked = min(looked, len(distances))
+            near = np.argpartition(distances, looked - 1)[:looked]
+            near = near[np.isfinite(distances[near])]
+            near = near[np.argsort(distances[near], kind="stable")]
+            first = np.sort(np.unique(self.everyone[self.at[near]], return_index=True)[1])
+            if len(first) >= self.k or looked == len(distances):
+                chosen: Rows = near[first[: self.k]]
+                return chosen
+            looked *= 4
+
+    def _join(self, rows: Rows) -> None:
+        """Put records that are left into the group with the nearest centre."""
+        if not len(rows):
+            return
+        grouped = self.groups >= 0
+        own = self.groups[grouped]
+        sizes = np.bincount(own, minlength=self.n_groups)
+        centres = [np.bincount(own, axis[grouped], minlength=self.n_groups) / sizes for axis in self.all_numbers]
+        common = [_common(own, axis[grouped]) for axis in self.all_codes]
+        step = max(1, _PAIRS // self.n_groups)
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            total = np.zeros((len(part), self.n_groups))
+            for axis, centre in zip(self.all_numbers, centres, strict=True):
+                total += (axis[part][:, None] - centre) ** 2
+            for axis, code in zip(self.all_codes, common, strict=True):
+                total += axis[part][:, None] != code
+            self.groups[part] = total.argmin(axis=1)
+
+
+def _common(groups: Codes, codes: Codes) -> Codes:
+    """Most frequent code of each group."""
+    counts = pd.DataFrame({"group": groups, "code": codes}).value_counts(sort=False).reset_index(name="n")
+    best: Codes = counts.sort_values(["group", "n"], kind="stable").groupby("group")["code"].last().to_numpy()
+    return best

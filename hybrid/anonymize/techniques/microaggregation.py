@@ -1,0 +1,118 @@
+"""Microaggregation: records in groups of similar ones, which get the group's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from hybrid.anonymize.techniques.mdav import mdav
+from hybrid.anonymize.techniques.merging import merged
+from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.space import centroids, positions_of, space_of, step_of
+from hybrid.base.arrays import Codes
+from hybrid.base.errors import InfeasibleError, Problem
+from hybrid.table import Column, Kind
+from hybrid.table.persons import person_groups
+
+
+class Microaggregation(ValueTechnique):
+    """Groups of at least k persons by MDAV.
+
+    Every group has one value per column: means of numbers and dates, lower medians of ordered categories, the most
+    frequent of others. With privacy models,
+    groups are merged until all hold.
+    """
+
+    name: Literal["microaggregation"] = "microaggregation"
+    columns: tuple[str, ...] = ()
+    """Columns to mask together; none: all quasi-identifiers, which gives k-anonymity."""
+    ordinal: dict[str, list[str]] = Field(default_factory=dict)
+    """Categories of ordered columns, ascending; other categories are equal or different."""
+    block: PositiveInt = 40_000
+    """Records that are grouped together, at most: larger tables are cut at medians first, since the time grows with
+    the square."""
+
+    k_anonymous: ClassVar[bool] = True
+    transitions: ClassVar[frozenset[str] | None] = frozenset({"single", "conditional", "marginal", "shrunk"})
+
+    def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
+        """Orders of columns that are not masked, or are no categories."""
+        kinds = {column.name: column.kind for column in columns}
+        for name, order in self.ordinal.items():
+            if kinds.get(name) is not Kind.CATEGORICAL:
+                yield Problem(
+                    f"microaggregation.ordinal: {name!r} is no column of categories that is masked",
+                    "name categorical columns of the step; numbers and dates have an order",
+                )
+            if len(set(order)) < len(order):
+                yield Problem(f"microaggregation.ordinal: {name!r} lists a category twice", "list each once")
+
+    def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
+        """Group the records and give every group its centre's values; see :class:`Technique`."""
+        self._refuse(task)
+        space = space_of(task.table, task.columns, self.ordinal)
+        groups, parts = mdav(space, task.k, _persons(task), self.block)
+        groups = merged(groups, space, task)
+        n = int(groups.max()) + 1
+        values = {
+            axis.column.name: centroids(axis, groups, n).take(groups).reset_index(drop=True) for axis in space.axes
+        }
+        return Masked(values, {"parts": parts})
+
+    def failures(self, task: Task, masked: Masked) -> list[str]:
+        """Means that moved beyond rounding, and categories that no record had."""
+        found = []
+        for name in task.columns:
+            column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
+            if column.kind.is_continuous and not before.isna().any():
+                plain, moved = positions_of(before, column.kind), positions_of(after, column.kind)
+                if abs(moved.mean() - plain.mean()) > step_of(column) / 2 + 1e-9 * np.abs(plain).max():
+                    found.append(f"{name!r} has another mean")
+            elif not column.kind.is_continuous and not set(after.dropna().unique()) <= set(before.dropna().unique()):
+                found.append(f"{name!r} has categories that no record had")
+        return found
+
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:
+        """See :class:`Technique`."""
+        parts = int(facts.get("parts", 1))
+        cut = f", in each of {parts} parts of the table by itself" if parts > 1 else ""
+        return (
+            f"{columns} were microaggregated: similar records were grouped (MDAV{cut}), and every record has its "
+            "group's mean, lower median or most frequent value instead of its own; these values were computed from "
+            "the records."
+        )
+
+    def _refuse(self, task: Task) -> None:
+        persons = np.unique(_persons(task))
+        named = int((persons >= 0).sum())
+        if named < task.k:
+            unit = "records" if task.table.persons is None else "persons"
+            raise InfeasibleError(
+                f"microaggregation: groups of {task.k} {unit} are asked for, and there are {named}",
+                hint="use a smaller anonymize.k, or more records",
+            )
+        problems = []
+        for name, order in self.ordinal.items():
+            unknown = task.table.frame[name].dropna()
+            unknown = unknown[~unknown.isin(order)].astype(object)
+            if len(unknown):
+                problems.append(
+                    Problem(
+                        f"microaggregation.ordinal: {unknown.nunique()} categories of {name!r} are not listed",
+                        "list all of them, ascending",
+                        values=", ".join(sorted(map(str, unknown.unique()))[:20]),
+                    )
+                )
+        if problems:
+            raise InfeasibleError(problems)
+
+
+def _persons(task: Task) -> Codes:
+    """Person of each record; negative where it has none."""
+    persons = task.table.persons
+    if persons is None:
+        return np.arange(len(task.table))
+    return np.where(persons < 0, -1, person_groups(persons))

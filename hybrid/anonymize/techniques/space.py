@@ -1,0 +1,198 @@
+"""Mixed records as points: numbers on a common scale, codes of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Codes, Numbers, Rows
+from hybrid.table import DTYPES, Column, Kind, Table
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Column of a table as an axis, with the way back.
+
+    Numbers and dates are standardized; ordered categories are ranks over the range of ranks; other categories,
+    booleans, and whether a value is missing are codes, and two codes are equal (0) or different (1), as in
+    Domingo-Ferrer and Torra 2005 (doi 10.1007/s10618-005-0007-5).
+
+    Parameters
+    ----------
+    column : Column
+        Name, kind and format.
+    dtype : object
+        dtype of the column.
+    numbers : numpy.ndarray, shape (n,), float64, or None
+        Positions; 0 where the value is missing. None for categories without an order.
+    codes : numpy.ndarray, shape (n,), int64, or None
+        Code of each value: of the category, or 1 where a number is missing; None for numbers without missing ones.
+    values : numpy.ndarray
+        Value of each rank or code, the missing one (if any) last; of numbers their mean and standard deviation.
+    ordinal : bool
+        Whether the column is one of ordered categories.
+    """
+
+    column: Column
+    dtype: object
+    numbers: Numbers | None
+    codes: Codes | None
+    values: Array
+    ordinal: bool = False
+
+
+@dataclass(frozen=True)
+class Space:
+    """Axes of all columns of a table.
+
+    The squared distance of two records is the sum over the axes.
+    """
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def numbers(self) -> list[Numbers]:
+        """Positions on every axis that has some; each of shape (n,)."""
+        return [axis.numbers for axis in self.axes if axis.numbers is not None]
+
+    @property
+    def codes(self) -> list[Codes]:
+        """Codes of every axis that has some; each of shape (n,)."""
+        return [axis.codes for axis in self.axes if axis.codes is not None]
+
+
+def space_of(table: Table, columns: Sequence[str], orders: Mapping[str, Sequence[str]]) -> Space:
+    """Axes of some columns; ``orders`` lists the categories of ordered columns, ascending."""
+    return Space(tuple(_axis(table.schema[name], table.frame[name], orders.get(name)) for name in columns))
+
+
+def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axis:
+    missing = values.isna().to_numpy()
+    lacking = missing.astype(np.int64) if missing.any() else None
+    if column.kind.is_continuous:
+        plain = positions_of(values, column.kind)
+        known = plain[~missing]
+        mean = float(known.mean()) if len(known) else 0.0
+        spread = float(known.std()) or 1.0 if len(known) else 1.0
+        numbers = np.where(missing, 0.0, (plain - mean) / spread)
+        return Axis(column, values.dtype, numbers, lacking, np.array([mean, spread]))
+    if order is not None:
+        ranks = pd.Index(order).get_indexer(pd.Index(values.astype(object))).astype(np.float64)
+        numbers = np.where(missing, 0.0, ranks / max(len(order) - 1, 1))
+        return Axis(column, values.dtype, numbers, lacking, np.array([*order, None], dtype=object), ordinal=True)
+    codes, known = pd.factorize(values.astype(object), sort=True)
+    codes = np.where(codes < 0, len(known), codes).astype(np.int64)
+    return Axis(column, values.dtype, None, codes, np.array([*known, None], dtype=object))
+
+
+def positions_of(values: pd.Series, kind: Kind) -> Numbers:
+    """Numbers, or microseconds since 1970 of dates, as float64.
+
+    NaN where a value is missing.
+    """
+    if not kind.is_temporal:
+        plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return plain
+    times = values.to_numpy(dtype="datetime64[us]")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
+
+
+def centroids(axis: Axis, groups: Codes, n_groups: int) -> pd.Series:
+    """Value of each group.
+
+    Mean of numbers, lower median of ordered categories, the most frequent of others. Missing where most members have no
+    value. Of equally frequent categories the first in their order; numbers and
+    dates are rounded as :func:`written`.
+
+    Parameters
+    ----------
+    axis : Axis
+        Of n records.
+    groups : numpy.ndarray, shape (n,), int64
+        Group of each record, 0..n_groups-1, none empty.
+
+    Returns
+    -------
+    pandas.Series, shape (n_groups,)
+        In the dtype of the column.
+    """
+    sizes = np.bincount(groups, minlength=n_groups)
+    if axis.numbers is None:
+        assert axis.codes is not None
+        return _categories(axis, _modes(groups, axis.codes, len(axis.values)))
+    lacking = np.zeros(len(groups), dtype=bool) if axis.codes is None else axis.codes == 1
+    there = sizes - np.bincount(groups, lacking, minlength=n_groups)
+    without = 2 * there < sizes
+    if axis.ordinal:
+        ranks = np.rint(axis.numbers * max(len(axis.values) - 2, 1)).astype(np.int64)
+        middle = _lower_medians(groups[~lacking], ranks[~lacking], n_groups)
+        return _categories(axis, np.where(without, len(axis.values) - 1, middle))
+    sums = np.bincount(groups, np.where(lacking, 0.0, axis.numbers), minlength=n_groups)
+    mean, spread = axis.values
+    positions = mean + spread * sums / np.maximum(there, 1)
+    return written(np.where(without, np.nan, positions), axis.column)
+
+
+def written(positions: Numbers, column: Column) -> pd.Series:
+    """Numbers as a column writes them, rounded half to even.
+
+    Whole numbers, its decimals, whole days. NaN is missing.
+    """
+    missing = np.isnan(positions)
+    there = np.where(missing, 0.0, positions)
+    if column.kind is Kind.DECIMAL:
+        digits = column.format.decimals
+        return pd.Series(np.where(missing, np.nan, there if digits is None else np.round(there, digits)))
+    if column.kind is Kind.INTEGER:
+        return pd.Series(pd.arrays.IntegerArray(np.rint(there).astype(np.int64), missing))
+    unit = int(step_of(column))
+    times = (np.rint(there / unit).astype(np.int64) * unit).astype("datetime64[us]")
+    times[missing] = np.datetime64("NaT")
+    return pd.Series(times).astype(DTYPES[column.kind])
+
+
+def step_of(column: Column) -> float:
+    """Distance of neighbouring values that a column can write.
+
+    0 for decimals without fixed digits; of dates and datetimes in microseconds.
+    """
+    if column.kind is Kind.INTEGER:
+        return 1.0
+    if column.kind is Kind.DECIMAL:
+        return 0.0 if column.format.decimals is None else 10.0**-column.format.decimals
+    if column.kind is Kind.DATE:
+        return _DAY
+    units = ((("%f",), 1.0), (("%S", "%T", "%s"), 1e6), (("%M",), 60e6), (("%H",), 3600e6))
+    written_parts = column.format.date_format
+    return next((unit for parts, unit in units if any(part in written_parts for part in parts)), _DAY)
+
+
+_DAY = 24 * 3600e6
+
+
+def _categories(axis: Axis, codes: Codes) -> pd.Series:
+    values = pd.Series(axis.values[codes], dtype=object)
+    return values.astype(axis.dtype if axis.column.kind is Kind.CATEGORICAL else DTYPES[axis.column.kind])
+
+
+def _modes(groups: Codes, codes: Codes, n_codes: int) -> Codes:
+    """Most frequent code of each group."""
+    pairs, counts = np.unique(groups * n_codes + codes, return_counts=True)
+    group, code = np.divmod(pairs, n_codes)
+    best = np.lexsort((code, -counts, group))
+    first: Codes = code[best][np.unique(group[best], return_index=True)[1]]
+    return first
+
+
+def _lower_medians(groups: Codes, ranks: Rows, n_groups: int) -> Codes:
+    """Lower median of each group's ranks; 0 for a group without any."""
+    order = np.lexsort((ranks, groups))
+    sizes = np.bincount(groups, minlength=n_groups)
+    found = np.zeros(n_groups, dtype=np.int64)
+    some = np.flatnonzero(sizes)
+    starts = np.cumsum(sizes)[some] - sizes[some]
+    found[some] = ranks[order][starts + (sizes[some] - 1) // 2]
+    return found

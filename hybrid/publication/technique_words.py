@@ -1,0 +1,45 @@
+"""Public sentences on techniques of anonymization."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.techniques.protocol import LabelTechnique
+from hybrid.anonymize.techniques.registry import technique_of
+
+UNKNOWN = "A step of the anonymization is unknown to this version, so nothing is promised for it."
+NOTHING_TOGETHER = (
+    "The intermediate table has no k-anonymity: no step made groups of records that are equal in all "
+    "quasi-identifiers, so that someone who knows the quasi-identifiers of a person may single out a record."
+)
+
+
+def technique_sentences(result: AnonymizationResult) -> Iterator[str]:
+    """Sentence of each step: its work and its promise."""
+    for step in result.steps or ():
+        columns = ", ".join(map(str, step.get("columns") or ()))
+        try:
+            yield technique_of(step["options"]).words(columns, step.get("facts") or {})
+        except (ValidationError, KeyError, TypeError):
+            yield UNKNOWN
+
+
+def masks_values(result: AnonymizationResult | None) -> bool:
+    """True if a step put other values in place, or is unknown."""
+    return result is not None and not all(_labels(step) for step in result.steps or ())
+
+
+def makes_labels(result: AnonymizationResult | None) -> bool:
+    """True if some quasi-identifiers have labels of hierarchies."""
+    return result is not None and (result.steps is None or any(_labels(step) for step in result.steps))
+
+
+def _labels(step: Mapping[str, Any]) -> bool:
+    try:
+        return isinstance(technique_of(step["options"]), LabelTechnique)
+    except (ValidationError, KeyError, TypeError):
+        return False

@@ -1,0 +1,162 @@
+"""Techniques through the command line, and the sentences of explanation, certificate and gate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.errors import ConfigError
+from hybrid.cli import main
+from hybrid.evaluation.measure import Evaluation
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig, load_config, parse_config
+from hybrid.pipeline.guarantees import promises
+from hybrid.publication.gate import judge
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.policy import load_policy
+from hybrid.publication.protection_words import protection
+from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.technique_words import UNKNOWN
+from tests.anonymize.masked_tables import SCHEMA, people
+
+COLUMNS = {column.name: {"role": column.role.value, "kind": column.kind.value} for column in SCHEMA}
+HALVES = [{"name": "microaggregation", "columns": part} for part in (["age", "pay"], ["school", "town", "born"])]
+SENTENCE = "has k-anonymity with k = 4"
+
+
+def _content(**changes: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "name": "people",
+        "seed": 7,
+        "data": {"path": "people.csv", "columns": COLUMNS},
+        "protect": "off",
+        "anonymize": {"k": 4, "technique": "microaggregation"},
+        "synthesize": {"generator": "none"},
+        "evaluate": {"baseline": False, "power": False, "metrics": ["identical_match"]},
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of microaggregation."""
+    made = tmp_path_factory.mktemp("people")
+    people(120).frame.to_csv(made / "people.csv", index=False)
+    (made / "people.yaml").write_text(yaml.safe_dump(_content()))
+    with pytest.raises(SystemExit) as caught:
+        main(["run", str(made / "people.yaml"), "--out", str(made / "out")])
+    assert caught.value.code in (0, 1, 2, None)
+    return made
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> AnonymizationResult:
+    return AnonymizationResult.from_json(json.loads((folder / "out" / "anonymization.json").read_text()))
+
+
+def _apart(result: AnonymizationResult) -> AnonymizationResult:
+    """The same result of a technique that promises nothing, though its groups happen to be large."""
+    assert result.steps is not None
+    return replace(result, steps=tuple(step | {"promise": "none"} for step in result.steps))
+
+
+def test_a_run_without_hierarchies_gives_values_that_k_records_share(
+    folder: Path, result: AnonymizationResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(folder / "out" / "synthetic.csv")
+    names = [name for name in table.columns if name != "illness"]
+    assert table.groupby(names).size().min() >= 4, "single keeps masked values, and no generator ran"
+    assert result.k_anonymous and result.smallest >= 4
+    report = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "were microaggregated" in report and "No other generalization" not in report
+    with pytest.raises(SystemExit):
+        main(["explain", str(folder / "people.yaml")])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "shared by at least 4 records" in said and "No differential privacy is claimed" in said
+
+
+def test_the_certificate_promises_k_only_where_it_holds(result: AnonymizationResult) -> None:
+    config = _content() | {"transition": {"method": "single"}}
+    text = guarantee_sentence(result, config, Evaluation(()))
+    assert SENTENCE in text and "were microaggregated" in text and "Masked values were kept as they are" in text
+    assert "generalized" not in text.replace("not generalized", "")
+    nothing = guarantee_sentence(_apart(result), config, Evaluation(()))
+    assert "k-anonymity with" not in nothing and "The intermediate table has no k-anonymity" in nothing
+    drawn = guarantee_sentence(result, config | {"transition": {"method": "conditional"}}, Evaluation(()))
+    assert "in place of masked ones by the method conditional, whose distributions are estimated on the orig" in drawn
+
+
+def test_unknown_techniques_promise_nothing(result: AnonymizationResult) -> None:
+    unknown = replace(result, steps=({"options": {"name": "magic"}, "columns": ["age"]},))
+    text = guarantee_sentence(unknown, _content(), Evaluation(()))
+    assert UNKNOWN in text and "k-anonymity with" not in text
+
+
+def test_the_gate_does_not_count_groups_that_nobody_promised(result: AnonymizationResult) -> None:
+    policy = load_policy(RunConfig.model_validate(_content()).policy_path)
+    large = replace(result, min_class_size=50)
+    checks = [
+        {check.rule: check for check in judge(policy, Evaluation(()), one, draws=1).checks}
+        for one in (large, _apart(large))
+    ]
+    assert checks[0]["k-anonymity"].status == "pass"
+    assert checks[1]["k-anonymity"].status == "not judged" and checks[1]["k-anonymity"].applies
+
+
+def test_the_first_page_says_what_was_done(result: AnonymizationResult) -> None:
+    table = people(30)
+    facts = TableFacts.of(table, None, table, anonymized=True)
+    config = _content() | {"transition": {"method": "single", "order": "pre"}}
+    promised = " ".join(protection(facts, config, result, False))
+    assert "were changed until at least 4 records look alike" in promised and "used as they are" in promised
+    nothing = " ".join(protection(facts, config, _apart(result), False))
+    assert "no groups of people look alike" in nothing and "Nothing is proven" in nothing
+
+
+def test_explanations_state_the_weakest_promise() -> None:
+    def text(technique: Any) -> str:
+        config = RunConfig.model_validate(_content(anonymize={"k": 4, "technique": technique}))
+        (found,) = promises(config, SCHEMA, (), (), nameless=False, seeded=False)
+        assert not found.holds
+        return found.text
+
+    assert "shared by at least 4 records" in text("microaggregation")
+    assert "No k-anonymity is promised" in text(HALVES) and "shared by at least" not in text(HALVES)
+
+
+def test_the_default_transition_keeps_masked_values() -> None:
+    config = parse_config(_content())
+    assert config.transition is not None and config.transition.method == "single"
+    listed = _content(anonymize={"technique": [{"name": "suppression"}]})
+    assert RunConfig.model_validate(listed).transition.method == "tree"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"transition": {"method": "tree"}}, "tree chooses values below labels, and microaggregation has masked"),
+        ({"transition": {"method": "single", "order": "post"}}, "has the generator learn labels"),
+        ({"anonymize": {"technique": "suppression"}}, "a quasi-identifier needs a hierarchy"),
+    ],
+)
+def test_sections_that_contradict_a_technique_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parse_config(_content(**changes))
+
+
+def test_a_check_names_the_steps_and_what_they_do_not_promise(folder: Path) -> None:
+    def found(**overrides: Any) -> str:
+        config = load_config(folder / "people.yaml", {key.replace("__", "."): one for key, one in overrides.items()})
+        return "\n".join(finding.message for finding in diagnose(config))
+
+    assert "microaggregation of age, pay, school, town, born: k-anonymity with k=4" in found()
+    assert "no k-anonymity is promised" in found(anonymize__technique=HALVES)
+    with pytest.raises(ConfigError, match="town: no step masks this quasi-identifier"):
+        found(anonymize__technique=HALVES[:1])
