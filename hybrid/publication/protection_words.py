@@ -47,7 +47,7 @@ def protection(
     yield _identifiers(table, config)
     if is_dp(config):
         yield from steps(config)
-        yield _promised(False, private)
+        yield _promised(None, private)
         return
     yield from _protected(protected)
     several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
