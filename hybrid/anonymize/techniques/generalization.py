@@ -12,6 +12,7 @@ class Generalization(LabelTechnique):
     """Labels that k persons share, by engine, recoding and loss."""
 
     name: Literal["generalization"] = "generalization"
+    """Chooses this technique."""
     columns: tuple[str, ...] = ()
     """Columns to generalize together; none: all quasi-identifiers, which gives k-anonymity."""
 

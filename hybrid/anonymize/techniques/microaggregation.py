@@ -27,6 +27,7 @@ class Microaggregation(ValueTechnique):
     """
 
     name: Literal["microaggregation"] = "microaggregation"
+    """Chooses this technique."""
     columns: tuple[str, ...] = ()
     """Columns to mask together; none: all quasi-identifiers, which gives k-anonymity."""
     ordinal: dict[str, list[str]] = Field(default_factory=dict)

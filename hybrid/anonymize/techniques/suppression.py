@@ -20,6 +20,7 @@ class Suppression(LabelTechnique):
     """
 
     name: Literal["suppression"] = "suppression"
+    """Chooses this technique."""
     columns: tuple[str, ...] = ()
     """Columns whose combinations are counted; none: all quasi-identifiers, which gives k-anonymity."""
 
