@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
+from hybrid.anonymize.techniques.coding import Coding
 from hybrid.anonymize.techniques.generalization import Generalization
 from hybrid.anonymize.techniques.microaggregation import Microaggregation
+from hybrid.anonymize.techniques.noise import Noise
+from hybrid.anonymize.techniques.pram import Pram
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Technique
+from hybrid.anonymize.techniques.rank_swapping import RankSwapping
 from hybrid.anonymize.techniques.suppression import Suppression
 
 REGISTRY: tuple[type[Technique], ...] = (
     Generalization,
     Suppression,
     Microaggregation,
+    Pram,
+    RankSwapping,
+    Noise,
+    Coding,
 )
 """Every technique."""
 LABELLING = frozenset(

@@ -1,0 +1,76 @@
+"""Top and bottom coding: extreme values become values that enough persons reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, PositiveInt
+
+from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.space import positions_of
+from hybrid.base.errors import Problem
+from hybrid.table import Column
+from hybrid.table.holders import bounds
+
+
+class Coding(ValueTechnique):
+    """Ends of numbers become values that k persons reach.
+
+    Values beyond those of the k-th smallest and the k-th largest person become these: the rule by which value
+    protection codes both ends, with the persons of the configuration.
+    """
+
+    name: Literal["coding"] = "coding"
+    """Chooses this technique."""
+    columns: tuple[str, ...] = ()
+    """Columns of numbers and dates; none: all quasi-identifiers."""
+    holders: PositiveInt | None = Field(default=None)
+    """Persons at each end who get the same value, at least; null: ``anonymize.k``."""
+
+    def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
+        """Columns without ends."""
+        for column in columns:
+            if not column.kind.is_continuous:
+                yield Problem(
+                    f"coding: {column.name!r} has categories, which have no ends", "use pram or microaggregation for it"
+                )
+
+    def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
+        """Code both ends; see :class:`ValueTechnique`."""
+        values, persons = {}, task.table.persons
+        for name in task.columns:
+            before = task.table.frame[name]
+            codes, distinct = pd.factorize(before, sort=True)
+            ends = bounds(codes, self._least(task), persons)
+            if ends is None:
+                values[name] = before.mask(before.notna())
+            else:
+                kept = pd.Series(distinct).take(np.clip(codes, *ends)).reset_index(drop=True)
+                values[name] = kept.astype(before.dtype).mask(codes < 0)
+        return Masked(values)
+
+    def failures(self, task: Task, masked: Masked) -> list[str]:
+        """Ends that too few persons reach."""
+        found, least = [], self._least(task)
+        for name in task.columns:
+            after = positions_of(masked.values[name], task.table.schema[name].kind)
+            whose = pd.Series(np.arange(len(after)) if task.table.persons is None else task.table.persons)
+            for end in (np.nanmin, np.nanmax):
+                reached = whose[after == end(after)] if (~np.isnan(after)).any() else whose.iloc[:0]
+                if len(reached) > 0 and reached[reached >= 0].nunique() < least:
+                    found.append(f"an end of {name!r} is that of fewer than {least} persons")
+        return found
+
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """See :class:`Technique`."""
+        least = f"{self.holders}" if self.holders is not None else "k"
+        return (
+            f"Both ends of {columns} were coded: the smallest and the largest value are those of at least {least} "
+            "persons each. All other values stay as they are, and it is no k-anonymity."
+        )
+
+    def _least(self, task: Task) -> int:
+        return task.k if self.holders is None else self.holders

@@ -1,0 +1,160 @@
+"""Noise: numbers with random numbers added, or multiplied by random factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, PositiveFloat, model_validator
+
+from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.space import positions_of, step_of, written
+from hybrid.base.arrays import Numbers
+from hybrid.base.errors import Problem
+from hybrid.table import Column, Kind
+
+_FEWEST = 30
+"""Records from which the variance of the noise is checked."""
+_SIGMAS = 7.0
+"""Standard deviations at which it is taken for another one (Wilson and Hilferty 1931, doi 10.1073/pnas.17.12.684)."""
+
+
+class Noise(ValueTechnique):
+    """Normal noise added to numbers and dates, or log-normal factors of numbers.
+
+    Additive: Kim 1986 (correlated: covariances proportional to those of the columns, so that correlations are kept);
+    multiplicative: Kim and Winkler 2003, with factors of mean 1. Values are rounded as the column is written; a missing
+    one stays missing.
+    """
+
+    name: Literal["noise"] = "noise"
+    """Chooses this technique."""
+    columns: tuple[str, ...] = ()
+    """Columns that get noise; none: all quasi-identifiers."""
+    kind: Literal["additive", "multiplicative"] = "additive"
+    """additive: x + e. multiplicative: x f, which keeps signs and zeros, and moves large values more."""
+    signal_to_noise: PositiveFloat = 10.0
+    """additive: variance of the column over that of its noise."""
+    correlated: bool = True
+    """additive: whether the noise of several columns is correlated as the columns are."""
+    spread: PositiveFloat = 0.1
+    """multiplicative: standard deviation of the factors, whose mean is 1."""
+    limits: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    """Smallest and largest value of single columns of numbers; values beyond become these."""
+
+    random: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _fits(self) -> Noise:
+        chosen = self.model_fields_set
+        if self.kind == "multiplicative" and chosen & {"signal_to_noise", "correlated"}:
+            raise ValueError("signal_to_noise and correlated are for additive noise")
+        if self.kind == "additive" and "spread" in chosen:
+            raise ValueError("spread is for multiplicative noise")
+        if any(low >= high for low, high in self.limits.values()):
+            raise ValueError("limits are a smaller and a larger number")
+        return self
+
+    def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
+        """Columns that are no numbers, and limits of others."""
+        for column in columns:
+            if not column.kind.is_continuous or (column.kind.is_temporal and self.kind == "multiplicative"):
+                yield Problem(
+                    f"noise: {column.name!r} is no column of numbers",
+                    "use pram, rank_swapping or microaggregation for it; additive noise suits dates, too",
+                )
+        numbers = {column.name for column in columns if column.kind in (Kind.INTEGER, Kind.DECIMAL)}
+        for name in sorted(set(self.limits) - numbers):
+            yield Problem(f"noise.limits: {name!r} is no column of numbers of the step", "leave its limits out")
+
+    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
+        """Add or multiply noise; see :class:`ValueTechnique`."""
+        schema = task.table.schema
+        plain = np.column_stack([positions_of(task.table.frame[name], schema[name].kind) for name in task.columns])
+        moved = plain * self._factors(plain, rng) if self.kind == "multiplicative" else plain + self._terms(plain, rng)
+        values = {}
+        for at, name in enumerate(task.columns):
+            values[name] = written(np.clip(moved[:, at], *self.limits.get(name, (-np.inf, np.inf))), schema[name])
+        return Masked(values)
+
+    def failures(self, task: Task, masked: Masked) -> list[str]:
+        """Noise of another strength than stated, and other missing values."""
+        found = []
+        for name in task.columns:
+            column = task.table.schema[name]
+            before, after = (positions_of(one, column.kind) for one in (task.table.frame[name], masked.values[name]))
+            known = ~np.isnan(before)
+            if (np.isnan(after) != ~known).any():
+                found.append(f"other records of {name!r} have no value")
+            elif name in self.limits or known.sum() < _FEWEST or before[known].std() == 0:
+                continue
+            elif not self._as_stated(before[known], after[known], step_of(column)):
+                found.append(f"the noise of {name!r} is not as strong as stated")
+        return found
+
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
+        """See :class:`Technique`."""
+        if self.kind == "multiplicative":
+            how = f"multiplied by random factors (mean 1, standard deviation {self.spread:g})"
+        else:
+            together = ", correlated as the columns are" if self.correlated else ""
+            how = f"moved by normal noise (signal-to-noise ratio {self.signal_to_noise:g}{together})"
+        return (
+            f"Values of {columns} were {how}. That makes a value uncertain by a stated amount; extreme values stay "
+            "recognizable, several rows of a person average the noise out, and it is no k-anonymity."
+        )
+
+    def _factors(self, plain: Numbers, rng: np.random.Generator) -> Numbers:
+        """Log-normal factors of mean 1; shape of ``plain``."""
+        variance = np.log1p(self.spread**2)
+        return rng.lognormal(-variance / 2, np.sqrt(variance), plain.shape)
+
+    def _terms(self, plain: Numbers, rng: np.random.Generator) -> Numbers:
+        """Normal terms of the stated covariance; shape of ``plain``."""
+        centred = plain - np.nanmean(plain, axis=0, keepdims=True) if len(plain) else plain
+        spreads = np.sqrt(np.nanmean(centred**2, axis=0)) / np.sqrt(self.signal_to_noise)
+        terms = rng.standard_normal(plain.shape)
+        if self.correlated and plain.shape[1] > 1:
+            terms = terms @ _root(_correlations(centred))
+        return np.asarray(terms * spreads)
+
+    def _as_stated(self, before: Numbers, after: Numbers, step: float) -> bool:
+        """True if the strength is as stated.
+
+        By a chi-squared test of normal terms, or of logarithms of factors. Noise below the rounding of the column
+        cannot be measured.
+        """
+        rounding = np.full(len(before), step**2 / 12)
+        if self.kind == "additive":
+            errors, wanted = after - before, float(before.var()) / self.signal_to_noise
+        else:
+            usable = (np.abs(before) > 10 * step) & (after * before > 0)
+            wanted = float(np.log1p(self.spread**2))
+            errors = np.log(after[usable] / before[usable]) + wanted / 2
+            rounding = rounding[usable] / after[usable] ** 2
+        share = float(rounding.mean()) / wanted if len(errors) >= _FEWEST else np.inf
+        if share > 1:
+            return True
+        ratio, width = float((errors**2).mean()) / wanted, 2 / (9 * len(errors))
+        return bool(abs(np.cbrt(ratio) - (1 - width)) < _SIGMAS * np.sqrt(width) + share)
+
+
+def _correlations(centred: Numbers) -> Numbers:
+    """Correlations of columns over records that have all values.
+
+    Constant columns are uncorrelated.
+    """
+    whole = centred[~np.isnan(centred).any(axis=1)]
+    spreads = whole.std(axis=0) if len(whole) > 1 else np.zeros(centred.shape[1])
+    scaled = np.divide(whole - whole.mean(axis=0), spreads, out=np.zeros_like(whole), where=spreads > 0)
+    found: Numbers = scaled.T @ scaled / max(len(whole), 1)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _root(matrix: Numbers) -> Numbers:
+    """Symmetric square root of a matrix without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    root: Numbers = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root
