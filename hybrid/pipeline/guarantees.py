@@ -19,7 +19,14 @@ from hybrid.table import Role, Schema
 
 
 def promises(
-    config: RunConfig, schema: Schema, listed: Container[str], derived: Sequence[str], *, nameless: bool, seeded: bool
+    config: RunConfig,
+    schema: Schema,
+    listed: Container[str],
+    derived: Sequence[str],
+    *,
+    nameless: bool,
+    seeded: bool,
+    linked: bool = False,
 ) -> tuple[Explanation, ...]:
     """Explain each mechanism that a configuration uses.
 
@@ -37,6 +44,8 @@ def promises(
         Whether a record has no person, where others have one.
     seeded : bool
         Whether somebody chose the seed.
+    linked : bool
+        Whether other tables, linked to this one, are learned from, too.
 
     Returns
     -------
@@ -45,7 +54,7 @@ def promises(
     """
     found = (
         explain_sampling(config, schema, derived, nameless=nameless, seeded=seeded),
-        explain_noisy(config, schema, derived, seeded=seeded),
+        explain_noisy(config, schema, derived, seeded=seeded, linked=linked),
         _of_generator(config, schema, listed),
     )
     return tuple(explanation for explanation in found if explanation is not None)

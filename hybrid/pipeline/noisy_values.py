@@ -22,7 +22,9 @@ PREFIX = "values of noisy: "
 """Begins each condition, beside those of other mechanisms of the same run."""
 
 
-def explain_noisy(config: RunConfig, schema: Schema, derived: Sequence[str], *, seeded: bool) -> Explanation | None:
+def explain_noisy(
+    config: RunConfig, schema: Schema, derived: Sequence[str], *, seeded: bool, linked: bool
+) -> Explanation | None:
     """Explain the epsilon of the transition ``noisy``; None for other transitions.
 
     Two tables are neighbours if they differ in the quasi-identifiers of one record, within its labels: Blowfish
@@ -39,6 +41,8 @@ def explain_noisy(config: RunConfig, schema: Schema, derived: Sequence[str], *, 
         Quasi-identifiers whose hierarchy has values or bounds that are taken from the records.
     seeded : bool
         Whether somebody chose the seed.
+    linked : bool
+        Whether other tables, linked to this one, are learned from, too.
     """
     if config.transition is None or config.transition.method != METHOD:
         return None
@@ -52,6 +56,7 @@ def explain_noisy(config: RunConfig, schema: Schema, derived: Sequence[str], *, 
         f"the values that a column can have are listed beforehand in a hierarchy file{not_so(derived)}": not derived,
         "no value is protected by counting the records that hold it": config.protection is None,
         ONE_ROW: not config.data.several_rows,
+        "no other table is linked to the records, whose generator could learn their exact values": not linked,
         "no record's side of the split depends on its values (split.stable is off)": not config.split.stable,
         "no record is sampled by its quasi-identifiers": not set(strata) & set(schema.quasi_identifiers),
         "no constraint between columns is learned from the records": all(

@@ -174,7 +174,9 @@ class Pipeline(Tables):
         derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
         persons = self.table.persons
         nameless = persons is not None and bool((persons < 0).any())
-        return promises(self.config, schema, self.inputs.domains, derived, nameless=nameless, seeded=seeded)
+        linked = schema != self.table.schema.without_identifiers()
+        about = self.config, schema, self.inputs.domains, derived
+        return promises(*about, nameless=nameless, seeded=seeded, linked=linked)
 
     @property
     def statement(self) -> str | None:

@@ -18,6 +18,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.noisy_values import PREFIX
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.guarantee import guarantee_sentence
@@ -171,6 +172,15 @@ def test_a_chosen_seed_and_a_domain_of_the_records_void_it(folder, tmp_path):
     (tmp_path / "age.yaml").write_text("type: intervals\nwidths: [10]\n")
     found = of_values(Pipeline(load_config(path, {"data.columns.age.hierarchy": "age.yaml"})))
     assert not found.holds and "(not so: 'age')" in found.text
+
+
+def test_linked_tables_void_it(folder):
+    config = load_config(folder / "config.yaml")
+    known = config, SCHEMA, (), ()
+    alone, linked = (promises(*known, nameless=False, seeded=False, linked=flag)[1] for flag in (False, True))
+    assert alone.holds and not linked.holds
+    (missing,) = (one.text for one in linked.conditions if not one.met)
+    assert missing.startswith(f"{PREFIX}no other table is linked")
 
 
 def test_strata_of_other_columns_and_classes_keep_it(folder):
