@@ -48,6 +48,8 @@ class HybridError(Exception):
 
     exit_code: ClassVar[int] = 1
     title: ClassVar[str] = "error"
+    page: ClassVar[str] = ""
+    """Page of the documentation that explains errors of this class, below ``docs/``; empty if there is none."""
 
     def __init__(self, problems: str | Problem | Iterable[Problem], *, hint: str = "", values: str = "") -> None:
         if isinstance(problems, str):
@@ -64,6 +66,7 @@ class ConfigError(HybridError):
 
     exit_code = 2
     title = "config"
+    page = "reference/configuration.md"
 
 
 class DataError(HybridError):
@@ -71,6 +74,7 @@ class DataError(HybridError):
 
     exit_code = 2
     title = "data"
+    page = "start/your-table.md"
 
 
 class UnreachableError(DataError):
@@ -84,6 +88,7 @@ class DriftError(DataError):
     """
 
     title = "drift"
+    page = "guides/nights.md"
 
 
 class HierarchyError(HybridError):
@@ -91,6 +96,7 @@ class HierarchyError(HybridError):
 
     exit_code = 2
     title = "hierarchy"
+    page = "guides/hierarchies.md"
 
 
 class InfeasibleError(HybridError):
@@ -98,6 +104,7 @@ class InfeasibleError(HybridError):
 
     exit_code = 2
     title = "infeasible"
+    page = "concepts/anonymization.md"
 
 
 class MissingExtraError(HybridError):
@@ -105,6 +112,7 @@ class MissingExtraError(HybridError):
 
     exit_code = 2
     title = "not installed"
+    page = "start/install.md"
 
 
 class OutputError(HybridError):
@@ -117,12 +125,14 @@ class VerificationError(HybridError):
     """A result fails its verification. The run stops; nothing is released."""
 
     title = "verification"
+    page = "guides/verify.md"
 
 
 class GeneratorError(HybridError):
     """A generator could not be trained or could not sample."""
 
     title = "generator"
+    page = "guides/generators.md"
 
 
 class GateRefused(HybridError):
@@ -130,12 +140,14 @@ class GateRefused(HybridError):
 
     exit_code = 3
     title = "refused"
+    page = "concepts/verdict.md"
 
 
 class ApprovalNeeded(GateRefused):
     """The policy asks for a review that too few people have accepted."""
 
     title = "waiting"
+    page = "guides/releases.md"
 
 
 def place_of(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from hybrid.cli.terminal import styled
 
 MODULES = (
     "data",
+    "tour",
     "run",
     "releases",
     "keys",

@@ -68,9 +68,9 @@ def shows_values() -> bool:
 
 
 def print_error(error: HybridError) -> None:
-    """Print every problem with its hint, and on a terminal the values.
+    """Print every problem with its hint, and the page that explains them.
 
-    Or JSON lines.
+    On a terminal with the values. Or JSON lines.
     """
     if writes_json_lines():
         for problem in error.problems:
@@ -86,6 +86,8 @@ def print_error(error: HybridError) -> None:
             err.print(f"   hint: {problem.hint}")
     if hidden:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
+    if error.page:
+        err.print(f"   read: docs/{error.page}")
 
 
 def line(status: str, text: str, hint: str = "") -> None:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hybrid.table import Column
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
+_LOOK = (
+    "look at: the roles in config.yaml; the verdict that the run prints, and report.html in its folder; "
+    "hybrid desk shows both on a page, hybrid tour walks through all steps"
+)
 hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, extend.")
 
 
@@ -111,10 +115,12 @@ def demo(
         written = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         console.line("ok", f"{written}, simulated, in {folder}")
         console.out.print(f"\nnext: hybrid check {folder / 'config.yaml'}\n      hybrid run {folder / 'config.yaml'}")
+        console.out.print(_LOOK)
         return
     config = write_demo(folder, rows, seed, format, several=several)
     console.line("ok", f"{rows:,} simulated admissions in {folder}")
     console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
+    console.out.print(_LOOK)
 
 
 def init(

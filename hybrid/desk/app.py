@@ -75,6 +75,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             Route("/", home),
             Route(ENTRY, enter),
             Route(STYLE, style),
+            Route("/favicon.ico", lambda _: Response(status_code=204)),
             Route("/language", language, methods=["POST"]),
             *columns.routes(desk),
             *runs.routes(desk),

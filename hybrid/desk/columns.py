@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk.desk import Desk, command, form, one_of
 from hybrid.desk.editor import state_of
 from hybrid.hierarchy.doctor import summarize
@@ -47,7 +47,8 @@ def routes(desk: Desk) -> list[Route]:
             can_undo=editor.can_undo,
             person=draft["data.person"],
             identifiers=[name for name, one in draft.columns.items() if one.role == Role.IDENTIFIER],
-            command=command("check", editor.path),
+            person_command=command("edit", editor.path, "data.person=COLUMN"),
+            sign_command=command("edit", editor.path, "roles.decided_by=NAME", "roles.date=YYYY-MM-DD"),
         )
 
     def shown(request: Request) -> Response:
@@ -99,6 +100,10 @@ def routes(desk: Desk) -> list[Route]:
         state, name = form(request, "state", "name")
 
         def action(draft: Draft) -> None:
+            if draft.undecided:
+                raise ConfigError(
+                    f"still to decide: {', '.join(draft.undecided)}", hint="decide each column, then sign"
+                )
             draft.sign(name)
 
         editor.change(state, action)

@@ -48,7 +48,7 @@ PATHS = st.sampled_from(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(path=PATHS, value=VALUES)
 def test_a_value_reads_as_it_was_set_and_every_comment_stays(path: tuple[str, ...], value: Any) -> None:
     before = YamlDocument(TEXT)
@@ -59,7 +59,7 @@ def test_a_value_reads_as_it_was_set_and_every_comment_stays(path: tuple[str, ..
     ]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(path=PATHS, value=SCALARS)
 def test_only_the_line_of_a_changed_scalar_differs(path: tuple[str, ...], value: Any) -> None:
     if path[-1] not in ("role", "k", "version", "path") or YamlDocument(TEXT).get(path) is None:

@@ -125,7 +125,7 @@ def test_every_answer_forbids_scripts_and_frames(visitor: Visitor) -> None:
         assert "default-src 'none'" in policy and "script-src" not in policy
         assert "sandbox" in policy or "frame-ancestors 'none'" in policy
         assert headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer" and headers["x-frame-options"] == "DENY"
+        assert headers["referrer-policy"] == "same-origin" and headers["x-frame-options"] == "DENY"
 
 
 def test_the_cookie_is_for_this_page_alone(open_desk: OpenDesk, folder: Path) -> None:

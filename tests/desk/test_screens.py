@@ -41,6 +41,9 @@ def _decide(visitor: Visitor, name: str, role: str) -> str:
 def test_columns_are_decided_one_by_one_and_signed(own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, found, folder = own
     before = (folder / "config.yaml").read_text()
+    visitor.get("/column/age")
+    early = visitor.post("/columns/sign", state=visitor.field("state"), name="B. Kaya")
+    assert early.status == 409 and "still to decide" in early.text
     for name, column in Draft.read(folder / "config.yaml").columns.items():
         wanted = "quasi_identifier" if name == HOSTILE else column.role
         location = _decide(visitor, name, "insensitive" if wanted == "undecided" else wanted)

@@ -56,8 +56,15 @@ class Page:
             self._loaded = True
 
     def open(self, path: Path) -> None:
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address: str) -> None:
         self._loaded = False
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=address)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait for the page that was navigated to."""
         deadline = time.monotonic() + SECONDS
         while not self._loaded and time.monotonic() < deadline:
             self.evaluate("0")
@@ -82,9 +89,10 @@ class Page:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
 
-    def press(self, key: str, code: int) -> None:
+    def press(self, key: str, code: int, text: str = "") -> None:
+        typed = {"text": text} if text else {}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **typed)
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)

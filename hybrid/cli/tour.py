@@ -1,0 +1,118 @@
+"""Command that walks a newcomer from a table to a release, on simulated data."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid.base.errors import ConfigError
+from hybrid.cli import console
+from hybrid.cli.group import Group
+
+_PERSON = "visitor of the tour"
+_GO_ON = (0, 3, 4)
+"""Exit codes after which the tour goes on; 3 and 4 are answers of the gate, which it explains."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what it is for, its command, and what to look at afterwards."""
+
+    title: str
+    before: str
+    command: tuple[str, ...]
+    after: str
+
+
+def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
+    """Steps of the tour, each a command that works in its folder."""
+    config, run = "mine/config.yaml", "runs/tour"
+    return (
+        Step(
+            "A table",
+            "The tour needs a table about people. This one is simulated: hospital admissions, one per patient.",
+            ("demo", "demo", "--rows", str(rows), "--single"),
+            "demo/admissions.csv is the table. Your own would be a CSV or Parquet file.",
+        ),
+        Step(
+            "Guess",
+            "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
+            ("init", "demo/admissions.csv", "--out", config),
+            f"Open {config}: the role of each column decides how it is protected. hybrid desk shows them on a page.",
+        ),
+        Step(
+            "Decide",
+            "A person decides every role and signs. Rare diagnoses need a decision, too: they are drawn from others.",
+            (
+                *("edit", config, f"roles.decided_by={_PERSON}", f"roles.date={day}"),
+                *("protect.columns.diagnosis=sample", "seed=7"),
+            ),
+            "Each line with + is what the file says now. For a real release no seed is set.",
+        ),
+        Step(
+            "Check",
+            "Everything that can be checked without a run, all problems at once.",
+            ("check", config),
+            "The line k=5 says what less suppression costs in detail. It comes from the real search.",
+        ),
+        Step(
+            "Run",
+            "Anonymize, restore, synthesize, evaluate, judge. This takes some minutes.",
+            ("run", config, "--out", run),
+            f"The verdict is the policy's answer. Open {run}/report.html: its first page says what was found, and why.",
+        ),
+        Step(
+            "Release",
+            "The gate judges the finished run again and publishes it, if the policy lets it out.",
+            ("release", run),
+            "A pass is published. A review waits for a person: hybrid approve. A block is published by nobody.",
+        ),
+        Step(
+            "Look back",
+            "The ledger of all releases, and what waits for a decision.",
+            ("status",),
+            "hybrid verify releases/latest checks a release offline, as its readers can.",
+        ),
+    )
+
+
+def tour(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the tour.")] = Path("tour"),
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=300, help="Number of simulated patients.")] = 3_000,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before each step.")] = False,
+) -> None:
+    """Walk from a table to a release in ten minutes, on simulated data.
+
+    Each step shows its command, and what to look at afterwards.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: there is something already", hint="choose another folder: hybrid tour DIR")
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = tour_steps(rows, datetime.date.today())
+    for number, step in enumerate(steps, start=1):
+        console.out.print(f"\n{number} of {len(steps)}: {step.title}\n{step.before}\n\n$ {shown(step)}")
+        if not yes and not typer.confirm("run it?", default=True):
+            console.out.print(f"the tour ends here; what it made is in {folder}")
+            return
+        code = subprocess.run([sys.executable, "-m", "hybrid", *step.command], cwd=folder).returncode
+        if code not in _GO_ON:
+            raise typer.Exit(code)
+        console.out.print(f"\n{step.after}")
+    console.out.print(
+        f"\nThe tour is over; all of it is in {folder}. Next: your own table, hybrid init TABLE, or hybrid desk CONFIG."
+    )
+
+
+def shown(step: Step) -> str:
+    """Command of a step, to be copied into a shell."""
+    return shlex.join(["hybrid", *step.command])
+
+
+GROUP = Group("Data", (tour,))

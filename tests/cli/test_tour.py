@@ -1,0 +1,46 @@
+"""The tour: its first steps for real, and every command of it."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+import typer
+
+from hybrid.cli import app
+from hybrid.cli.tour import shown, tour_steps
+from hybrid.pipeline.config import load_config
+from tests.cli.cli_jobs import Run
+
+DAY = datetime.date(2026, 11, 22)
+
+
+def test_the_steps_before_the_run_lead_to_a_signed_and_checked_configuration(hybrid: Run, tmp_path: Path) -> None:
+    steps = {step.command[0]: step for step in tour_steps(600, DAY)}
+    for name in ("demo", "init", "edit", "check"):
+        assert hybrid(*steps[name].command) == 0, name
+    config = load_config(tmp_path / "mine" / "config.yaml")
+    assert config.roles is not None and config.roles.date == DAY
+    assert steps["run"].command[1] == "mine/config.yaml" and steps["release"].command[1] == steps["run"].command[3]
+
+
+def test_every_command_of_the_tour_exists_with_its_options() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for step in tour_steps(600, DAY):
+        command = commands[step.command[0]]
+        known = {option for part in command.params for option in (*part.opts, *part.secondary_opts)}
+        assert {word for word in step.command if word.startswith("--")} <= known, shown(step)
+
+
+def test_a_tour_asks_first_and_never_enters_a_folder_with_files(
+    hybrid: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert hybrid("tour", "new") == 0
+    assert "$ hybrid demo demo --rows 3000 --single" in capsys.readouterr().out
+    assert not list((tmp_path / "new").iterdir())
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "own.txt").write_text("mine")
+    assert hybrid("tour", "full", "--yes") == 2
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["own.txt"]
