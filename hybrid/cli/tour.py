@@ -1,4 +1,4 @@
-"""Command that walks a newcomer from a table to a release, on simulated data."""
+"""Tour from a table to a release, on simulated data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GO_ON = (0, 3, 4)
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what it is for, its command, and what to look at afterwards."""
+    """Step of the tour: purpose, command, and what to look at."""
 
     title: str
     before: str
@@ -88,7 +88,7 @@ def tour(
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=300, help="Number of simulated patients.")] = 3_000,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before each step.")] = False,
 ) -> None:
-    """Walk from a table to a release in ten minutes, on simulated data.
+    """Walk from a table to a release, on simulated data.
 
     Each step shows its command, and what to look at afterwards.
     """
