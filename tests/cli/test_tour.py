@@ -22,6 +22,7 @@ def test_the_steps_before_the_run_lead_to_a_signed_and_checked_configuration(hyb
         assert hybrid(*steps[name].command) == 0, name
     config = load_config(tmp_path / "mine" / "config.yaml")
     assert config.roles is not None and config.roles.date == DAY
+    assert [steps[name].answers for name in ("run", "release")] == [(0,), (0, 3, 4)]
     assert steps["run"].command[1] == "mine/config.yaml" and steps["release"].command[1] == steps["run"].command[3]
 
 
