@@ -1,4 +1,4 @@
-"""MkDocs events: add the generated reference pages, and list the pages under ``developing/``."""
+"""MkDocs events: add generated pages and notebooks, and list the pages under ``developing/``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from notebooks import notebook_pages
 from reference import pages
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +38,8 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add every page that ``reference.py`` generates, and the pictures of the benchmarks."""
-    for path, text in pages().items():
+    """Add every page that ``reference.py`` and ``notebooks.py`` generate, and the pictures of the benchmarks."""
+    for path, text in (pages() | notebook_pages()).items():
         files.append(File.generated(config, path, content=text))
     for path, source in PICTURES.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / source)))

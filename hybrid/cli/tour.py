@@ -72,8 +72,8 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             "Release",
             "The gate judges the finished run again and publishes it, if the policy lets it out.",
             ("release", run),
-            "A pass is published. A review waits for a person: hybrid approve. A block is never published: a small table "
-            "seldom passes, and the lines that begin with try say what to change.",
+            "A pass is published. A review waits for a person: hybrid approve. A block is never published; a small "
+            "table seldom passes, and the lines with try say what to change.",
             (0, 3, 4),
         ),
         Step(

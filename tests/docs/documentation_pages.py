@@ -1,10 +1,11 @@
-"""The documentation's pages as text: those written by hand, and those generated."""
+"""The documentation's pages as text: those written by hand, and those generated; notebooks without their outputs."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from docs.hooks.notebooks import sources
 from docs.hooks.reference import pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +20,7 @@ def written() -> dict[str, str]:
 
 def everything() -> dict[str, str]:
     """All pages of the site."""
-    return written() | pages()
+    return written() | pages() | sources()
 
 
 def blocks(text: str, language: str) -> list[str]:
