@@ -64,7 +64,7 @@ coverage: $(VENV)/.ready  ## which lines and branches the tests of the first env
 test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
 	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "generators or anjana" $(PYTEST_OPTIONS)
 
-test-engines: $(VENV_ALL)/.ready  ## build the managed environments of mst and synthcity (7 GB, minutes), and use them; sign in a token (softhsm2)
+test-engines: $(VENV_ALL)/.ready  ## build the managed environment of synthcity (7 GB, minutes), and use them; sign in a token (softhsm2)
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \
 	$(VENV_ALL)/bin/python -m pytest -m engines $(PYTEST_OPTIONS)
 

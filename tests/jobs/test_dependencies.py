@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MANAGED = {"dpmm", "synthcity", "cloudpickle"}
+MANAGED = {"synthcity", "cloudpickle"}
 """Packages of the managed environments, which hybrid/synthesize/isolation/requirements pins."""
 ENCODER = Path("hybrid/evaluation/encoder/train.py")
 """Imported where an encoder is trained, and nowhere else."""

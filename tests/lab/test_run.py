@@ -40,12 +40,12 @@ def test_generators_that_are_not_here_are_all_named_before_the_first_trial(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HYBRID_ENVIRONMENTS", str(tmp_path / "none"))
-    risk = {"dp": {"generators": ["privbayes", "mst", "pategan"], "levels": [1, 10]}}
+    risk = {"dp": {"generators": ["privbayes", "dpgan", "pategan"], "levels": [1, 10]}}
     plan = load_plan(folder / "lab.yaml").model_copy(update={"risk": RiskSections(**risk)})
     with pytest.raises(MissingExtraError) as caught:
         run_lab(plan, folder, tmp_path / "out")
     found = [problem.message for problem in caught.value.problems]
-    assert [name in message for name, message in zip(("mst", "pategan"), found, strict=True)] == [True, True]
+    assert [name in message for name, message in zip(("dpgan", "pategan"), found, strict=True)] == [True, True]
     assert not (tmp_path / "out").exists()
 
 

@@ -158,7 +158,7 @@ def test_the_command_line_shows_and_removes(tiny, capsys):
     shown = json.loads(capsys.readouterr().out)
     assert {"cart", "mst"} <= {entry["name"] for entry in shown["generators"]}
     assert {entry["state"] for entry in shown["environments"]} == {"absent"}
-    for arguments, code in ((["remove", "dpmm"], 0), (["remove", "nobody"], 2), (["install", "cart"], 2)):
+    for arguments, code in ((["remove", "synthcity"], 0), (["remove", "nobody"], 2), (["install", "cart"], 2)):
         with pytest.raises(SystemExit) as caught:
             main(["generators", *arguments])
         assert caught.value.code == code

@@ -15,7 +15,7 @@ class DpOptions(Options):
     """Section ``risk.dp`` of a plan."""
 
     generators: tuple[str, ...] = Field(default=("privbayes",), min_length=1)
-    """Generators with an option ``epsilon``: aim and privbayes; mst in its environment; dpgan and pategan in theirs,
+    """Generators with an option ``epsilon``: aim, mst and privbayes; dpgan and pategan in their environment,
     whose budgets bound nothing."""
     levels: tuple[Annotated[float, Field(gt=0)], ...] = Field(default=(0.1, 1.0, 10.0, 100.0, 1000.0), min_length=2)
     """Budgets, ascending."""

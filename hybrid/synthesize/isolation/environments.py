@@ -7,7 +7,7 @@ by venv and pip elsewhere. A virtual environment cannot be moved once it is buil
 file's first lines say which Python it is for, what must import in the end, and options of pip::
 
     # python: 3.11
-    # imports: dpmm opendp
+    # imports: synthcity
     # options: --no-deps
 """
 
