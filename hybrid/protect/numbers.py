@@ -5,6 +5,7 @@ They are coded at both ends, and drawn anew where few people hold a value.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from hybrid.table.holders import bounds, holders
 
 LEAST_BLOCK = 10
 """Fewest people whose values are drawn from one range."""
+LEAST_VALUES = 500
+"""Values of the column's grid that a block spans, if it is not a larger share of the people than:"""
+MOST_OF_ALL = 0.01
 MOST_DRAWS = 10
 """Draws of one value, of which all but the last may be rejected."""
 
@@ -51,11 +55,15 @@ def protect_numbers(
     Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
     and largest person. Values that enough people hold stay. The others are sorted and cut into blocks of at least
     ``max(2 * least, 10)`` people; each is drawn from the values of the column's grid between its block's neighbours,
-    all equally likely but those that enough people hold, so the distribution function changes by at most a block. Since
-    blocks are narrow where many records lie, a draw that hits the value of n of the b records of its block is rejected
-    with probability n / b, which leaves each of them out of the density at his own value, and drawn again. So a value
-    that a person has is as likely as one that nobody has. Where the values of fewer people are rare, they become the
-    nearest value that enough people hold; where there is none, missing.
+    all equally likely but those that enough people hold, so the distribution function changes by at most a block.
+
+    Blocks are narrow where many records lie. So they grow, up to a hundredth of the records, until they span 500 values
+    of the grid; and a draw that hits the value of n of the b records of its block is rejected with probability n / b,
+    which leaves each of them out of the density at his own value. A value that a person has is then as likely as one
+    that nobody has, also after a generator has smoothed the draws.
+
+    Where the values of fewer people are rare, they become the nearest value that enough people hold; where there is
+    none, missing.
 
     Parameters
     ----------
@@ -100,7 +108,7 @@ def _drawn(
     rows = np.flatnonzero(~missing & ~stays[codes])
     people = len(rows) if persons is None else len(np.unique(persons[rows]))
     if people >= block:
-        positions[rows] = _from_blocks(steps, codes[rows], stays, people // block, rng)
+        positions[rows] = _from_blocks(steps, codes[rows], stays, block * len(rows) / people, rng)
     elif stays.any():
         positions[rows] = _nearest(steps.values[stays], positions[rows], rng)
     else:
@@ -108,17 +116,19 @@ def _drawn(
     return positions, missing
 
 
-def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: np.random.Generator) -> Array:
-    """A position for each rare value, from the range of its block."""
+def _from_blocks(steps: Steps, codes: Array, stays: Array, block: float, rng: np.random.Generator) -> Array:
+    """A position for each rare value, from the range of its block.
+
+    Blocks have at least ``block`` records.
+    """
     rare, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    before = np.cumsum(counts) - counts
-    _, block = np.unique(before * n_blocks // len(codes), return_inverse=True)
-    first = np.flatnonzero(np.diff(block, prepend=-1))
+    block_of = _blocks(steps.values[rare], counts, block, steps.whole)
+    first = np.flatnonzero(np.diff(block_of, prepend=-1))
     last = np.append(first[1:], len(rare)) - 1
     known = np.flatnonzero(stays | np.isin(np.arange(len(stays)), rare))
     inside = steps.values[known]
     start, end = _ranges(inside, np.searchsorted(known, rare[first]), np.searchsorted(known, rare[last]), steps.whole)
-    of, sizes = block[at], np.bincount(block[at])
+    of, sizes = block_of[at], np.bincount(block_of[at])
     if not steps.whole:
         anywhere: Array = start[of] + rng.random(len(codes)) * (end - start)[of]
         return anywhere
@@ -130,6 +140,35 @@ def _from_blocks(steps: Steps, codes: Array, stays: Array, n_blocks: int, rng: n
         own = _records_at(steps.values[rare], counts, drawn[rows]) / sizes[of[rows]]
         rows = rows[rng.random(len(rows)) < own]
     return drawn
+
+
+def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
+    """Number of each value's block, from 0.
+
+    Blocks have at least ``block`` records; on a grid so many more, up to a share :data:`MOST_OF_ALL` of all, that they
+    span about :data:`LEAST_VALUES` of its values: of the draws about one in that number hits a value more often because
+    its own holder makes the block narrow.
+
+    Parameters
+    ----------
+    values, counts : numpy.ndarray, shape (m,), int64 or float64
+        Positions, ascending, and their records.
+    whole : bool
+        True on a grid.
+    """
+    before, total = np.cumsum(counts) - counts, int(counts.sum())
+    wide = np.full(len(values), block)
+    if whole:
+        most = max(math.ceil(MOST_OF_ALL * total), math.ceil(block))
+        low = np.searchsorted(before, before - most)
+        high = np.searchsorted(before, before + most, "right") - 1
+        density = (before[high] + counts[high] - before[low]) / (values[high] - values[low] + 1)
+        wide = np.clip(LEAST_VALUES * density, block, most)
+    reached = np.cumsum(counts / wide)
+    n_blocks = max(int(reached[-1]), 1)
+    number = ((reached - counts / wide) * (n_blocks / reached[-1])).astype(np.int64)
+    numbers: Array = np.unique(np.minimum(number, n_blocks - 1), return_inverse=True)[1]
+    return numbers
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
