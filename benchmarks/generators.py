@@ -113,7 +113,7 @@ def _child(arguments: argparse.Namespace) -> None:
     train, _ = split(read(arguments.table, arguments.target, arguments.missing, arguments.rows))
     given = (item.split("=", 1) for item in arguments.options if item.startswith(f"{name}."))
     own = {key.partition(".")[2]: yaml.safe_load(value) for key, value in given}
-    elsewhere = name == "mst" or own.get("engine") == "synthcity"
+    elsewhere = own.get("engine") == "synthcity"
     options = SynthesizeOptions(generator=name, preset=preset or "default", options=own, isolate=elsewhere)
     at = [clocks()]
     fitted = fit(train, options, int(seed))
