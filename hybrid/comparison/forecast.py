@@ -18,7 +18,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, Rows
 from hybrid.comparison.run_trials import STORE
 from hybrid.comparison.schedule import Planned, schedule
-from hybrid.pipeline.stages import BASELINE, SYNTHESIZE
+from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
 from hybrid.store import MEMORY, StorePlace
 
 BY_GENERATOR = (SYNTHESIZE.name, BASELINE.name)
@@ -74,7 +74,7 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
     Seconds are those measured for the same stage (and generator) by finished rows of ``out``; for generators that
-    have not run yet, their own estimate.
+    have not run yet, their own estimate, and for attacks that train the generator again, that of all trainings.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def foreseen(
         asked = [each.stages[stage] for each in planned if stage in each.stages]
         todo = {each.stages[stage]: each for each in open_ if stage in each.stages}
         left = [each for key, each in todo.items() if not is_kept(stage, key)]
-        seconds = [measured.get(_like(stage, each.generator), _estimated(stage, each)) for each in left]
+        seconds = [_expected(stage, each, measured) for each in left]
         known = [value for value in seconds if value is not None]
         stages.append(
             StageForecast(
@@ -141,6 +141,16 @@ def foreseen(
         stages=tuple(stages),
         budget=spent_together(planned),
     )
+
+
+def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float | None:
+    """Expected seconds of a stage of one trial.
+
+    Attacks that train again dwarf all else: their evaluation has the time of its trainings.
+    """
+    if stage == evaluation_of("synthetic") and planned.retraining is not None:
+        return planned.retraining
+    return measured.get(_like(stage, planned.generator), _estimated(stage, planned))
 
 
 def _estimated(stage: str, planned: Planned) -> float | None:

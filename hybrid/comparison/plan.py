@@ -42,6 +42,8 @@ class Subset(Options):
 class Scale(Options):
     """Changes of one budget in the plan."""
 
+    base: str | None = None
+    """Another run configuration, relative to the plan's file."""
     set: dict[str, Any] = Field(default_factory=dict)
     """Dotted keys of the run configuration, added to the plan's own ``set``."""
     factors: dict[str, Levels] = Field(default_factory=dict)
@@ -145,6 +147,7 @@ def chosen_scale(path: Path, scales: Mapping[str, S], name: str) -> S:
 def _scaled(plan: ComparePlan, scale: Scale) -> ComparePlan:
     return plan.model_copy(
         update={
+            "base": scale.base or plan.base,
             "set": plan.set | scale.set,
             "factors": plan.factors | scale.factors,
             "seeds": scale.seeds or plan.seeds,

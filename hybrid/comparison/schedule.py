@@ -12,6 +12,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.trial import Trial
 from hybrid.leak import leak_of
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import TRADEOFF
 from hybrid.synthesize.cost import Cost
@@ -33,6 +34,8 @@ class Planned:
         The generator that learns the table; empty where the configuration is not valid.
     cost : Cost or None
         An estimate of what that takes; None without a generator.
+    retraining : float or None
+        Seconds of one core for attacks that train the generator again, at the least; None without such attacks.
     """
 
     trial: Trial
@@ -40,6 +43,7 @@ class Planned:
     stages: dict[str, str]
     generator: str
     cost: Cost | None = None
+    retraining: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,9 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     stages = {name: key for name, key in pipeline.keys.items() if write or name != TRADEOFF.name}
     policy = read.policies[config.policy_path]
     key = fingerprint(code_version(), trial.head, config, policy, write, sorted(stages.items()))
-    return Planned(trial, key, stages, config.synthesize.generator, _cost(pipeline, source, read.costs))
+    cost = _cost(pipeline, source, read.costs)
+    again = None if cost is None else retraining_seconds(config, pipeline.train, cost)
+    return Planned(trial, key, stages, config.synthesize.generator, cost, again)
 
 
 def _cost(pipeline: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:

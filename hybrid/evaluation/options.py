@@ -51,6 +51,12 @@ class RetrainOptions(Options):
     """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
     drawn: float | None = Field(default=None, gt=0, le=100)
     """Rows drawn from each training, as a multiple of its records. Not given: as the configuration says."""
+    pool: int = Field(default=5000, ge=100)
+    """Training people of whom `membership_pool` trains on random halves; all where there are fewer."""
+    share: float = Field(default=0.01, gt=0, le=0.5)
+    """Share of the pool whom `membership_pool` attacks, those least like others, and as many random others."""
+    halves: int = Field(default=128, ge=20, le=100_000)
+    """Trainings on random halves of the pool."""
     seconds: float | None = Field(default=None, gt=0)
     """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
 

@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.attacks.contrastive import TORCH_HINT
-from hybrid.evaluation.attacks.retraining import trainings
+from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.run_metrics import check_options, metrics_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
@@ -113,15 +113,16 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
         return
     schema = table.schema.without_identifiers()
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    count = trainings(options, metrics_of(config.evaluate), len(secrets)) * len(options.stages)
+    metrics = metrics_of(config.evaluate)
+    count = trainings(options, metrics, len(secrets)) * len(options.stages)
     limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
     name = config.synthesize.generator
     if not count:
         return
     yield Finding(
         "note",
-        f"evaluate.retrain trains {name} {count:,} times on up to {options.rows:,} records{limit}",
-        "fewer evaluate.retrain.canaries, shadows or tests; more canaries together; a limit in seconds",
+        f"evaluate.retrain trains {name} {count:,} times on up to {most_rows(options, metrics):,} records{limit}",
+        "fewer evaluate.retrain.canaries, shadows, tests or halves; more canaries together; a limit in seconds",
     )
 
 

@@ -259,6 +259,11 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
         return
     if config.transition is None:
         yield NO_TRANSITION
+    elif config.transition.method == "original" and config.synthesize.is_off:
+        yield Problem(
+            "transition.method is original and no generator runs: the result would be the records themselves",
+            "choose a generator, or another method",
+        )
     if not quasi_identifiers:
         yield Problem(
             "anonymize is set but no column has the role quasi_identifier",

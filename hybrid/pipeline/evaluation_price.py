@@ -1,10 +1,11 @@
-"""Price of a configuration's evaluation, for ``hybrid check``."""
+"""Price of a configuration's evaluation, for ``hybrid check`` and for dry runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from hybrid.base.findings import Finding
+from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.threads import cores
 from hybrid.evaluation.planted_leaks import LEAKS
@@ -14,7 +15,7 @@ from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import trials_for
 from hybrid.publication.policy import Policy
-from hybrid.synthesize.cost import slowness
+from hybrid.synthesize.cost import Cost, slowness
 from hybrid.synthesize.estimate import SLOW_SECONDS, in_words
 from hybrid.table import Table
 
@@ -55,6 +56,27 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
             "them with all of the others; every metric says so, and its interval counts the records asked about",
             "evaluate.max_records: null asks about all of them",
         )
+
+
+def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | None:
+    """Least seconds of one core for attacks that retrain the generator.
+
+    None where none does. Protection, anonymization and transition, which every training repeats, come on top.
+
+    Parameters
+    ----------
+    train : Table
+        The training records.
+    cost : Cost
+        Of one training on them.
+    """
+    options = config.evaluate.retrain
+    if options is None or not len(train):
+        return None
+    schema, metrics = train.schema.without_identifiers(), metrics_of(config.evaluate)
+    secrets = config.evaluate.secrets or schema.sensitive or schema.targets
+    count = trainings(options, metrics, len(secrets)) * len(options.stages)
+    return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None
 
 
 def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:

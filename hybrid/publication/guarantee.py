@@ -160,11 +160,17 @@ def _restored(config: Mapping[str, Any], anonymization: AnonymizationResult) -> 
     transition = config.get("transition") or {}
     if not transition:
         return
+    table = "k-anonymous" if anonymization.k_anonymous else "intermediate"
+    if transition.get("method") == "original" and transition.get("order") != "post":
+        yield (
+            "The records that were not suppressed were learned with the values they had before anonymization, which "
+            f"only decided who is left out: the published table is not a function of the {table} table alone."
+        )
+        return
     masked, labels = masks_values(anonymization), makes_labels(anonymization)
     what = "generalized or masked" if masked and labels else "masked" if masked else "generalized"
     back = f"Values were put back in place of {what} ones by the method {transition.get('method')}"
     if reads_originals(transition):
-        table = "k-anonymous" if anonymization.k_anonymous else "intermediate"
         yield (
             f"{back}, whose distributions are estimated on the original records, so the published table is not a "
             f"function of the {table} table alone."

@@ -159,6 +159,8 @@ def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | Non
 
 def _values_drawn(transition: Mapping[str, Any], anonymization: AnonymizationResult | None, *, learned: bool) -> str:
     masked = masks_values(anonymization)
+    if transition.get("method") == "original" and transition.get("order") != "post":
+        return "The real values then took the place of the coarse ones."
     if reads_originals(transition):
         what = "changed" if masked else "coarse"
         return f"Exact values were then drawn for the {what} ones. The draw follows the real values."

@@ -11,12 +11,16 @@ from hybrid.transition.strategies.chow_liu import ChowLiu
 from hybrid.transition.strategies.conditional import Conditional
 from hybrid.transition.strategies.marginal import Marginal
 from hybrid.transition.strategies.noisy import Noisy
+from hybrid.transition.strategies.original import Original
 from hybrid.transition.strategies.shrunk import Shrunk
 from hybrid.transition.strategies.single import Single
 from hybrid.transition.strategies.tree import Tree
 from hybrid.transition.strategies.uniform import Uniform
 
-_STRATEGIES = (Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk())
+_STRATEGIES = (
+    *(Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk()),
+    Original(),
+)
 REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRATEGIES}
 """Every strategy by the name that ``transition.method`` gives it."""
 

@@ -182,6 +182,20 @@ def test_too_many_combinations_ask_for_a_subset(folder: Path) -> None:
         configurations(folder, factors=factors)
 
 
+def test_a_scale_may_be_about_another_table(folder: Path) -> None:
+    scales = {"other": {"base": "other.yaml"}}
+    assert load_plan(write_plan(folder, scales=scales), "other").base == "other.yaml"
+    assert load_plan(write_plan(folder, scales=scales)).base == "config.yaml"
+
+
+def test_the_dry_run_foresees_trainings_of_attacks(folder: Path, tmp_path: Path) -> None:
+    evaluate = {"metrics": ["membership_pool"], "retrain": {"halves": 50, "pool": 100}}
+    path = write_plan(folder, configurations=[{"evaluate": evaluate}], seeds=[1])
+    seconds = {stage.stage: stage.seconds for stage in forecast(load_plan(path), folder, tmp_path).stages}
+    once, again = seconds["synthesize"], seconds["evaluate-synthetic"]
+    assert once is not None and again is not None and 10 * once < again < 50 * once  # on 50 records of 210
+
+
 def test_the_dry_run_counts_what_sharing_leaves(folder: Path, tmp_path: Path) -> None:
     """By hand: 2 k x 2 sampling x (pre, post) x 2 seeds."""
     expected = forecast(load_plan(write_plan(folder)), folder, tmp_path)

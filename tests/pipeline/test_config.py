@@ -57,6 +57,8 @@ def test_stages_that_make_no_sense_are_refused_with_the_reason() -> None:
     assert "without generalized labels there is nothing to restore" in message
     (message,) = _messages(_config(sample={"method": "stratified", "beta": 0.5}))
     assert "there are no classes" in message
+    unchanged = {"transition": {"method": "original"}, "synthesize": {"generator": "none"}}
+    assert any("the records themselves" in one for one in _messages(_config(anonymize={"k": 2}, **unchanged)))
     content = _config(anonymize={"k": 2})
     content["data"]["columns"] = {"age": {"role": "sensitive"}}
     (message,) = _messages(content)

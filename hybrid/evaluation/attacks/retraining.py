@@ -12,22 +12,36 @@ from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
 
+POOLED = ("membership_pool", "membership_pool_random")
+"""Metrics that share trainings on halves of a pool."""
+
 
 def trainings(options: RetrainOptions, metrics: Iterable[Metric], n_secrets: int) -> int:
     """Number of trainings of the generator at one stage.
 
-    It holds if no time limit ends it before. Attacks with shadow models share their trainings.
+    It holds if no time limit ends it before. Attacks with shadow models share their trainings, and so do those on
+    halves of a pool.
     """
     chosen = {metric.name: metric.mechanism for metric in metrics}
     bagged, canaries = "bagging_membership" in chosen, "canary" in chosen.values()
-    shadowed = any(mechanism == "shadow" and name != "bagging_membership" for name, mechanism in chosen.items())
+    pooled = any(name in POOLED for name in chosen)
+    alone = {"bagging_membership", *POOLED}
+    shadowed = any(mechanism == "shadow" and name not in alone for name, mechanism in chosen.items())
     parts = (
         n_secrets * -(-options.canaries // options.together) * canaries,
         options.shadows * shadowed,
         options.tests * (shadowed or bagged),
         2 * options.bagging * bagged,
+        options.halves * pooled,
     )
     return sum(parts)
+
+
+def most_rows(options: RetrainOptions, metrics: Iterable[Metric]) -> int:
+    """Records in the largest of the trainings of these metrics, at most."""
+    names = {metric.name for metric in metrics if "retraining" in metric.needs}
+    pooled = names & set(POOLED)
+    return max(options.rows if names - pooled else 0, options.pool // 2 if pooled else 0)
 
 
 def retrained(

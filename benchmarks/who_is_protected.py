@@ -1,0 +1,87 @@
+"""Tables of docs/evidence/who-is-protected.md, from the results of configs/who_is_protected.yaml.
+
+    python benchmarks/who_is_protected.py --write docs/evidence/who-is-protected.md
+    python benchmarks/who_is_protected.py --keep adult=runs/adult/comparison.csv bank=runs/bank/comparison.csv
+
+The second call puts the columns of new comparisons into benchmarks/results/who_is_protected/, a file per scale.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from hybrid.comparison import load_plan
+
+KEPT = Path(__file__).parent / "results" / "who_is_protected"
+BEGIN, END = "<!-- made by benchmarks/who_is_protected.py -->", "<!-- end -->"
+SCALES = {
+    "adult": "Adult, eight quasi-identifiers and income",
+    "adult_all": "Adult, all columns but the weight",
+    "bank": "Bank Marketing, four of 17 columns are quasi-identifiers",
+    "diabetes130": "Diabetes-130, four of 48 columns are quasi-identifiers",
+    "demo": "The demo, six of 15 columns are quasi-identifiers",
+    "tabddpm": "Adult as in the first table, tabddpm of 400 steps, 64 trainings",
+}
+EXPOSED, RANDOM = "synthetic.membership_pool", "synthetic.membership_pool_random"
+HEAD = (
+    "| strategy | pools | most exposed: AUC (95 %) | found at 1 % / 0.1 % false alarms | random: AUC (95 %) "
+    "| found at 1 % | TSTR | discriminator | shapes |\n|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def keep(scale: str, path: Path) -> None:
+    """Store the columns of a comparison that the tables need, with the rows that are stored already."""
+    found, kept = pd.read_csv(path), KEPT / f"{scale}.csv"
+    wanted = ("printed.TPR", EXPOSED, "synthetic.tstr", "synthetic.discriminator", "synthetic.column_shapes", "cpu.syn")
+    names = [name for name in found if name.startswith(wanted) and "_excess" not in name and "_total" not in name]
+    found = found[["strategy", "seed", "status", "reason", *names]]
+    before = [pd.read_csv(kept)] if kept.exists() else []
+    whole = pd.concat([found, *before]).drop_duplicates(["strategy", "seed"])
+    whole.sort_values("seed", kind="stable").to_csv(kept, index=False, float_format="%.5g")
+
+
+def table(scale: str, order: list[str]) -> str:
+    """Markdown of one scale: means over the pools, of bounds, too."""
+    rows = pd.read_csv(KEPT / f"{scale}.csv")
+    rows = rows[rows["status"] == "ok"]
+    groups = rows.groupby("strategy", sort=False)
+    mean, pools = groups.mean(numeric_only=True), groups.size()
+    target = next(name for name in mean if name.startswith("synthetic.tstr.") and name.count("_") == 0)
+    lines = [f"### {SCALES[scale]}", "", HEAD]
+    for name in sorted(mean.index, key=lambda one: order.index(one) if one in order else len(order)):
+        one = mean.loc[name]
+        auc = [f"{one[key]:.3f} ({one[f'{key}_low']:.3f} to {one[f'{key}_high']:.3f})" for key in (EXPOSED, RANDOM)]
+        found = [f"{one[f'printed.TPR at {rate} FPR.{EXPOSED}']:.1%}" for rate in ("0.01", "0.001")]
+        cells = [name, str(pools[name]), auc[0], " / ".join(found), auc[1]]
+        cells += [f"{one[f'printed.TPR at 0.01 FPR.{RANDOM}']:.1%}", f"{one[target]:.3f}"]
+        cells += [f"{one['synthetic.discriminator']:.3f}", f"{one['synthetic.column_shapes']:.3f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    best = float(mean[f"{target}_reference"].mean())
+    lines += ["", f"TSTR of the training records themselves: {best:.3f}."]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", nargs="+", default=[], metavar="SCALE=FILE")
+    parser.add_argument("--write", type=Path, metavar="PAGE")
+    chosen = parser.parse_args()
+    for each in chosen.keep:
+        scale, _, path = each.partition("=")
+        keep(scale, Path(path))
+    plan = load_plan(Path(__file__).parents[1] / "configs" / "who_is_protected.yaml")
+    order = list(plan.factors["strategy"])
+    text = "\n\n".join(table(scale, order) for scale in SCALES)
+    if chosen.write is None:
+        print(text)
+        return
+    page = chosen.write.read_text(encoding="utf-8")
+    head, _, rest = page.partition(BEGIN)
+    chosen.write.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
