@@ -21,6 +21,7 @@ class AnonymizationResult:
 
     engine: str
     k: int
+    """Persons of every class; 1 where no k-anonymity is promised."""
     models: tuple[dict[str, Any], ...]
     levels: dict[str, int] | None
     """Level of each quasi-identifier; None under local recoding."""

@@ -169,7 +169,7 @@ class _Walk:
         loss = {"name": "masking", "value": float(np.mean(list(losses.values()))), "per_attribute": losses}
         return AnonymizationResult(
             engine=options.engine if labelled is not None else "none",
-            k=options.k,
+            k=options.k if self.gives_k else 1,
             models=tuple(model.model_dump(exclude_none=True) for model in options.models),
             levels=None if labelled is None else labelled.result.levels,
             loss=loss if searched is None else searched.loss,

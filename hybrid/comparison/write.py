@@ -116,7 +116,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
     }
     return {
         name: {
-            "k": "none" if config.anonymize is None else str(config.anonymize.k),
+            "k": str(config.promised_k or "none"),
             "sampling": config.sample.method,
             "beta": "1" if config.sample.method == "none" else f"{config.sample.beta:g}",
             "transition": named["transition"][name],

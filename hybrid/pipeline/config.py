@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.assignment import unlabelled
+from hybrid.anonymize.techniques.assignment import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
@@ -212,6 +212,13 @@ class RunConfig(Options):
     def k(self) -> int:
         """Of the anonymization; 0 without one."""
         return 0 if self.anonymize is None else self.anonymize.k
+
+    @property
+    def promised_k(self) -> int:
+        """Persons of every class of the intermediate table; 0 where no k-anonymity is promised."""
+        names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
+        options = self.anonymize
+        return 0 if options is None or not gives_k(steps_on(options, names), names) else options.k
 
     @property
     def required_transition(self) -> TransitionOptions:

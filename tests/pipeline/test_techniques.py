@@ -131,6 +131,14 @@ def test_explanations_state_the_weakest_promise() -> None:
     assert "No k-anonymity is promised" in text(HALVES) and "shared by at least" not in text(HALVES)
 
 
+def test_a_comparison_groups_by_the_k_that_is_promised() -> None:
+    said = [
+        RunConfig.model_validate(_content(anonymize={"k": 4, "technique": one})) for one in ("microaggregation", HALVES)
+    ]
+    assert [config.promised_k for config in said] == [4, 0]
+    assert RunConfig.model_validate(_content(anonymize=None)).promised_k == 0
+
+
 def test_the_default_transition_keeps_masked_values() -> None:
     config = parse_config(_content())
     assert config.transition is not None and config.transition.method == "single"

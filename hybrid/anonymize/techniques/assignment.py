@@ -66,11 +66,16 @@ def assigned(options: AnonymizeOptions, schema: Schema) -> Assigned:
         Columns that are not there or may not be masked, quasi-identifiers without a step, and what a technique says
         against its columns; all problems at once.
     """
-    steps = tuple((step, step.columns or tuple(schema.quasi_identifiers)) for step in options.technique)
+    steps = steps_on(options, schema.quasi_identifiers)
     problems = list(_problems(steps, schema, options))
     if problems:
         raise ConfigError(problems)
     return steps
+
+
+def steps_on(options: AnonymizeOptions, quasi_identifiers: Sequence[str]) -> Assigned:
+    """Steps with their columns: those they name, or all quasi-identifiers."""
+    return tuple((step, step.columns or tuple(quasi_identifiers)) for step in options.technique)
 
 
 def _problems(steps: Assigned, schema: Schema, options: AnonymizeOptions) -> Iterator[Problem]:

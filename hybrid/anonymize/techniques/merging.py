@@ -48,6 +48,7 @@ def merged(groups: Codes, space: Space, task: Task) -> Codes:
         return groups
     sizes, centres = np.bincount(groups), _centres(groups, space)
     members = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    squares = (centres**2).sum(axis=1)
     excess = _excess(rules, groups, np.arange(len(groups)), len(sizes))
     union_of, alive = np.arange(len(sizes)), np.ones(len(sizes), dtype=bool)
     while excess[worst := int(np.argmax(np.where(alive, excess, -1.0)))] > 0:
@@ -56,9 +57,10 @@ def merged(groups: Codes, space: Space, task: Task) -> Codes:
             raise InfeasibleError(
                 f"not even all records in one group meet {names}", hint="weaken the models, or leave one out"
             )
-        nearest = _nearest(centres, worst, alive)
+        nearest = _nearest(centres, squares, worst, alive)
         share = sizes[nearest] / (sizes[worst] + sizes[nearest])
         centres[worst] += share * (centres[nearest] - centres[worst])
+        squares[worst] = centres[worst] @ centres[worst]
         sizes[worst] += sizes[nearest]
         members[worst] = np.concatenate([members[worst], members[nearest]])
         union_of[union_of == nearest] = worst
@@ -134,8 +136,9 @@ def _centres(groups: Codes, space: Space) -> Numbers:
     return np.column_stack(columns)
 
 
-def _nearest(centres: Numbers, group: int, alive: Array) -> int:
-    distances = ((centres - centres[group]) ** 2).sum(axis=1)
+def _nearest(centres: Numbers, squares: Numbers, group: int, alive: Array) -> int:
+    """Other group that is nearest; ``squares`` are the squared norms of the centres."""
+    distances = squares - 2 * (centres @ centres[group])
     distances[~alive] = np.inf
     distances[group] = np.inf
     return int(np.argmin(distances))
