@@ -215,7 +215,7 @@ class RunConfig(Options):
 
     @property
     def promised_k(self) -> int:
-        """Persons of every class of the intermediate table; 0 where no k-anonymity is promised."""
+        """Persons of every class; 0 where no k-anonymity is promised."""
         names = [name for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER]
         options = self.anonymize
         return 0 if options is None or not gives_k(steps_on(options, names), names) else options.k

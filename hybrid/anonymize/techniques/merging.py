@@ -137,7 +137,10 @@ def _centres(groups: Codes, space: Space) -> Numbers:
 
 
 def _nearest(centres: Numbers, squares: Numbers, group: int, alive: Array) -> int:
-    """Other group that is nearest; ``squares`` are the squared norms of the centres."""
+    """Other group that is nearest.
+
+    ``squares`` are the squared norms of the centres.
+    """
     distances = squares - 2 * (centres @ centres[group])
     distances[~alive] = np.inf
     distances[group] = np.inf
