@@ -113,6 +113,7 @@ def test_the_default_metrics_compare_with_people_never_seen(folder: Path) -> Non
         ({"seeds": [FIRST_NULL_SEED]}, "those of the null trials"),
         ({"metrics": ["dcr_shore"]}, "dcr_shore"),
         ({"risk": {"leeky": {}}}, "leeky"),
+        ({"risk": {"dp": {"fixed": {"aim": {"max_model_mb": 1}}}}}, "options of aim"),
         ({"risk": {"hyperparameters": {"vary": {"radios": [1, 2]}}}}, "radios"),
     ],
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
 from hybrid.lab.risk.model import NO_LEAK, Level, RiskModel, Series
@@ -19,6 +19,15 @@ class DpOptions(Options):
     whose budgets bound nothing."""
     levels: tuple[Annotated[float, Field(gt=0)], ...] = Field(default=(0.1, 1.0, 10.0, 100.0, 1000.0), min_length=2)
     """Budgets, ascending."""
+    fixed: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Further options of these generators, by name, the same at every budget."""
+
+    @model_validator(mode="after")
+    def _tried(self) -> Self:
+        others = [name for name in self.fixed if name not in self.generators]
+        if others:
+            raise ValueError(f"fixed has options of {', '.join(others)}, which generators does not name")
+        return self
 
 
 class Dp(RiskModel):
@@ -36,10 +45,14 @@ class Dp(RiskModel):
                 name,
                 f"epsilon of {name}",
                 "order",
-                (NO_LEAK, *(Level(value, trained(name, {"epsilon": value})) for value in options.levels)),
+                (NO_LEAK, *(Level(value, _settings(options, name, value)) for value in options.levels)),
             )
             for name in options.generators
         )
+
+
+def _settings(options: DpOptions, generator: str, epsilon: float) -> dict[str, Any]:
+    return trained(generator, options.fixed.get(generator, {}) | {"epsilon": epsilon})
 
 
 DP = Dp()
