@@ -122,6 +122,7 @@ def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None
     assert [error.message for error in Draft202012Validator(schema).iter_errors(certificate)] == []
     assert set(certificate) <= set(schema["properties"])
     assert verify(found) == []
+    assert "draw" not in certificate
     assert certificate["verdict"] == {"status": "withheld", "policy": "house 1", "checks": []}
     assert certificate["decided"]["by"] == "Grace Hopper"
     stated = certificate["differential_privacy"]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from hybrid.base.progress import silent
-from hybrid.privacy.accounting import rho_for
+from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
 from hybrid.synthesize.generators.aim import Aim, AimOptions
 from hybrid.synthesize.generators.aim.generator import NoisyMarginals
 from hybrid.synthesize.generators.aim.model import Measurement, estimate
 from hybrid.synthesize.generators.aim.pairs import all_pairs
 from hybrid.synthesize.generators.aim.rare import join_rare
-from hybrid.synthesize.generators.aim.rounds import Counter
+from hybrid.synthesize.generators.aim.rounds import Counter, measure_targets
 from hybrid.synthesize.generators.aim.rows import draw_rows
 from hybrid.synthesize.generators.aim.tree import junction_tree, tree_cells
 from hybrid.synthesize.generators.intervals import intervals
@@ -106,6 +106,36 @@ def test_account_of_a_training_is_the_budget_whatever_the_number_of_rows_per_per
         model = Aim().learn(Encoded(features, columns), options, 1, silent)
         spent, allowed = sum(model.spent.values()), rho_for(2.0, 1e-5)
         assert 0.9 * allowed < spent <= allowed * (1 + 1e-9)
+
+
+def test_pairs_of_declared_targets_are_measured_for_their_share() -> None:
+    counter = Counter(table(500), SIZES, 1.0, 2)
+    found = measure_targets(counter, frozenset({3}), 0.4, 1000)
+    assert [each.columns for each in found] == [(0, 3), (1, 3), (2, 3), (3, 4)]
+    assert {each.variance for each in found} == {variance_for(0.1, 4)}
+    assert counter.left == pytest.approx(1 - 4 * gaussian_rho(variance_for(0.1, 4), 4))
+    assert counter.spent["choice of pairs"] == 0
+    assert measure_targets(counter, frozenset({3}), 0.0, 1000) == []
+    assert measure_targets(counter, frozenset(), 0.4, 1000) == []
+
+
+def test_pairs_of_targets_leave_a_model_of_bounded_size() -> None:
+    counter = Counter(table(500), SIZES, 1.0, 1)
+    found = measure_targets(counter, frozenset({2}), 0.4, 35)
+    assert 0 < len(found) < 4
+    assert tree_cells(SIZES, [each.columns for each in found]) <= 35
+    assert 0.6 <= counter.left < 0.63
+
+
+def test_share_of_targets_is_within_the_budget_and_reaches_the_model() -> None:
+    columns = [column.astype(np.int32) for column in table(4000)]
+    features = [Feature(str(at), size, ordered=False, missing=False, target=at == 4) for at, size in enumerate(SIZES)]
+    options = AimOptions(rho=0.5, iterations=100)
+    model = Aim().learn(Encoded(features, columns), options, 1, silent)
+    assert sum(model.spent.values()) <= 0.5 * (1 + 1e-9)
+    drawn = model.draw(4000, 2)
+    true, found = (np.bincount(3 * each[0] + each[4], minlength=6) for each in (columns, drawn))
+    assert np.abs(true - found).sum() < 0.1 * 4000
 
 
 def test_noise_grows_with_the_rows_of_a_person() -> None:

@@ -27,7 +27,7 @@ from hybrid.synthesize.generators.aim.rare import Joined, join_rare
 from hybrid.synthesize.generators.aim.rounds import Counter
 from hybrid.synthesize.generators.aim.rows import draw_rows
 from hybrid.synthesize.generators.intervals import Intervals, intervals
-from hybrid.synthesize.protocol import Encoded, Encoding
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 
 _FILE = "model.joblib"
 
@@ -121,6 +121,7 @@ class MarginalGenerator(ABC):
         ]
         fewer = counter.recoded(joined)
         first = [states.of(measured) for states, measured in zip(joined, singles, strict=True)]
+        first += self.declared_pairs(fewer, data.features, options)
         model = self.fit_pairs(fewer, first, options, progress)
         return NoisyMarginals(model, tuple(joined), cut, dict(fewer.spent))
 
@@ -132,6 +133,15 @@ class MarginalGenerator(ABC):
     @abstractmethod
     def first_share(self, n_columns: int) -> float:
         """Share of the budget for the marginals of one column."""
+
+    def declared_pairs(
+        self,
+        counter: Counter,  # noqa: ARG002
+        features: Sequence[Feature],  # noqa: ARG002
+        options: Any,  # noqa: ARG002
+    ) -> list[Measurement]:
+        """Measure pairs that no record chooses; by default none."""
+        return []
 
     @abstractmethod
     def fit_pairs(

@@ -128,6 +128,31 @@ class Effort:
     rounds: int
 
 
+def measure_targets(counter: Counter, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
+    """Measure the pairs of targets with every other column.
+
+    Which pairs these are is declared, not chosen by the records, so nothing is paid for a choice.
+
+    Parameters
+    ----------
+    counter : Counter
+        The table, with the budget that is left.
+    targets : frozenset of int
+        Positions of the declared targets.
+    share : float
+        Of the budget that is left, in equal parts; in [0, 1).
+    cells : int
+        Cells of the model, at most; pairs beyond them are left out.
+    """
+    wanted = [pair for pair in combinations(range(len(counter.sizes)), 2) if not targets.isdisjoint(pair)]
+    kept: list[Clique] = []
+    for pair in wanted if share else ():
+        if tree_cells(counter.sizes, [*kept, pair]) <= cells:
+            kept.append(pair)
+    each = share * counter.left / max(len(kept), 1)
+    return [counter.measure(pair, each) for pair in kept]
+
+
 def aim(
     counter: Counter,
     first: Sequence[Measurement],
@@ -141,7 +166,7 @@ def aim(
     counter : Counter
         The table, with the budget that is left.
     first : sequence of Measurement
-        Marginals of one column, measured already.
+        Marginals of one column and of targets, measured already.
     effort : Effort
         Limits of the work.
     progress : callable
