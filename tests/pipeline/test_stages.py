@@ -34,6 +34,8 @@ BY_LABELS = {"anonymize", "tradeoff", "sample", *BY_VALUES}
 BY_PROTECTION = {"protect", *BY_LABELS, *BY_GENERATOR}
 ALL = {*BY_PROTECTION, *EVALUATED}
 NOTHING = {
+    "hybrid.analysis": "compares finished runs",
+    "hybrid.report": "draws figures of a finished run",
     "hybrid.pipeline.amplification": "explains the guarantee",
     "hybrid.pipeline.explanation": "explains the guarantee",
     "hybrid.pipeline.sampled_labels": "explains the guarantee",
