@@ -67,12 +67,15 @@ def _modules() -> dict[Path, ast.Module]:
 
 
 def test_the_core_imports_at_once_only_what_it_depends_on(project: dict[str, Any]) -> None:
-    core = _names(project["dependencies"])
+    core, extras = _names(project["dependencies"]), project["optional-dependencies"]
     for path, module in _modules().items():
         if "generators" in path.parts or path == ENCODER:
             continue
+        at_hand = core | _names(extras["desk"]) if path.parts[1] == "desk" else core
         for package in _imported(_runs(module.body)):
-            assert _distributions(package) & core, f"{path} imports {package}"
+            assert _distributions(package) & at_hand, f"{path} imports {package}"
+        asked = {node.module for node in _runs(module.body) if isinstance(node, ast.ImportFrom)}
+        assert path.parts[1] == "desk" or not any((name or "").startswith("hybrid.desk") for name in asked), path
 
 
 def test_every_other_import_comes_with_an_extra(project: dict[str, Any]) -> None:
