@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
-from hybrid.evaluation.price import price, sizes_of
+from hybrid.evaluation.price import networks, price, sizes_of, training_price
 from hybrid.table import Column, Kind, Role, Schema
 from tests.helpers.kept import as_text, assert_kept
 
@@ -38,3 +38,18 @@ def test_prices_are_those_that_were_measured() -> None:
             each = [price(metric, sizes, options, first) for first in (True, False)]
             found[f"{name} {rows[0]}"] = [float(f"{one:.4g}") for one in each]
     assert_kept("prices.json", as_text(found))
+
+
+def test_trained_encoders_are_paid_and_an_untrained_one_is_not() -> None:
+    found = {}
+    for name, encoder in (("none", None), ("untrained", {"engine": "untrained"}), ("trained", {"encoders": 3})):
+        options = EvaluateOptions.model_validate({"encoder": encoder})
+        sizes = sizes_of(SCHEMA, (20_000, 9_000, 20_000), options)
+        found[name] = (
+            networks(options),
+            training_price(sizes, options),
+            price(REGISTRY["cl_membership"], sizes, options),
+        )
+    assert [networks for networks, *_ in found.values()] == [1, 1, 4]
+    assert found["none"][1] == found["untrained"][1] == 0 < found["trained"][1]
+    assert found["untrained"][2] < found["trained"][2]

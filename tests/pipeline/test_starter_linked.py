@@ -58,6 +58,14 @@ def test_likeness_of_names(column: str, of: str, key: str, likeness: float) -> N
     assert name_likeness(column, of, key) == likeness
 
 
+@pytest.mark.parametrize(("sizes", "child"), [((60, 90), "first"), ((90, 60), "second"), ((70, 70), "second")])
+def test_of_two_unique_columns_the_larger_or_earlier_one_is_the_key(sizes: tuple[int, int], child: str) -> None:
+    """Neither name tells whose the numbers are."""
+    tables = {name: table(number=texts(*range(size))) for name, size in zip(("first", "second"), sizes, strict=True)}
+    ((one, _, parent, _),) = found(**tables)
+    assert {one, parent} == {"first", "second"} and one == child
+
+
 def test_words_for_people() -> None:
     assert denotes_people("Patienten") and denotes_people("customer_id") and not denotes_people("hospitals")
     assert denotes_people("providers") and not denotes_people("providers", staff=False)
