@@ -150,7 +150,7 @@ def test_disk_full_leaves_the_earlier_run(hybrid: Run, capsys: Any, job: Path, m
 
 STAGES = (
     "hybrid.pipeline.config.load_table",
-    "hybrid.pipeline.anonymization.anonymize",
+    "hybrid.pipeline.anonymization.anonymize_in_steps",
     "hybrid.pipeline.anonymization.sample.sample",
     "hybrid.pipeline.generation.fit_or_reuse",
     "hybrid.pipeline.pipeline.evaluate",

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from hybrid import sample
-from hybrid.anonymize import anonymize
+from hybrid.anonymize import anonymize, steps
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.jobs.audit_dp import audit_privacy, labels
-from hybrid.pipeline import anonymization
 from hybrid.pipeline.config import load_config
 from hybrid.transition.strategies.uniform import Uniform
 from tests.pipeline.sampled_first import CONFIG, write_people
@@ -56,7 +55,7 @@ def test_levels_from_the_records_are_noticed(path: Path, monkeypatch: pytest.Mon
         free = options.model_copy(update={"levels": {}, "suppression_limit": 0.0})
         return anonymize(table, hierarchies, free, *others)
 
-    monkeypatch.setattr(anonymization, "anonymize", searched)
+    monkeypatch.setattr(steps, "anonymize", searched)
     assert refuted(path, LARGE, "alone beside a class", 60, monkeypatch)
 
 

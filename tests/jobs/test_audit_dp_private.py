@@ -80,7 +80,7 @@ def refuted(attacks: list[Attack]) -> bool:
 
 MUTED = {
     "marginals of one column": (rounds, 15_000, 2),
-    "marginals of two columns": (rounds, 15_000, 2),
+    "marginals of two columns": (rounds, 15_000, 4),
     "number of rows": (plan, 12_500, 4),
 }
 

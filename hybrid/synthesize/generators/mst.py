@@ -47,7 +47,7 @@ class Mst(MarginalGenerator):
         """Cost of the counts of all pairs and of one fit."""
         levels = sorted((min(feature.n_levels or options.bins, options.bins) for feature in features), reverse=True)
         pairs = len(levels) * (len(levels) - 1) / 2
-        cells = sum(levels) * levels[0]
+        cells = sum(levels) * max(levels, default=0)
         return Cost(pairs * (1e-3 + 1e-8 * n_rows) + options.iterations * cells * 1e-7, 200 * cells + 16 * n_rows)
 
     def first_share(self, n_columns: int) -> float:
