@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +18,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind
+from tests.synthesize.killed_worker import kill_worker_at
 from tests.synthesize.synthesize_tables import people, table_of
 
 DEEP = {
@@ -82,14 +80,8 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     path.write_text(yaml.safe_dump(content))
     run, store = tmp_path / "run", Store(tmp_path / "store")
     claim(run, "last", "run")
-
-    def kill(step: str, done: int, total: int | None = None, **values: float) -> None:
-        if step == "fit tabddpm" and done == 600:
-            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-                os.kill(int(child), signal.SIGKILL)
-
     with pytest.raises(GeneratorError, match=r"worker of tabddpm \(learn\) was killed by SIGKILL"):
-        write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill), run)
+        write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill_worker_at("fit tabddpm", 600)), run)
     assert [file.name for file in run.iterdir()] == ["manifest.json"]
     assert [file.name for file in tmp_path.glob(".run*")] == []
     pipeline = Pipeline(load_config(path), seed=5, store=store)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from hybrid.base.progress import silent
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.synthesize.reuse import fit_or_reuse
+from tests.synthesize.killed_worker import kill_worker_at
 from tests.synthesize.synthesize_tables import people
 
 SMALL = {
@@ -42,17 +41,6 @@ def options(name: str, **own: object) -> SynthesizeOptions:
 
 def here(name: str, **own: object) -> SynthesizeOptions:
     return options(name, **own).model_copy(update={"isolate": False})
-
-
-def kill_worker_at(step: str, done: int):
-    """Progress that kills the process behind it, as the kernel does when memory runs out."""
-
-    def progress(at: str, so_far: int, total: int | None = None, **values: float) -> None:
-        if at == step and so_far >= done:
-            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-                os.kill(int(child), signal.SIGKILL)
-
-    return progress
 
 
 def unfinished(store: Store) -> list[Path]:
