@@ -31,12 +31,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from hybrid.base.cpu import cores
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.neighbours import nearest
-from hybrid.evaluation.engine.space import gower
-from hybrid.evaluation.engine.threads import cores
+from hybrid.evaluation.engine.space import Columns, Space, gower
 from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of
@@ -149,7 +149,15 @@ def protocols(train: Table, control: Table, table: Table) -> None:
     space = gower(encoding)
     people, rows = space.place(encoding.tables[0]), space.place(encoding.tables[2])
     cpu, wall, _ = timed(lambda: nearest(space, people, rows))
-    print(f"Gower nearest neighbour, {len(train)} x {len(table)}: {cpu:.2f} CPU s, {wall:.2f} s\n")
+    print(f"Gower nearest neighbour, {len(train)} x {len(table)}: {cpu:.2f} CPU s, {wall:.2f} s")
+    cpu, wall, ratio = timed(lambda: distance_ratio(space, people, rows))
+    print(f"DCR as SynthEval has it: {ratio:.4f}, {cpu:.2f} CPU s, {wall:.2f} s\n")
+
+
+def distance_ratio(space: Space, people: Columns, rows: Columns) -> float:
+    """Median distance of drawn rows to a training record, over that of training records to another one."""
+    drawn = np.median(nearest(space, rows, people, 1)[0][:, 0])
+    return float(drawn / np.median(nearest(space, people, people, 2)[0][:, 1]))
 
 
 def growth(train: Table) -> None:

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from lab_claims import claims
 from lab_leagues import PAPERS, RISKS, Found, dial, grid, interval, number, power, read, series, small
+from made_part import write_part
 from scipy.stats import rankdata, spearmanr
 
 from hybrid.evaluation.engine.intervals import share_interval
 
-BEGIN, END = "<!-- made by benchmarks/lab_findings.py -->\n", "<!-- end -->\n"
 ALL_NOISES = "noise on amounts, counts, categories"
 ALSO = ("membership", "dcr_share", "knn_share", "nndr", "nndr_share")
 """Further metrics of the smaller tables."""
@@ -234,8 +234,7 @@ def main() -> None:
     if arguments.write is None:
         print(text)
         return
-    before, _, rest = arguments.write.read_text().partition(BEGIN)
-    arguments.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+    write_part(arguments.write, "lab_findings", text.rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -49,17 +49,19 @@ def shape_error(real: Table, synthetic: Table) -> float:
 
 def trend_errors(real: Table, synthetic: Table) -> tuple[float, float]:
     """Mean difference of pairwise associations, 0..1: over the pairs SDMetrics counts, and over all pairs."""
-    binned = {name: (_bins(real, name), _bins(synthetic, name)) for name in real.schema.names}
+    coded = {name: _coded(real, synthetic, name) for name in real.schema.names}
     counted, everything = [], []
     for one, two in itertools.combinations(real.schema.names, 2):
         if real.schema[one].kind.is_continuous and real.schema[two].kind.is_continuous:
             r, s = (_correlation(table, one, two) for table in (real, synthetic))
             error, strong = abs(r - s) / 2, abs(r) > CORRELATION_THRESHOLD
         else:
-            tables = [pd.crosstab(binned[one][i], binned[two][i]) for i in (0, 1)]
-            r_share, s_share = (table.stack() / table.to_numpy().sum() for table in tables)
-            error = float(r_share.sub(s_share, fill_value=0).abs().sum()) / 2
-            strong = min(tables[0].shape) > 1 and association(tables[0].to_numpy()) > ASSOCIATION_THRESHOLD
+            r_counts, s_counts = (_counts(coded[one][at], coded[two][at]) for at in (0, 1))
+            height, width = (max(shape) for shape in zip(r_counts.shape, s_counts.shape, strict=True))
+            shares = np.zeros((height, width))
+            shares[: r_counts.shape[0], : r_counts.shape[1]] += r_counts / r_counts.sum()
+            shares[: s_counts.shape[0], : s_counts.shape[1]] -= s_counts / s_counts.sum()
+            error, strong = float(np.abs(shares).sum()) / 2, _association(r_counts) > ASSOCIATION_THRESHOLD
         everything.append(error)
         if strong:
             counted.append(error)
@@ -67,16 +69,17 @@ def trend_errors(real: Table, synthetic: Table) -> tuple[float, float]:
 
 
 def tstr_auc(train: Table, holdout: Table, target: str) -> float:
-    """AUC on the holdout of a classifier of ``target`` (two classes) trained on ``train``; higher is better.
+    """AUC on the holdout of a classifier of ``target`` trained on ``train``; higher is better.
 
-    0.5 if ``train`` holds one class only.
+    Of more than two classes the mean of each against the others. 0.5 if ``train`` holds one class only.
     """
     x, y = train.frame.drop(columns=target), train.frame[target].astype(str)
     if y.nunique() == 1:
         return 0.5
     model = _classifier(pd.concat([x, holdout.frame.drop(columns=target)])).fit(x, y)
-    scores = model.predict_proba(holdout.frame.drop(columns=target))[:, 1]
-    return float(roc_auc_score(holdout.frame[target].astype(str) == model.classes_[1], scores))
+    scores, actual = model.predict_proba(holdout.frame.drop(columns=target)), holdout.frame[target].astype(str)
+    tried = [1] if len(model.classes_) == 2 else range(len(model.classes_))
+    return float(np.mean([roc_auc_score(actual == model.classes_[at], scores[:, at]) for at in tried]))
 
 
 def discriminator_auc(holdout: Table, synthetic: Table) -> float:
@@ -110,6 +113,13 @@ def _shape(real: Table, synthetic: Table, name: str) -> float:
     return float(shares[0].sub(shares[1], fill_value=0).abs().sum()) / 2
 
 
+def _coded(real: Table, synthetic: Table, name: str) -> list[np.ndarray]:
+    """States of both tables as numbers of one list."""
+    both = [_bins(table, name) for table in (real, synthetic)]
+    codes = pd.factorize(pd.concat(both, ignore_index=True))[0]
+    return [codes[: len(both[0])], codes[len(both[0]) :]]
+
+
 def _bins(table: Table, name: str) -> pd.Series:
     """States as text; numbers in ten equal bins of their own range, as SDMetrics has it."""
     values = table.frame[name]
@@ -120,13 +130,25 @@ def _bins(table: Table, name: str) -> pd.Series:
     return pd.Series(np.digitize(numbers, edges))
 
 
+def _counts(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Rows of each pair of states."""
+    width = int(two.max()) + 1
+    return np.bincount(one * width + two, minlength=(int(one.max()) + 1) * width).reshape(-1, width)
+
+
+def _association(counts: np.ndarray) -> float:
+    """Cramer's V of the states that occur; 0 where a column has one."""
+    found = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    return float(association(found)) if min(found.shape) > 1 else 0.0
+
+
 def _correlation(table: Table, one: str, two: str) -> float:
     both = table.frame[[one, two]].dropna().astype(float)
     return float(both.corr().iloc[0, 1]) if len(both) > 1 else np.nan
 
 
 def _classifier(x: pd.DataFrame) -> object:
-    text = [name for name in x if x[name].dtype.name in ("category", "boolean")]
+    text = [name for name in x if x[name].dtype.name in ("category", "boolean", "object")]
     times = [name for name in x if x[name].dtype.kind == "M"]
     many = {name: x[name].nunique() for name in text}
     few = [name for name in text if many[name] < 250]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from made_part import write_part
 
 from hybrid.analysis import Answers, answer, results
 from hybrid.analysis.contrasts import Estimate, complete, estimates
@@ -28,9 +29,9 @@ from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of
-from hybrid.report.comparison.words import settings, with_interval
+from hybrid.report.comparison.words import paradox, settings, with_interval
+from hybrid.report.run.metrics import number
 
-BEGIN, END = "<!-- made by benchmarks/reproduction.py -->\n", "<!-- end -->\n"
 TEXTS = describe(REGISTRY.values())
 STAGES = ("original", "anonymized", "synthetic", "baseline")
 SHOWN = ("strongest_attack", "singling_out", "inference", "identical_match", "tstr", "discriminator", "total_variation")
@@ -113,7 +114,9 @@ def _of_k(answers: Answers) -> list[str]:
         names, weights = model.names("k"), model.main("k")[1]
         low, high = (names.index(name) for name in (min(names, key=float), max(names, key=float)))
         whole = values[np.ix_(kept, seeds)]
-        difference = estimates((weights[high] - weights[low])[None], whole, len(columns))[0]
+        difference = estimates(
+            (weights[high] - weights[low])[None], whole, len(columns), overlap=answers.results.overlap
+        )[0]
         found += difference.found
         rows.append(
             [_title(answers, column), f"{names[low]} to {names[high]}", _change(difference), _judged(difference)]
@@ -158,7 +161,8 @@ def _share(answers: Answers, column: str) -> Estimate | None:
     if not kept.any():
         return None
     original, anonymized, end = (values[np.ix_(kept, seeds)].mean(axis=0) for values in (*stages, synthetic))
-    return estimates(np.ones((1, 1)), ((anonymized - original) / (end - original))[None])[0]
+    shares = ((anonymized - original) / (end - original))[None]
+    return estimates(np.ones((1, 1)), shares, overlap=answers.results.overlap)[0]
 
 
 def _at_stages(answers: Answers, metric: str) -> list[str]:
@@ -185,7 +189,9 @@ def _mean(answers: Answers, column: str, chosen: np.ndarray) -> Estimate | None:
     values = answers.results.matrix(column)
     kept, seeds = complete(np.where(chosen[:, None], values, np.nan))
     n = int(kept.sum())
-    return estimates(np.full((1, n), 1 / n), values[np.ix_(kept, seeds)])[0] if n else None
+    if not n:
+        return None
+    return estimates(np.full((1, n), 1 / n), values[np.ix_(kept, seeds)], overlap=answers.results.overlap)[0]
 
 
 def _of_inference(answers: Answers) -> list[str]:
@@ -209,7 +215,8 @@ def _of_conditional(answers: Answers) -> list[str]:
 
 
 def _of_paradox(answers: Answers) -> list[str]:
-    return _differences(answers.paradox.differences, "conditional", "uniform")
+    found = answers.paradox.differences
+    return [paradox(found, answers.results.margin, TEXTS), "", *_differences(found, "conditional", "uniform")]
 
 
 def _of_best(answers: Answers) -> list[str]:
@@ -218,7 +225,7 @@ def _of_best(answers: Answers) -> list[str]:
             each.configuration,
             settings(answers, each.configuration),
             f"{each.rank.value:.1f}",
-            with_interval(each.behind) if at else "–",
+            f"{each.behind.value:.1f}" if at else "–",
         ]
         for at, each in enumerate(answers.overall[:4])
     ]
@@ -226,15 +233,16 @@ def _of_best(answers: Answers) -> list[str]:
         [
             name_of(each.column, TEXTS),
             settings(answers, each.configuration),
-            with_interval(each.value),
-            "–" if each.gain is None else _change(each.gain),
+            with_interval(each.value, wide=True),
+            "–" if each.again is None else number(each.again),
+            "–" if each.gain is None else with_interval(each.gain, signed=True, wide=True),
             str(each.near) if each.value.seeds > 1 else "–",
         ]
         for each in answers.per_metric
         if each.column.metric in SHOWN
     ]
-    head = ["metric", "best", "value (95 %)", "minus generator alone (95 %)", "not distinguishable from it"]
-    first = _grid(["best overall", "settings", "mean rank", "behind the first (95 %)"], overall)
+    head = ["metric", "best", "value", "chosen by other seeds", "minus generator alone", "not distinguishable from it"]
+    first = _grid(["best overall", "settings", "mean rank", "behind the first"], overall)
     return [*first, "", *_grid(head, metrics)]
 
 
@@ -249,9 +257,7 @@ def main() -> None:
     if arguments.write is None:
         print(text)
         return
-    before, _, rest = arguments.write.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    arguments.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    write_part(arguments.write, "reproduction", text.rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
+from made_part import write_part
 
 from hybrid.comparison import load_plan
 
 KEPT = Path(__file__).parent / "results" / "who_is_protected"
-BEGIN, END = "<!-- made by benchmarks/who_is_protected.py -->", "<!-- end -->"
 SCALES = {
     "adult": "Adult, eight quasi-identifiers and income",
     "adult_all": "Adult, all columns but the weight",
@@ -78,9 +78,7 @@ def main() -> None:
     if chosen.write is None:
         print(text)
         return
-    page = chosen.write.read_text(encoding="utf-8")
-    head, _, rest = page.partition(BEGIN)
-    chosen.write.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    write_part(chosen.write, "who_is_protected", text)
 
 
 if __name__ == "__main__":

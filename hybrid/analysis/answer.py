@@ -60,8 +60,8 @@ def answer(results: Results) -> Answers:
     walked = facets["k"] != "none" if "k" in facets else np.zeros(len(facets), dtype=bool)
     return Answers(
         results,
-        effects(names, results.configurations, matrices),
-        effects(names, facets[walked], {name: values[walked] for name, values in matrices.items()}),
+        effects(names, results.configurations, matrices, results.overlap),
+        effects(names, facets[walked], {name: values[walked] for name, values in matrices.items()}, results.overlap),
         stage_means(results),
         paradox(results),
         against_baseline(results),

@@ -1,15 +1,20 @@
 """Contrasts: weighted sums of configurations, with intervals over seeds.
 
 Runs with one seed share the split into training and control records, and often an anonymized table or a generator:
-their errors are correlated. Different seeds share nothing. So a question to the results is put to each seed by
-itself, as weights over the configurations, and the answers of the seeds are independent: Student's t over them is
-exact for normal errors, however the runs of one seed are correlated. It is what a linear mixed model gives in which the
-seed acts on every configuration in a way of its own (unstructured covariance within a seed; summary measures, Frison
-and Pocock 1992).
+their errors are correlated. So a question to the results is put to each seed by itself, as weights over the
+configurations, and Student's t is taken over the answers of the seeds (summary measures, Frison and Pocock 1992),
+however the runs of one seed are correlated.
+
+Seeds are splits of one table: their answers are correlated, too. The variance of their mean is then
+s^2 (1/S + r/(1 - r)), s^2 the variance between S seeds and r the correlation of two of them, which is taken to be the
+share of a control set that another seed's control set holds as well (Nadeau and Bengio 2003, section 4.1; there n2/n1
+for r/(1 - r), the whole table being used by each split). Without that term an interval is about one table, its splits
+and draws; with it, about tables of this size drawn from the same population.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +23,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import simultaneous
 
 CONFIDENCE = 0.95
+ENDS = ("low", "high", "wide_low", "wide_high", "least", "most")
 NOISE = 1e-9
 """Differences below this share of the values' size are rounding."""
 
@@ -35,6 +41,8 @@ class Estimate:
         shown no spread yet may show it with the next seed.
     wide_low, wide_high : float or None
         Interval that holds together with those of all numbers of its family (Sidak 1967).
+    least, most : float or None
+        One-sided 95 % bounds: a 90 % interval, as tests of equivalence use it (Schuirmann 1987).
     seeds : int
         How many.
     """
@@ -44,6 +52,8 @@ class Estimate:
     high: float | None = None
     wide_low: float | None = None
     wide_high: float | None = None
+    least: float | None = None
+    most: float | None = None
     seeds: int = 1
 
     @property
@@ -84,7 +94,22 @@ def complete(values: Array) -> tuple[Array, Array]:
     return rows, seeds
 
 
-def estimates(weights: Array, values: Array, family: int = 1, confidence: float = CONFIDENCE) -> list[Estimate]:
+def mean_spread(seeds: int, overlap: float) -> float:
+    """Standard error of a mean over seeds, in standard deviations between them.
+
+    Parameters
+    ----------
+    seeds : int
+        Above 0.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
+    """
+    return math.sqrt(1 / seeds + overlap / (1 - overlap))
+
+
+def estimates(
+    weights: Array, values: Array, family: int = 1, *, overlap: float = 0.0, confidence: float = CONFIDENCE
+) -> list[Estimate]:
     """Estimate contrasts with intervals.
 
     Parameters
@@ -95,6 +120,8 @@ def estimates(weights: Array, values: Array, family: int = 1, confidence: float 
         Nothing missing.
     family : int
         How many numbers the wide intervals shall hold for together.
+    overlap : float
+        Correlation of two seeds, 0 to below 1; 0: independent, or an interval about one table.
     confidence : float
         Level, 0..1.
     """
@@ -108,13 +135,11 @@ def estimates(weights: Array, values: Array, family: int = 1, confidence: float 
     if seeds < 2:
         return [Estimate(float(mean)) for mean in means]
     same = np.ptp(per_seed, axis=1) <= NOISE * np.abs(means)
-    errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1) / np.sqrt(seeds))
-    own, wide = (
-        errors * float(t.ppf((1 + level) / 2, seeds - 1)) for level in (confidence, simultaneous(confidence, family))
-    )
+    errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1) * mean_spread(seeds, overlap))
+    levels = confidence, simultaneous(confidence, family), 2 * confidence - 1
+    half = np.array([errors * float(t.ppf((1 + level) / 2, seeds - 1)) for level in levels])
+    ends = np.stack([means - half, means + half], axis=1).reshape(6, -1).T.tolist()
     return [
-        Estimate(float(m), float(m - a), float(m + a), float(m - b), float(m + b), seeds)
-        if np.isfinite(a)
-        else Estimate(float(m), seeds=seeds)
-        for m, a, b in zip(means, own, wide, strict=True)
+        Estimate(float(mean), seeds=seeds, **(dict(zip(ENDS, own, strict=True)) if np.isfinite(own[0]) else {}))
+        for mean, own in zip(means, ends, strict=True)
     ]

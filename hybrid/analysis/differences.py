@@ -130,23 +130,24 @@ def stage_means(results: Results) -> list[StageMeans]:
     found = []
     for column in headlines(results):
         matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
-        means = {stage: _averages([values])[0] for stage, values in matrices.items() if np.isfinite(values).any()}
+        known = {stage: values for stage, values in matrices.items() if np.isfinite(values).any()}
+        means = {stage: _averages([values], results.overlap)[0] for stage, values in known.items()}
         pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
-        known = [pair for pair in pairs if set(pair) <= set(means)]
-        steps = _averages([matrices[a] - matrices[b] for a, b in known])
-        named = {f"{a} - {b}": step for (a, b), step in zip(known, steps, strict=True) if step.seeds}
+        both = [pair for pair in pairs if set(pair) <= set(means)]
+        steps = _averages([matrices[a] - matrices[b] for a, b in both], results.overlap)
+        named = {f"{a} - {b}": step for (a, b), step in zip(both, steps, strict=True) if step.seeds}
         found.append(StageMeans(column, means, named))
     return found
 
 
-def _averages(matrices: Sequence[Array]) -> list[Estimate]:
+def _averages(matrices: Sequence[Array], overlap: float) -> list[Estimate]:
     """Means over complete configurations, with simultaneous intervals."""
     found = []
     for values in matrices:
         rows, seeds = complete(values)
         n = int(rows.sum())
         found += (
-            estimates(np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices))
+            estimates(np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices), overlap=overlap)
             if n
             else [Estimate(float("nan"), seeds=0)]
         )
@@ -163,7 +164,8 @@ def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Seri
         n = int(rows.sum())
         if n:
             at = np.ix_(rows, seeds)
-            estimate = estimates(np.full((1, n), 1 / n), ours[at] - alone[at], len(both))[0]
+            weights = np.full((1, n), 1 / n)
+            estimate = estimates(weights, ours[at] - alone[at], len(both), overlap=results.overlap)[0]
             found.append(Difference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
     return found
 
@@ -189,7 +191,8 @@ def _matched(
         weights = [np.mean([side[block] for block in shared], axis=0) for side in sides]
         whole = values[:, seeds].copy()
         whole[~rows] = 0.0
-        estimate = estimates((weights[0] - weights[1])[None], whole, len(columns))[0]
+        contrast = (weights[0] - weights[1])[None]
+        estimate = estimates(contrast, whole, len(columns), overlap=results.overlap)[0]
         means = [float((side @ whole).mean()) for side in weights]
         found.append(Difference(column, means[0], means[1], estimate, len(shared)))
     return found

@@ -131,7 +131,9 @@ class EffectModel:
         return names[: names.index(factor)]
 
 
-def metric_effects(column: str, levels: pd.DataFrame, values: Array, models: dict[bytes, EffectModel]) -> MetricEffects:
+def metric_effects(
+    column: str, levels: pd.DataFrame, values: Array, models: dict[bytes, EffectModel], overlap: float = 0.0
+) -> MetricEffects:
     """Main effects and two-way interactions on one metric.
 
     Parameters
@@ -144,6 +146,8 @@ def metric_effects(column: str, levels: pd.DataFrame, values: Array, models: dic
         NaN where a run has no value.
     models : dict
         Models by the configurations they are made for; filled here, for metrics with the same gaps.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]
@@ -154,11 +158,11 @@ def metric_effects(column: str, levels: pd.DataFrame, values: Array, models: dic
     factors = list(model.levels)
     asked = {factor: model.main(factor) for factor in factors}
     family = sum(_free(len(estimable)) for _, _, estimable in asked.values())
-    main = {factor: _levels(model, factor, whole, asked[factor], family) for factor in factors}
+    main = {factor: _levels(model, factor, whole, asked[factor], family, overlap) for factor in factors}
     pairs = {pair: model.interaction(*pair) for pair in combinations(factors, 2)}
     family = sum(_free(len(names)) for names, _ in pairs.values())
     cells = {
-        pair: [Cell(name, one) for name, one in zip(names, estimates(weights, whole, family), strict=True)]
+        pair: list(map(Cell, names, estimates(weights, whole, family, overlap=overlap)))
         for pair, (names, weights) in pairs.items()
     }
     return MetricEffects(column, int(rows.sum()), int(seeds.sum()), main, cells)
@@ -170,11 +174,13 @@ def _free(n: int) -> int:
 
 
 def _levels(
-    model: EffectModel, factor: str, values: Array, asked: tuple[Array, Array, Array], family: int
+    model: EffectModel, factor: str, values: Array, asked: tuple[Array, Array, Array], family: int, overlap: float
 ) -> list[LevelEffect]:
     means, effects, estimable = asked
     column = model.levels[factor]
-    found = zip(estimates(means, values), estimates(effects, values, family), strict=True)
+    found = zip(
+        estimates(means, values, overlap=overlap), estimates(effects, values, family, overlap=overlap), strict=True
+    )
     return [
         LevelEffect(
             name,
@@ -205,7 +211,9 @@ def _weights(asked: Array, design: Array, solved: Array) -> tuple[Array, Array]:
     return weights, np.isclose(weights @ design, asked, atol=1e-8).all(axis=1)
 
 
-def effects(columns: Sequence[str], levels: pd.DataFrame, matrices: dict[str, Array]) -> list[MetricEffects]:
+def effects(
+    columns: Sequence[str], levels: pd.DataFrame, matrices: dict[str, Array], overlap: float = 0.0
+) -> list[MetricEffects]:
     """:func:`metric_effects` of several metrics."""
     models: dict[bytes, EffectModel] = {}
-    return [metric_effects(column, levels, matrices[column], models) for column in columns]
+    return [metric_effects(column, levels, matrices[column], models, overlap) for column in columns]

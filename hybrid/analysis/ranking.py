@@ -24,18 +24,22 @@ class BestOf:
     configuration : str
         Who has the best mean over the seeds.
     value : Estimate
-        Its mean.
+        Its mean. The wide interval holds whichever configuration was chosen: for all of them together.
+    again : float or None
+        Mean over the seeds of what the best by the other seeds has: unlike its mean, not the better for the choice.
+        None with one seed.
     wins : int
         Seeds in which it is the best, or as good as the best.
     near : int
         Other configurations that the seeds do not distinguish from it.
     gain : Estimate or None
-        Its mean minus its generator's alone.
+        Its mean minus its generator's alone; the wide interval as that of the value.
     """
 
     column: Column
     configuration: str
     value: Estimate
+    again: float | None
     wins: int
     near: int
     gain: Estimate | None
@@ -53,7 +57,8 @@ class Ranked:
     privacy, usefulness : float
         The two, each the mean of its ranks by the headline metrics of the family.
     behind : Estimate
-        Its rank minus that of the first; the wide interval holds for all configurations together.
+        Its rank minus that of the first; the wide interval holds for all pairs of configurations together, whichever
+        is first.
     """
 
     configuration: str
@@ -82,10 +87,11 @@ def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]
             BestOf(
                 column,
                 str(names[own]),
-                estimates(np.ones((1, 1)), chosen)[0],
+                chosen_mean(chosen, len(whole), results.overlap),
+                _again(values[np.ix_(rows, seeds)], column.sign),
                 int((whole[at] == whole.max(axis=0)).sum()),
-                int((~_told_apart(whole, at)).sum()) - 1,
-                estimates(np.ones((1, 1)), chosen - baseline)[0] if known else None,
+                int((~_told_apart(whole, at, results.overlap)).sum()) - 1,
+                chosen_mean(chosen - baseline, len(whole), results.overlap) if known else None,
             )
         )
     return found
@@ -108,7 +114,8 @@ def best_overall(results: Results) -> list[Ranked]:
     rank = np.mean(sides, axis=0)
     order = np.argsort(rank.mean(axis=1), kind="stable")
     one = np.eye(len(rank))
-    own, behind = estimates(one, rank), estimates(one, rank - rank[order[0]], len(rank) - 1)
+    own = estimates(one, rank, overlap=results.overlap)
+    behind = estimates(one, rank - rank[order[0]], _pairs(len(rank)), overlap=results.overlap)
     names = results.configurations.index[rows]
     return [
         Ranked(
@@ -130,7 +137,36 @@ def _ranks(values: Array) -> Array:
     return ranks
 
 
-def _told_apart(values: Array, best: int) -> Array:
-    """Configurations significantly worse than the best one (simultaneous test)."""
-    behind = estimates(np.eye(len(values)), values[best] - values, len(values) - 1)
+def chosen_mean(values: Array, configurations: int, overlap: float) -> Estimate:
+    """Mean of a chosen configuration over the seeds.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (1, n_seeds)
+        Of the chosen one.
+    configurations : int
+        How many it was chosen from: the wide interval holds for all of them together, so for the chosen one too.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
+    """
+    return estimates(np.ones((1, 1)), values, configurations, overlap=overlap)[0]
+
+
+def _again(values: Array, sign: int) -> float | None:
+    """Mean value of the configurations chosen by the other seeds."""
+    seeds = values.shape[1]
+    if seeds < 2:
+        return None
+    others = values.sum(axis=1, keepdims=True) - values
+    best = np.argmax(sign * others, axis=0)
+    return float(values[best, np.arange(seeds)].mean())
+
+
+def _pairs(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def _told_apart(values: Array, best: int, overlap: float) -> Array:
+    """Configurations significantly worse than the best one, all pairs tested together."""
+    behind = estimates(np.eye(len(values)), values[best] - values, _pairs(len(values)), overlap=overlap)
     return np.array([one.found for one in behind])

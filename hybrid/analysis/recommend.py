@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, estimates
+from hybrid.analysis.contrasts import Estimate, mean_spread
 from hybrid.analysis.pareto import pareto_front
+from hybrid.analysis.ranking import chosen_mean
 from hybrid.analysis.results import STRONGEST, Column, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import quantile
@@ -22,7 +23,10 @@ SEVERITY = ("pass", "review", "block")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration in the choice, with its means over the seeds."""
+    """A configuration in the choice, with its means over the seeds.
+
+    The wide intervals hold for all configurations that ended well together, so whichever of them was chosen.
+    """
 
     configuration: str
     privacy: Estimate
@@ -52,6 +56,10 @@ class Recommendation:
     on_front : bool
         Whether nothing admitted is both safer and more useful.
     seeds : int
+    again_privacy, again_utility : float or None
+        Means over the seeds of what the configuration has that this rule chooses by the other seeds: unlike the means
+        of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds. None with fewer
+        than three seeds.
     """
 
     privacy: Column
@@ -66,6 +74,8 @@ class Recommendation:
     refused: Candidate | None
     on_front: bool
     seeds: int
+    again_privacy: float | None = None
+    again_utility: float | None = None
 
 
 def recommend(results: Results) -> Recommendation | None:
@@ -88,18 +98,17 @@ def recommend(results: Results) -> Recommendation | None:
     admitted = whole & (verdicts == status)
     means = useful.mean(axis=1)
     best = _best(means, admitted)
-    errors = _errors(results, utility, useful, best)
+    several = risk.shape[1] > 1
+    errors = _errors(useful, best, results.overlap) if several else _own_errors(results, utility, best)
     near = admitted & (means[best] - means <= errors)
     chosen = _best(-risk.mean(axis=1), near)
+    again = _again(risk, useful, admitted, results.overlap)
     front = pareto_front(-risk.mean(axis=1)[admitted], means[admitted])
 
     def candidate(at: int) -> Candidate:
-        one = np.ones((1, 1))
-        return Candidate(
-            str(results.configurations.index[at]),
-            estimates(one, privacy[0].sign * -risk[at : at + 1])[0],
-            estimates(one, utility[0].sign * useful[at : at + 1])[0],
-        )
+        values = privacy[0].sign * -risk[at : at + 1], utility[0].sign * useful[at : at + 1]
+        means = (chosen_mean(each, int(whole.sum()), results.overlap) for each in values)
+        return Candidate(str(results.configurations.index[at]), *means)
 
     others = whole & ~admitted & (means > means[chosen])
     return Recommendation(
@@ -115,7 +124,26 @@ def recommend(results: Results) -> Recommendation | None:
         candidate(_best(means, others)) if others.any() else None,
         bool(front[np.flatnonzero(np.flatnonzero(admitted) == chosen)[0]]),
         risk.shape[1],
+        again and privacy[0].sign * -again[0],
+        again and utility[0].sign * again[1],
     )
+
+
+def _again(risk: Array, useful: Array, admitted: Array, overlap: float) -> tuple[float, float] | None:
+    """Mean risk and usefulness when the other seeds choose."""
+    seeds = risk.shape[1]
+    if seeds < 3:
+        return None
+    found = []
+    for seed in range(seeds):
+        others = np.arange(seeds) != seed
+        means = useful[:, others].mean(axis=1)
+        best = _best(means, admitted)
+        near = admitted & (means[best] - means <= _errors(useful[:, others], best, overlap))
+        chosen = _best(-risk[:, others].mean(axis=1), near)
+        found.append((risk[chosen, seed], useful[chosen, seed]))
+    private, use = np.mean(found, axis=0)
+    return float(private), float(use)
 
 
 def _deciding(results: Results) -> tuple[list[str], list[str]]:
@@ -153,12 +181,14 @@ def _verdicts(results: Results) -> Array:
     return np.array(["" if worst.get(n, -1) < 0 else SEVERITY[worst[n]] for n in results.configurations.index])
 
 
-def _errors(results: Results, columns: Sequence[Column], useful: Array, best: int) -> Array:
-    """Standard error of the differences from the best configuration, shape (n_configurations,)."""
-    seeds = useful.shape[1]
-    if seeds > 1:
-        spread: Array = (useful[best] - useful).std(axis=1, ddof=1) / np.sqrt(seeds)
-        return spread
+def _errors(useful: Array, best: int, overlap: float) -> Array:
+    """Standard errors of the differences from the best configuration, shape (n_configurations,)."""
+    spread: Array = np.nan_to_num((useful[best] - useful).std(axis=1, ddof=1))
+    return spread * mean_spread(useful.shape[1], overlap)
+
+
+def _own_errors(results: Results, columns: Sequence[Column], best: int) -> Array:
+    """The same with one seed, from the metric's own intervals."""
     halves = [results.matrix(c.name, "high") - results.matrix(c.name, "low") for c in columns]
     own = np.nan_to_num(np.mean(halves, axis=0)[:, 0]) / (2 * quantile(0.95))
     return np.where(np.arange(len(own)) == best, 0.0, np.hypot(own, own[best]))

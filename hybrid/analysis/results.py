@@ -23,6 +23,10 @@ STAGES: tuple[str, ...] = get_args(Subject)
 BESIDE = ("low", "high", "reference")
 EXCESS = ("excess", "excess_low", "excess_high")
 """Columns beside a metric's value, and those of its excess over people never seen."""
+COUNTS = ("records", "control_records")
+"""Columns of sizes: records of the whole table, and of a run's control set."""
+MARGIN = 0.02
+"""Default of the largest difference that counts as none."""
 PRINTED = "printed."
 """Begins the columns of numbers as papers print them."""
 STRONGEST = "strongest_attack"
@@ -66,12 +70,28 @@ class Results:
         Per configuration what the thesis varied (k, sampling, transition, ...); empty where that is not known.
     metrics : mapping of str to Metric
         What is known about the metrics.
+    margin : float
+        Largest difference of a metric that counts as none, in the metric's unit.
     """
 
     table: pd.DataFrame
     factors: Sequence[str]
     facets: Mapping[str, Mapping[str, str]]
     metrics: Mapping[str, Metric]
+    margin: float = MARGIN
+
+    @cached_property
+    def overlap(self) -> float:
+        """Correlation of two seeds, 0 to below 1.
+
+        It is the share of the table's records that one seed takes for control: the expected share of a control set
+        that another seed's control set holds as well. 0 where no run has a control set or says how large the table
+        was: intervals are then about this table alone.
+        """
+        if not set(COUNTS) <= set(self.ok.columns):
+            return 0.0
+        table, control = (self.ok[name] for name in COUNTS)
+        return float((control / table).max()) if len(table) and table.notna().all() else 0.0
 
     @cached_property
     def columns(self) -> dict[str, Column]:
@@ -138,6 +158,7 @@ def results(
     factors: Sequence[str],
     facets: Mapping[str, Mapping[str, str]] | None = None,
     metrics: Mapping[str, Metric] = REGISTRY,
+    margin: float = MARGIN,
 ) -> Results:
     """Results with the strongest attack of every run, a column per stage.
 
@@ -145,7 +166,7 @@ def results(
     """
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
-    return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics)
+    return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin)
 
 
 def printed_column(form: str, name: str) -> str:

@@ -12,6 +12,7 @@ from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
+from hybrid.anonymize.search.coarser_labels import coarsen
 from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.known_rows import hide_pairs
 from hybrid.anonymize.search.outcome import Recoding
@@ -87,7 +88,8 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
         return anjana.recode(task)
     if task.options.recoding == "local":
         return local_recoding.recode(task, progress)
-    return global_recoding.recode(task, progress)
+    found = global_recoding.recode(task, progress)
+    return coarsen(task, found) if task.options.suppressed == "coarsen" else found
 
 
 def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> AnonymizedTable:
@@ -108,6 +110,7 @@ def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> Anonym
         class_ids=class_ids,
         suppressed=train.take(~kept),
         result=summarize(task, recoding, np.bincount(class_ids), seconds),
+        coarsened=coarsened[row_of[kept]] if (coarsened := recoding.coarsened) is not None else None,
     )
 
 
@@ -138,6 +141,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         optimal=recoding.gap == 0.0,
         gap=recoding.gap,
         seconds=seconds,
+        coarsened=None if recoding.coarsened is None else int(task.records.counts @ recoding.coarsened),
         persons=None if persons is None else persons.n_persons,
         suppressed_persons=None if persons is None else persons.gone(recoding.suppressed),
         known_rows=None if persons is None else task.options.known_rows,

@@ -63,6 +63,10 @@ class AnonymizeOptions(Options):
     suppression_limit: float = Field(default=0.02, ge=0, le=1)
     """Share of records that may be left out, 0..1, and of persons who may lose all their records. Local recoding
     leaves none out."""
+    suppressed: Literal["leave_out", "coarsen"] = "leave_out"
+    """What becomes of records in classes that are too small at the levels found, at most ``suppression_limit`` of them.
+    leave_out: they are suppressed. coarsen: they get coarser labels in classes of their own, of k persons, and the
+    transition learns from the others alone; nobody is left out. Global recoding without fixed levels."""
     loss: LossOptions = LossOptions()
     """What the search minimizes."""
     levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
@@ -88,6 +92,8 @@ class AnonymizeOptions(Options):
                 raise ValueError("levels are fixed for global recoding only")
             if self.loss.name not in ("loss", "precision"):
                 raise ValueError(f"local recoding minimizes loss or precision, not {self.loss.name}")
+        if self.suppressed == "coarsen":
+            self._refuse_coarser_labels()
         if self.engine == "anjana" and self.known_rows > 1:
             raise ValueError("engine anjana counts records: known_rows needs engine exact")
         if self.engine == "anjana" and (self.recoding == "local" or self.levels or self._foreign_models):
@@ -96,6 +102,17 @@ class AnonymizeOptions(Options):
             )
         refuse_misfits(self)
         return self
+
+    def _refuse_coarser_labels(self) -> None:
+        """Refuse options that coarser labels of the left over cannot keep."""
+        if self.recoding == "local" or self.engine != "exact" or not self.generalizes:
+            raise ValueError("suppressed: coarsen needs technique: generalization, recoding: global and engine: exact")
+        if self.levels:
+            raise ValueError("suppressed: coarsen gives some records other levels: leave out levels")
+        if self.known_rows > 1:
+            raise ValueError("suppressed: coarsen leaves nobody out, and known_rows: 2 leaves out rows")
+        if self.loss.name not in ("loss", "precision"):
+            raise ValueError(f"suppressed: coarsen minimizes loss or precision, not {self.loss.name}")
 
     @property
     def generalizes(self) -> bool:

@@ -24,7 +24,7 @@ class AnonymizationResult:
     """Persons of every class; 1 where no k-anonymity is promised."""
     models: tuple[dict[str, Any], ...]
     levels: dict[str, int] | None
-    """Level of each quasi-identifier; None under local recoding."""
+    """Level of each quasi-identifier; None where it differs by record."""
     loss: dict[str, Any]
     """name, value (0 nothing lost, 1 everything) and per_attribute."""
     suppressed: int
@@ -50,9 +50,14 @@ class AnonymizationResult:
     steps: tuple[dict[str, Any], ...] | None = None
     """Techniques in their order: ``options``, ``columns``, ``promise`` (:data:`K_ANONYMITY` or :data:`NO_PROMISE`) and
     ``facts``; None where all quasi-identifiers were generalized."""
+    information_loss: dict[str, float] | None = None
+    """Measures of sdcMicro and ARX (:func:`hybrid.anonymize.techniques.loss.masking_measures`); None without steps."""
     population_risk: dict[str, float] | None = None
     """risk_mean, risk_max, and the expected number of re-identifications (sum of the risks), estimated from sampling
-    weights (:func:`hybrid.anonymize.population_risk.individual_risk`); None without a column of the role weight."""
+    weights (:func:`hybrid.anonymize.population_risk.individual_risk`); None without a column of the role weight, and
+    where values were masked: those of a group are nobody's, and nobody of the population can be counted by them."""
+    coarsened: int | None = None
+    """Records with coarser labels in classes of their own; None where such records are left out."""
     household: dict[str, float] | None = None
     """households, risk_mean and risk_max (:func:`hybrid.anonymize.households.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
@@ -66,7 +71,7 @@ class AnonymizationResult:
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
-        for key in ("population_risk", "household", "steps"):
+        for key in ("population_risk", "household", "steps", "information_loss", "coarsened"):
             if content[key] is None:
                 del content[key]
         return content
@@ -116,6 +121,8 @@ class AnonymizedTable:
         The records left out, without identifiers.
     result : AnonymizationResult
         How it was reached.
+    coarsened : numpy.ndarray, shape (n,), bool, or None
+        Records with coarser labels in classes of their own; None where there are none.
     """
 
     labels: LabelTable
@@ -124,6 +131,7 @@ class AnonymizedTable:
     class_ids: Codes
     suppressed: Table
     result: AnonymizationResult
+    coarsened: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -149,4 +157,13 @@ class AnonymizedTable:
             originals=self.originals.take(positions),
             leaves=self.leaves[positions],
             class_ids=self.class_ids[positions],
+            coarsened=None if self.coarsened is None else self.coarsened[positions],
         )
+
+    @property
+    def donors(self) -> AnonymizedTable:
+        """Records that a transition learns from.
+
+        All but those with coarser labels of their own.
+        """
+        return self if self.coarsened is None else self.take(~self.coarsened)

@@ -17,7 +17,7 @@ from hybrid.anonymize.models.measure import CheckInputs, check
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.techniques.assignment import Assigned, assigned, generalizes, gives_k
-from hybrid.anonymize.techniques.loss import column_loss, il1s
+from hybrid.anonymize.techniques.loss import column_loss, masking_measures, rounded
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, Task, ValueTechnique
 from hybrid.anonymize.verify_table import lost_persons
 from hybrid.base.arrays import Leaves, Nodes
@@ -164,9 +164,9 @@ class _Walk:
         """Aggregates without class sizes, which the verification fills in."""
         options, train = self.options, self.train
         losses = {} if labelled is None else dict(labelled.result.loss["per_attribute"])
-        losses |= {name: column_loss(kept, one, name) for name, one in values.items()}
+        losses |= {name: rounded(column_loss(kept, one, name)) for name, one in values.items()}
         searched = None if labelled is None or values else labelled.result
-        loss = {"name": "masking", "value": float(np.mean(list(losses.values()))), "per_attribute": losses}
+        loss = {"name": "masking", "value": rounded(float(np.mean(list(losses.values())))), "per_attribute": losses}
         return AnonymizationResult(
             engine=options.engine if labelled is not None else "none",
             k=options.k if self.gives_k else 1,
@@ -181,21 +181,18 @@ class _Walk:
             gap=0.0 if searched is None else searched.gap,
             seconds=seconds,
             persons=None if train.persons is None else len(np.unique(train.persons[train.persons >= 0])),
-            steps=tuple(self._step(at, kept, one) for at, one in enumerate(masked)),
+            steps=tuple(self._step(at, one) for at, one in enumerate(masked)),
         )
 
-    def _step(self, at: int, kept: Table, masked: Masked) -> dict[str, Any]:
+    def _step(self, at: int, masked: Masked) -> dict[str, Any]:
         """One step as it is kept and published."""
         technique, columns = self.steps[at]
         covers = technique.k_anonymous and set(self.train.schema.quasi_identifiers) <= set(columns)
-        facts = dict(masked.facts)
-        if (found := il1s(kept, dict(masked.values), list(masked.values))) is not None:
-            facts["il1s"] = found
         return {
             "options": technique.model_dump(mode="json"),
             "columns": list(columns),
             "promise": K_ANONYMITY if covers else NO_PROMISE,
-            "facts": facts,
+            "facts": dict(masked.facts),
         }
 
     def _verified(self, found: AnonymizedTable, values: Mapping[str, pd.Series]) -> AnonymizedTable:
@@ -217,7 +214,7 @@ class _Walk:
             failures.append("records were lost or added")
         smallest = k_reached(frame, names)
         fewest = None if persons is None else int(persons_per_class(frame, names, persons).min())
-        checked: dict[str, Any] = {"columns": len(names)}
+        checked: dict[str, Any] = {}
         if self.gives_k:
             k = smallest if fewest is None else fewest
             inputs = CheckInputs(
@@ -243,7 +240,8 @@ class _Walk:
             suppressed_persons=None if persons is None else lost_persons(found),
             known_rows=None if persons is None else options.known_rows,
             verified=checked,
-            population_risk=population_risk.summarized(found) if self.gives_k else None,
+            information_loss=masking_measures(found.originals, values, found.class_ids, len(found.suppressed)),
+            population_risk=population_risk.summarized(found) if self.gives_k and not values else None,
             household=households.summarized(found) if self.gives_k else None,
         )
         return replace(found, result=result)

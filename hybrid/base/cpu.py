@@ -1,9 +1,14 @@
-"""Processor time of this process and the processes that it waited for."""
+"""Processor time and processor cores of this process."""
 
 from __future__ import annotations
 
 import os
 import time
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cpu_seconds() -> float:

@@ -22,6 +22,7 @@ MODULES = (
     "tour",
     "run",
     "releases",
+    "review",
     "keys",
     "policies",
     "nights",

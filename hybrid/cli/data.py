@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.base.findings import Finding
-    from hybrid.table import Column
+    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.draft_column import DraftColumn
+    from hybrid.table import Column, Table
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
 _LOOK = (
     "look at: the roles in config.yaml; the verdict that the run prints, and report.html in its folder; "
     "hybrid desk shows both on a page, hybrid tour walks through all steps"
 )
-hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, extend.")
+hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, describe, extend.")
 
 
 def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
@@ -66,18 +69,52 @@ def hierarchy_extend(
     console.line("ok", f"{path}: {added} values added; put them into the right groups")
 
 
+def hierarchy_set(
+    config: ConfigPath,
+    column: ColumnName,
+    options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Such as type=intervals widths=[5,10].")],
+) -> None:
+    """Describe a column's hierarchy anew: intervals, dates, masks.
+
+    Nothing is written if it does not fit the data.
+    """
+    import yaml
+
+    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.hierarchy_draft import checked_file
+
+    draft = read_draft(config)
+    found, table = _column(draft, column)
+    text = yaml.safe_dump(overrides(options), sort_keys=False, allow_unicode=True, default_flow_style=None)
+    hierarchy = checked_file(found, table, text, ".yaml")
+    if found.hierarchy != hierarchy.relative:
+        found.hierarchy = hierarchy.relative
+    hierarchy.write()
+    draft.write(config, force=True)
+    console.line("ok", f"{hierarchy.path}: written; hybrid hierarchy show prints what it does")
+
+
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
     """Find the hierarchy file of a column, its schema and its values."""
-    from hybrid.base.errors import ConfigError
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.draft import read_draft
 
-    loaded = load_config(config)
-    if column not in loaded.hierarchy_sources:
-        having = ", ".join(loaded.hierarchy_sources) or "none"
-        raise ConfigError(f"{config}: the column {column!r} has no hierarchy", hint=f"columns with one: {having}")
-    table, source = loaded.load_table(), loaded.hierarchy_sources[column]
-    assert isinstance(source, Path)
-    return source, table.schema[column], table.frame[column]
+    draft = read_draft(config)
+    found, table = _column(draft, column)
+    own = found.path[-1]
+    return draft.folder / str(found.hierarchy), table.schema[own], table.frame[own]
+
+
+def _column(draft: Draft | LinkedDraft, name: str) -> tuple[DraftColumn, Table]:
+    """Find a column with a hierarchy, and its table."""
+    from hybrid.base.errors import ConfigError
+    from hybrid.linked.draft import all_columns, table_of
+
+    config = draft.config
+    having = {one: column for one, column in draft.columns.items() if column.hierarchy is not None}
+    if name not in having:
+        hint = f"columns with one: {', '.join(having) or 'none'}"
+        raise ConfigError(f"{draft.path}: the column {name!r} has no hierarchy", hint=hint)
+    return having[name], all_columns(config, table_of(having[name]))
 
 
 def _report(findings: list[Finding]) -> None:
@@ -185,6 +222,40 @@ def check(
     _report(diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded))
 
 
-for _name, _action in (("show", hierarchy_show), ("check", hierarchy_check), ("extend", hierarchy_extend)):
-    hierarchy_app.command(name=_name)(_action)
-GROUP = Group("Data", (demo, init, check), {"hierarchy": hierarchy_app})
+def trade_off(
+    config: ConfigPath,
+    k: Annotated[list[int] | None, typer.Option("--k", min=1, help="Class size to compare. Repeatable.")] = None,
+    limit: Annotated[
+        list[float] | None, typer.Option("--limit", min=0, max=1, help="Suppression limit to compare. Repeatable.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the points as JSON.")] = None,
+    set_: Settings = None,
+) -> None:
+    """Show what k and the suppression limit cost.
+
+    The least loss at each pair, by the exact search.
+    """
+    from rich.table import Table as Grid
+
+    from hybrid.base.atomic import write_json
+    from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of, with_curve
+    from hybrid.linked.config import load_any
+
+    with console.progress() as progress:
+        found = trade_off_of(with_curve(load_any(config, overrides(set_))), k or KS, limit or LIMITS, progress)
+    if out is not None:
+        write_json(out, found.to_json(), private=True)
+    grid = Grid("k", "suppression limit", found.loss, "suppressed", "classes", "levels")
+    for point in found.points:
+        here = " (configured)" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
+        levels = "  ".join(f"{name} {level}" for name, level in (point.levels or {}).items())
+        loss = "not possible" if point.loss is None else f"{point.loss:.4f}"
+        share = "-" if point.suppressed is None else f"{point.suppressed / found.records:.2%}"
+        classes = "-" if point.classes is None else f"{point.classes:,}"
+        grid.add_row(f"{point.k}{here}", f"{point.suppression_limit:.1%}", loss, share, classes, levels)
+    console.out.print(grid)
+
+
+for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
+    hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
+GROUP = Group("Data", (demo, init, check, trade_off), {"hierarchy": hierarchy_app})

@@ -32,11 +32,11 @@ def desk(
     from hybrid.desk.desk import Desk
     from hybrid.desk.serve import serve
     from hybrid.jobs.release import Places
-    from hybrid.pipeline.config import load_config
+    from hybrid.linked.config import load_any
 
     config = place / "config.yaml" if place is not None and place.is_dir() else place
     if config is not None:
-        load_config(config)
+        load_any(config)
     places = Places(work, runs, releases)
     places.check_writable()
 
@@ -55,9 +55,9 @@ def edit(
     Nothing is written if the result is wrong.
     """
     from hybrid.cli.options import overrides
-    from hybrid.pipeline.draft import Draft
+    from hybrid.linked.draft import read_draft
 
-    draft = Draft.read(config)
+    draft = read_draft(config)
     for key, value in overrides(changes).items():
         draft[key] = value
     if not draft.difference:

@@ -84,13 +84,17 @@ def approve(
     It is published once enough people have approved. Exit code 3: not yet.
     """
     from hybrid.publication.approvals import read_signed, write_statement
+    from hybrid.publication.finished_run import read_run
     from hybrid.publication.publish import publish
+    from hybrid.publication.sent_back import since_last_release
 
     if statement is not None:
         write_statement(statement, run, by, reason, datetime.now(UTC))
         console.line("ok", f"{statement}: to be signed", "ssh-keygen -Y sign -n hybrid-approval -f KEY FILE")
         return
     given = None if signed is None else read_signed(signed)
+    for earlier in since_last_release(read_run(run).data_set, work):
+        console.line("note", earlier.words)
     published = publish(run, releases, work, accept_review=True, by=by, reason=reason, signed=given)
     console.line("ok", f"accepted by {by}" if given is None else f"accepted by the signer of {signed}")
     console.out.print(f"release  {published}")
@@ -124,7 +128,7 @@ def status(
         for budget in state.budgets:
             console.line("note", _spent(budget))
         for event in state.events:
-            console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<9}{event.message}")
+            console.out.print(f"{event.at[:19]}  {event.data_set}  {event.outcome:<11}{event.message}")
         for waits in state.waiting:
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:
@@ -136,11 +140,13 @@ def status(
 
 
 def _spent(budget: SpentBudget) -> str:
-    year = f"epsilon = {budget.epsilon_of_the_year:.3g} at delta = {budget.delta_of_the_year:.2g}"
-    whole = f"epsilon = {budget.epsilon:.3g} at delta = {budget.delta:.2g}"
+    from hybrid.privacy.accounting import at_most
+
+    year = f"epsilon = {at_most(budget.epsilon_of_the_year, 3)} at delta = {at_most(budget.delta_of_the_year, 2)}"
+    whole = f"epsilon = {at_most(budget.epsilon, 3)} at delta = {at_most(budget.delta, 2)}"
     return (
         f"privacy budget of {budget.people} ({budget.unit}): {budget.draws_of_the_year} draws in 365 days spent rho = "
-        f"{budget.rho_of_the_year:.4g}, {year}; all {budget.draws}: rho = {budget.rho:.4g}, {whole}"
+        f"{at_most(budget.rho_of_the_year, 4)}, {year}; all {budget.draws}: rho = {at_most(budget.rho, 4)}, {whole}"
     )
 
 

@@ -86,10 +86,12 @@ def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone.
 
-    A k-anonymous table of labels, and how it was reached. Parquet may exceed memory.
+    A k-anonymous table of labels, and how it was reached. Parquet may exceed memory; the rows of a warehouse may
+    stay there.
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
+    from hybrid.jobs.anonymize_warehouse import is_pushed_down, write_in_warehouse
     from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
@@ -97,14 +99,22 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    reason = why_not_streamed(loaded)
+    pushed_down, labels = is_pushed_down(loaded), str(folder / "anonymized.parquet")
+    reason = None if pushed_down else why_not_streamed(loaded)
     with console.progress() as progress:
-        if reason is None:
+        if pushed_down:
+            done = write_in_warehouse(loaded, folder, progress)
+            result, labels = done.result, f"{done.labels} (a table of the warehouse)"
+        elif reason is None:
             streamed = write_streamed(loaded, folder, seed, progress)
             result = streamed.result
         else:
             result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
-    if reason is None:
+    if pushed_down:
+        console.line("ok", f"{done.engine}: {result.records:,} rows stayed there, {done.combinations:,} combinations")
+        for transfer in done.transfers:
+            console.out.print(f"        {transfer.words}")
+    elif reason is None:
         read, *_ = streamed.costs
         console.line("ok", f"streamed: {read.rows:,} rows, {read.combinations:,} distinct combinations")
         for cost in streamed.costs:
@@ -118,7 +128,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
         console.line("note", "no k-anonymity: no step made groups that are equal in all quasi-identifiers")
     console.line("ok", f"{result.records:,} records, {result.classes:,} classes, smallest {smallest}")
     console.line("ok", f"suppressed {result.suppressed:,}   loss {result.loss['value']:.4f}   {levels}")
-    console.out.print(f"\nlabels  {folder / 'anonymized.parquet'}")
+    console.out.print(f"\nlabels  {labels}")
 
 
 def audit(

@@ -80,7 +80,8 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             "Look back",
             "The ledger of all releases, and what waits for a decision.",
             ("status",),
-            "hybrid verify releases/latest checks a release offline, as its readers can.",
+            "Once a table is published, hybrid verify releases/latest checks it offline, as its readers can. While a "
+            "run waits for a person, hybrid approve or hybrid desk shows what is open.",
             (0, 1, 4),
         ),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hybrid.comparison.schedule import Planned
 from hybrid.pipeline.stages import SYNTHESIZE
-from hybrid.privacy.accounting import epsilon_of, rho_for
+from hybrid.privacy.accounting import at_most, epsilon_of, rho_for
 from hybrid.privacy.plan import KEYS_SHARE
 
 
@@ -36,8 +36,8 @@ class SpentTogether:
         """Statement for those who run the comparison."""
         return (
             f"{self.tables:,} different tables of this comparison are drawn with privacy.mode dp, and each pays its "
-            f"own budget: together at most rho = {self.rho:.4g}, which is epsilon = {self.epsilon:.4g} at delta = "
-            f"{self.delta:.2g}. Measures and verdicts read real records and are not covered."
+            f"own budget: together at most rho = {at_most(self.rho, 4)}, which is epsilon = {at_most(self.epsilon, 4)} "
+            f"at delta = {at_most(self.delta, 2)}. Measures and verdicts read real records and are not covered."
         )
 
 

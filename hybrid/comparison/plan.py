@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from hybrid.analysis.results import MARGIN
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
@@ -83,6 +84,9 @@ class ComparePlan(Options):
     """Which of the scales applies; none: the plan without one."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """Budgets by name."""
+    margin: float = Field(default=MARGIN, gt=0, le=1)
+    """Largest difference of a metric that counts as none in the verdict on the transition paradox, in the metric's
+    unit: shares and risks have a range of 1. No gain is claimed only where more than this is excluded."""
     runs: Literal["all", "none"] = "all"
     """Whether every run leaves its folder with the synthetic table and its report."""
     store: str | None = None

@@ -7,10 +7,13 @@ Columns of the table, in this order:
 - ``configuration``, one per factor (its dotted key; mappings and lists as one line of YAML), ``seed``;
 - ``status`` (``ok`` or ``failed``), ``reason`` (of a failure), ``verdict`` (of the gate), ``promise`` (what a run
   of the configuration with a secret seed promises);
+- ``records`` (of the whole table), ``control_records`` (of the run's control set; 0: none);
 - per stage and metric ``<stage>.<metric>[.<column>]`` and, where it has them, the same name with ``_low``, ``_high``
   (interval), ``_reference``, and ``_excess``, ``_excess_low``, ``_excess_high`` (above people never seen); stages are
   original, anonymized, synthetic and baseline. Missing: not computable;
 - ``printed.<form>.<stage>.<metric>[.<column>]``: with ``evaluate.paper``, the number as a paper prints it;
+- ``information_loss.<measure>``: of the masked table, where a technique other than generalization alone was used
+  (:func:`hybrid.anonymize.techniques.loss.masking_measures`);
 - ``cpu.<stage>.<metric>[.<column>]``: processor seconds of the metric, where one table is measured at a time;
 - ``seconds.<stage>``: wall-clock seconds of computing that stage, in this trial or the one that computed it.
 """
@@ -100,7 +103,7 @@ def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     What every row has, then the metrics, then the seconds.
     """
     columns = dict.fromkeys(name for row in rows for name in row)
-    last = [name for name in columns if name.startswith((PRINTED, "cpu.", "seconds."))]
+    last = [name for name in columns if name.startswith((PRINTED, "information_loss.", "cpu.", "seconds."))]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.analysis.results import BESIDE, EXCESS, STAGES, printed_column
+from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_column
+from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.evaluation import REGISTRY
@@ -83,6 +84,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         pipeline.check()
         metrics = metric_columns(pipeline.evaluation)
         verdict, promise = pipeline.verdict.status, pipeline.promise
+        losses = loss_columns(None if pipeline.anonymized is None else pipeline.anonymized.result)
         packed = _write(pipeline, place, trial)
     except HybridError as error:
         return Ended(failed(trial, str(error)))
@@ -90,13 +92,21 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
     entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
     seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
-    row = trial.head | {"status": "ok", "reason": "", "verdict": verdict, "promise": promise} | metrics | seconds
+    sizes = dict(zip(COUNTS, (len(pipeline.table), len(pipeline.control or ())), strict=True))
+    said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
+    row = trial.head | said | sizes | metrics | losses | seconds
     return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:
     """The row of a trial that failed."""
     return trial.head | {"status": "failed", "reason": reason, "verdict": None, "promise": None}
+
+
+def loss_columns(result: AnonymizationResult | None) -> dict[str, float]:
+    """Information loss of masked tables as columns of the results."""
+    measures = (None if result is None else result.information_loss) or {}
+    return {f"information_loss.{name}": value for name, value in measures.items()}
 
 
 def metric_columns(evaluation: Evaluation) -> dict[str, float]:

@@ -28,7 +28,7 @@ REPORT = "comparison.html"
 RECOMMENDED = "recommended.yaml"
 HEADER = """\
 # Recommended by hybrid compare: configuration {name} of the plan {plan}. The ground: comparison.html beside this file.
-# It is the best of several on one table, so its numbers there are a little too good: a run of its own measures it anew.
+# It is the best of several on one table, so its numbers there are too good: a run of its own measures it anew.
 # No seed: then the draws cannot be repeated.
 """
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
@@ -58,7 +58,7 @@ def write_report(
         Budget of all private tables.
     """
     configurations = {each.name: each for each in expansion.configurations}
-    answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations)))
+    answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
     texts = describe(REGISTRY.values())
     content = comparison_json(plan.name, answers, texts) | {"privacy_budget": None if spent is None else asdict(spent)}
     found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

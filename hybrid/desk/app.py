@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hybrid.base.errors import HybridError
-from hybrid.desk import columns, releases, runs
+from hybrid.desk import columns, constraints, decisions, hierarchies, releases, results, runs, trade_off
 from hybrid.desk.desk import LANGUAGE_COOKIE, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, entered
 from hybrid.desk.texts import LANGUAGES
@@ -78,8 +78,13 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             Route("/favicon.ico", lambda _: Response(status_code=204)),
             Route("/language", language, methods=["POST"]),
             *columns.routes(desk),
+            *hierarchies.routes(desk),
+            *constraints.routes(desk),
+            *decisions.routes(desk),
             *runs.routes(desk),
             *releases.routes(desk),
+            *trade_off.routes(desk),
+            *results.routes(desk),
         ],
         exception_handlers={HybridError: known, 404: missing, 405: missing},
         lifespan=lifespan,

@@ -5,24 +5,32 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.findings import Finding
 from hybrid.desk.desk import Desk, command, form, one_of
-from hybrid.desk.editor import state_of
+from hybrid.desk.editor import Editor, roles_of, state_of
+from hybrid.desk.effects import AT_ONCE, ON_DEMAND
+from hybrid.desk.tables import AnyDraft
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
+from hybrid.linked.check import diagnose_linked
+from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.table import Role, Table
+from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import unique_share
+from hybrid.table.persons import person_groups
 from hybrid.table.text import as_text
 
 _EXAMPLES = 6
 _LONGEST = 60
-ROLES = tuple(str(role) for role in Role)
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -31,22 +39,21 @@ def routes(desk: Desk) -> list[Route]:
     def listed(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
-        rows = [
-            {"name": name, "role": one.role, "decided": one.is_decided, "reason": one.reason, "target": one.target}
-            for name, one in draft.columns.items()
-        ]
         return desk.page(
             request,
             "columns.html",
             config=str(editor.path),
-            rows=rows,
+            columns=list(draft.columns.values()),
             open_=len(draft.undecided),
             first=next(iter(draft.undecided), None),
-            roles=draft["roles"],
+            signed=draft["roles"],
             state=state_of(draft),
             can_undo=editor.can_undo,
-            person=draft["data.person"],
-            identifiers=[name for name, one in draft.columns.items() if one.role == Role.IDENTIFIER],
+            effect=desk.effect(ON_DEMAND if request.query_params.get("cost") else AT_ONCE),
+            linked=_linked(draft),
+            person=draft["data.person"] if isinstance(draft, Draft) else None,
+            rows_of_persons=_rows_of_persons(editor, draft),
+            identifiers=_identifiers(draft) if isinstance(draft, Draft) else [],
             person_command=command("edit", editor.path, "data.person=COLUMN"),
             sign_command=command("edit", editor.path, "roles.decided_by=NAME", "roles.date=YYYY-MM-DD"),
         )
@@ -54,42 +61,50 @@ def routes(desk: Desk) -> list[Route]:
     def shown(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
-        name = one_of(list(draft.columns), request.path_params["name"], "column")
         names = list(draft.columns)
-        at = names.index(name)
+        name = one_of(names, request.path_params["name"], "column")
+        at, column = names.index(name), draft.columns[name]
         return desk.page(
             request,
             "column.html",
             config=str(editor.path),
-            column=draft.columns[name],
+            column=column,
             state=state_of(draft),
-            roles=ROLES,
+            roles=roles_of(column),
+            kinds=[str(kind) for kind in Kind],
             number=at + 1,
             total=len(names),
             previous=names[at - 1] if at else None,
             following=names[at + 1] if at + 1 < len(names) else None,
             can_undo=editor.can_undo,
-            facts=_facts(editor.table(draft), draft, name),
-            command=command("edit", editor.path, f"data.columns.{name}.role=ROLE"),
+            effect=desk.effect(),
+            facts=_facts(editor.table(column), draft, column),
+            command=command("edit", editor.path, f"{'.'.join(column.path)}.role=ROLE"),
         )
 
-    def give_role(request: Request) -> Response:
+    def decide(request: Request) -> Response:
         editor = desk.own_editor
-        state, role = form(request, "state", "role")
-        name = request.path_params["name"]
-        editor.give_role(state, name, role)
+        state, role, kind = form(request, "state", "role", "kind")
+        name, target = request.path_params["name"], request.state.form.get("target", "") == "yes"
+        before = editor.read().columns.get(name)
+        was = {} if before is None else {"kind": before.kind, "target": str(before.target).lower()}
+        editor.decide(state, name, role, kind, target)
         draft = editor.read()
+        key = ".".join(draft.columns[name].path)
+        changed = {"kind": draft.columns[name].kind, "target": str(target).lower()}
+        changes = {"role": role} | {key: value for key, value in changed.items() if value != was[key]}
         following = next((one for one in _after(list(draft.columns), name) if one in draft.undecided), None)
         to = "/columns" if following is None else f"/columns/at/{list(draft.columns).index(following)}"
-        return desk.done(request, to, command("edit", editor.path, f"data.columns.{name}.role={role}"))
+        return desk.done(
+            request, to, command("edit", editor.path, *(f"{key}.{one}={value}" for one, value in changes.items()))
+        )
 
     def person(request: Request) -> Response:
         editor = desk.own_editor
         state, name = form(request, "state", "person")
-        identifiers = [one for one, column in editor.read().columns.items() if column.role == Role.IDENTIFIER]
-        chosen = one_of([*identifiers, "none"], name, "identifier")
+        chosen = one_of([*_identifiers(editor.read()), "none"], name, "identifier")
 
-        def action(draft: Draft) -> None:
+        def action(draft: AnyDraft) -> None:
             draft["data.person"] = chosen
 
         editor.change(state, action)
@@ -99,7 +114,7 @@ def routes(desk: Desk) -> list[Route]:
         editor = desk.own_editor
         state, name = form(request, "state", "name")
 
-        def action(draft: Draft) -> None:
+        def action(draft: AnyDraft) -> None:
             if draft.undecided:
                 raise ConfigError(
                     f"still to decide: {', '.join(draft.undecided)}", hint="decide each column, then sign"
@@ -123,14 +138,15 @@ def routes(desk: Desk) -> list[Route]:
             "changes.html",
             config=str(editor.path),
             difference=editor.difference,
+            hierarchies=editor.changed_hierarchies,
             state=state_of(editor.read()),
             can_undo=editor.can_undo,
         )
 
     def check(request: Request) -> Response:
-        path = desk.own_editor.path
-        findings = [(one.level, one.message, one.hint) for one in diagnose(desk.own_editor.read().config)]
-        return desk.page(request, "check.html", findings=findings, command=command("check", path))
+        config = desk.own_editor.read().config
+        findings = [(one.level, one.message, one.hint) for one in _findings(config)]
+        return desk.page(request, "check.html", findings=findings, command=command("check", desk.own_editor.path))
 
     def at(request: Request) -> Response:
         names = list(desk.own_editor.read().columns)
@@ -143,11 +159,50 @@ def routes(desk: Desk) -> list[Route]:
         Route("/columns/person", person, methods=["POST"]),
         Route("/columns/sign", sign, methods=["POST"]),
         Route("/columns/undo", undo, methods=["POST"]),
-        Route("/column/{name:path}", give_role, methods=["POST"]),
+        Route("/column/{name:path}", decide, methods=["POST"]),
         Route("/column/{name:path}", shown),
         Route("/changes", changes),
         Route("/check", check),
     ]
+
+
+def _findings(config: RunConfig | LinkedConfig) -> list[Finding]:
+    return diagnose(config) if isinstance(config, RunConfig) else diagnose_linked(config)
+
+
+def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
+    """Linked tables and their references; none for a single table."""
+    tables = draft["tables"] if not isinstance(draft, Draft) else {}
+    return [
+        {
+            "name": name,
+            "is_person": name == draft["person"],
+            "key": about.get("key"),
+            "parent": (about.get("parent") or {}).get("table"),
+            "by": (about.get("parent") or {}).get("column"),
+            "public": bool(about.get("public")),
+        }
+        for name, about in tables.items()
+    ]
+
+
+def _identifiers(draft: AnyDraft) -> list[str]:
+    return [name for name, column in draft.columns.items() if column.role == Role.IDENTIFIER]
+
+
+def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
+    """Number of persons, and most rows of one.
+
+    None where each row is another person, or the table cannot be read.
+    """
+    try:
+        table = editor.person_table(draft)
+    except HybridError:
+        return None
+    if table.persons is None or not len(table):
+        return None
+    rows = np.bincount(person_groups(table.persons))
+    return len(rows), int(rows.max())
 
 
 def _after(names: list[str], name: str) -> list[str]:
@@ -156,35 +211,36 @@ def _after(names: list[str], name: str) -> list[str]:
     return [*names[at + 1 :], *names[:at]]
 
 
-def _facts(table: Table, draft: Draft, name: str) -> dict[str, Any]:
+def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]:
     """Facts of a column in the table, with examples.
 
     Private: for the screen of this machine alone.
     """
-    if name not in table.schema:
+    own = column.path[-1]
+    if own not in table.schema:
         return {}
-    column, values = table.schema[name], table.frame[name]
-    known = [one for one, about in draft.columns.items() if about.role == Role.QUASI_IDENTIFIER and one in table.schema]
-    others = [one for one in known if one != name]
-    examples = as_text(values.dropna().drop_duplicates().head(_EXAMPLES), column).str.strip().str.slice(0, _LONGEST)
+    schema, values = table.schema[own], table.frame[own]
+    others = [one for one in table.schema.quasi_identifiers if one != own]
+    examples = as_text(values.dropna().drop_duplicates().head(_EXAMPLES), schema).str.strip().str.slice(0, _LONGEST)
     return {
-        "kind": str(column.kind),
+        "kind": str(schema.kind),
         "rows": len(table),
         "distinct": int(values.nunique()),
         "missing": int(values.isna().sum()),
         "examples": list(examples),
         "without": unique_share(table, others) if others else 0.0,
-        "with": unique_share(table, [*others, name]),
-        "levels": _levels(table, draft, name),
+        "with": unique_share(table, [*others, own]),
+        "levels": _levels(table, draft, column),
     }
 
 
-def _levels(table: Table, draft: Draft, name: str) -> list[Any]:
+def _levels(table: Table, draft: AnyDraft, column: DraftColumn) -> list[Any]:
     """Levels of a column's hierarchy on the data; none without one."""
-    source = draft.config.hierarchy_sources.get(name)
-    if source is None:
+    if column.hierarchy is None:
         return []
+    own = column.path[-1]
     try:
-        return summarize(load_hierarchy(source, table.schema[name], table.frame[name]), table.frame[name])
+        path = draft.folder / column.hierarchy
+        return summarize(load_hierarchy(path, table.schema[own], table.frame[own]), table.frame[own])
     except HybridError:
         return []

@@ -13,14 +13,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.manifest import MANIFEST
 from hybrid.desk.clicks import Clicks
 from hybrid.desk.editor import Editor
+from hybrid.desk.effects import AT_ONCE, Effects, Shown
 from hybrid.desk.runner import Runner
 from hybrid.desk.sessions import Sessions
 from hybrid.desk.texts import LANGUAGES, language_of, text
 from hybrid.jobs.release import Places
 
 LANGUAGE_COOKIE = "hybrid-desk-language"
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"
+"""Policy of reports, which have their styles within. No script of theirs runs here."""
+_ROWS = "rows.jsonl"
+"""File of comparisons and laboratories, which lie beside runs."""
 
 
 @dataclass
@@ -42,7 +48,10 @@ class Desk:
         self.sessions = Sessions()
         self.clicks = Clicks(self.places.work)
         self.editor = None if self.config is None else Editor(self.config)
+        self._effects = None if self.editor is None else Effects(self.editor)
         self.runner = Runner(self.places.runs, self.places.work)
+        self.statements: dict[str, str] = {}
+        """Statements of approvals that wait for a signature, by the run they are about."""
         self.templates = Environment(
             loader=PackageLoader("hybrid.desk"),
             autoescape=True,
@@ -63,6 +72,10 @@ class Desk:
         if self.editor is None:
             raise ConfigError("this desk has no configuration", hint="hybrid desk CONFIG")
         return self.editor
+
+    def effect(self, most: int = AT_ONCE) -> Shown | None:
+        """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
+        return None if self._effects is None else self._effects.of(most)
 
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         """One screen in the language of the request."""
@@ -127,3 +140,23 @@ def one_of(names: Sequence[str], wanted: str, what: str) -> str:
     if wanted not in names:
         raise ConfigError(f"there is no such {what}", hint="go back to the list")
     return wanted
+
+
+def names_in(folder: Path) -> list[str]:
+    """Names of the run folders, oldest first."""
+    if not folder.is_dir():
+        return []
+    found = [one for one in folder.iterdir() if (one / MANIFEST).is_file() and not one.is_symlink()]
+    found = [one for one in found if not (one / _ROWS).exists()]
+    return [one.name for one in sorted(found, key=lambda one: ((one / MANIFEST).stat().st_mtime, one.name))]
+
+
+def run_folder(desk: Desk, request: Request) -> Path:
+    """Folder of the run that the address names.
+
+    Raises
+    ------
+    ConfigError
+        There is none of this name.
+    """
+    return desk.places.runs / one_of(names_in(desk.places.runs), request.path_params["name"], "run")

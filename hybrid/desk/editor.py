@@ -1,26 +1,32 @@
-"""Changes of the configuration file on the desk, with undo."""
+"""Changes of the configuration and its hierarchies on the desk, with undo."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.desk.tables import AnyDraft, KeptTables
+from hybrid.linked.draft import read_draft, table_of
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, write_hierarchies
-from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.pipeline.starter.roles import GuessedRole
-from hybrid.table import Role, Table
+from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.hierarchy_draft import HierarchyFile, checked_file, starter_file
+from hybrid.table import Kind, Role, Table
+
+Files: TypeAlias = Mapping[Path, str | None]
+"""Texts of files; None: there is no such file."""
 
 
 class Editor:
-    """The configuration file of a desk.
+    """The configuration file of a desk, and the hierarchies that it names.
 
-    Every change is written at once, as by hand; whoever edits the file beside the desk loses nothing: a change that was
-    based on another text is refused.
+    Every change is written at once, as by hand; whoever edits the files beside the desk loses nothing: a change that
+    was based on another text is refused.
 
     Parameters
     ----------
@@ -31,13 +37,15 @@ class Editor:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._before: list[tuple[str, str]] = []
-        self._table: tuple[str, Table] | None = None
-        self._first = self.read().document
+        self._before: list[tuple[Files, str]] = []
+        self._tables = KeptTables()
+        draft = self.read()
+        self._first = draft.document
+        self._first_hierarchies = _hierarchies(draft)
 
-    def read(self) -> Draft:
+    def read(self) -> AnyDraft:
         """The draft as the file has it now."""
-        return Draft.read(self.path)
+        return read_draft(self.path)
 
     @property
     def can_undo(self) -> bool:
@@ -46,101 +54,126 @@ class Editor:
 
     @property
     def difference(self) -> str:
-        """Lines that differ since the desk was opened, as a unified difference."""
+        """Unified difference of the configuration since the desk was opened."""
         return self._first.difference(self.read().document)
 
-    def change(self, state: str, action: Callable[[Draft], Callable[[], None] | None]) -> str:
-        """Change the file.
+    @property
+    def changed_hierarchies(self) -> list[str]:
+        """Columns whose hierarchy is another one than when the desk was opened."""
+        columns = self.read().columns
+        return [name for name in columns if self.hierarchy_difference(columns[name])]
+
+    def hierarchy_difference(self, column: DraftColumn) -> str:
+        """Unified difference of a hierarchy since the desk was opened.
+
+        Private: it may hold cell values.
+        """
+        if column.hierarchy is None:
+            return ""
+        path = column.draft.folder / column.hierarchy
+        before, after = ((text or "").splitlines() for text in (self._first_hierarchies.get(path), _text(path)))
+        return "\n".join(difflib.unified_diff(before, after, "before", "after", lineterm="", n=1))
+
+    def change(self, state: str, action: Callable[[AnyDraft], HierarchyFile | None]) -> None:
+        """Change the configuration, and at most one hierarchy with it.
 
         Parameters
         ----------
         state : str
-            Of the text that the person saw (:func:`state_of`).
+            Of the texts that the person saw (:func:`state_of`).
         action : callable
-            Changes a draft of it; returns what else is to be written, once the draft is found right.
-
-        Returns
-        -------
-        str
-            Changed lines, as a unified difference.
+            Changes a draft of them, and returns the hierarchy that is to be written.
 
         Raises
         ------
         ConfigError
-            The file has another text by now, or the change is wrong; nothing was written.
+            The files have other texts by now, or the change is wrong; nothing was written.
+        OutputError
+            A file cannot be written; all are as they were.
         """
         with self._lock:
             draft = self._as_seen(state)
-            before = draft.text
-            write_more = action(draft)
+            before: dict[Path, str | None] = {self.path: draft.text}
+            hierarchy = action(draft)
             _ = draft.config
-            if write_more is not None:
-                write_more()
-            draft.write(self.path, force=True)
-            self._before.append((before, state_of(draft)))
-            return draft.difference
+            after: dict[Path, str | None] = {}
+            if hierarchy is not None:
+                before[hierarchy.path] = _text(hierarchy.path)
+                after[hierarchy.path] = hierarchy.text
+            _write(after | {self.path: draft.text}, before)
+            self._before.append((before, state_of(self.read())))
 
-    def undo(self, state: str) -> str:
-        """Take the last change back; returns and raises as :meth:`change`."""
+    def undo(self, state: str) -> None:
+        """Take the last change back; raises as :meth:`change`."""
         with self._lock:
             draft = self._as_seen(state)
-            if not self._before or self._before[-1][1] != state_of(draft):
+            if not self._before or self._before[-1][1] != state:
                 raise ConfigError(f"{self.path}: there is nothing to undo", hint="edit the file by hand")
-            text, _ = self._before.pop()
-            write_text(self.path, text)
-            return draft.document.difference(self.read().document)
+            before, _ = self._before[-1]
+            _write(before, {path: draft.text if path == self.path else _text(path) for path in before})
+            self._before.pop()
 
-    def table(self, draft: Draft) -> Table:
-        """The table that the draft reads; kept until its reading changes. Private.
+    def table(self, column: DraftColumn) -> Table:
+        """The table of a column, read once. Private.
 
-        Errors as :meth:`hybrid.pipeline.config.RunConfig.load_all_columns`.
+        It is read again when its reading changes. Errors as :meth:`hybrid.pipeline.config.RunConfig.load_all_columns`.
         """
-        config = draft.config
-        reading = config.data.model_dump(mode="json")
-        reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}
-        file = config.path(config.data.path) if config.data.path else None
-        known = None if file is None or not file.is_file() else file.stat()
-        key = repr((reading, None if known is None else (known.st_mtime_ns, known.st_size)))
-        if self._table is None or self._table[0] != key:
-            self._table = key, config.load_all_columns()
-        return self._table[1]
+        assert isinstance(column.draft, AnyDraft)
+        return self._tables.read(column.draft, table_of(column))
 
-    def give_role(self, state: str, name: str, role: str) -> str:
-        """Set a column's role.
+    def table_named(self, draft: AnyDraft, name: str | None) -> Table:
+        """A linked table, or the only one (None); errors as :meth:`table`. Private."""
+        return self._tables.read(draft, name)
 
-        A quasi-identifier without a hierarchy gets one to start from.
+    def person_table(self, draft: AnyDraft) -> Table:
+        """The only table, or the person table; errors as :meth:`table`."""
+        return self._tables.read(draft, None if isinstance(draft, Draft) else draft.config.links.person)
 
-        Returns and raises as :meth:`change`.
+    def decide(self, state: str, name: str, role: str, kind: str, target: bool) -> None:
+        """Set role, kind and target of a column.
+
+        A quasi-identifier without a hierarchy for its kind gets one to start from; raises as :meth:`change`.
         """
 
-        def action(draft: Draft) -> Callable[[], None] | None:
-            if name not in draft.columns:
-                raise ConfigError(f"{self.path}: there is no column {name!r}", hint="see data.columns")
-            column, write = draft.columns[name], None
-            if role == Role.QUASI_IDENTIFIER and column.hierarchy is None:
-                column.hierarchy, write = self._hierarchy(draft, name)
+        def action(draft: AnyDraft) -> HierarchyFile | None:
+            column = _column(draft, name)
+            if role not in roles_of(column):
+                raise ConfigError(f"{role!r} is no role of {name!r}", hint=f"one of: {', '.join(roles_of(column))}")
+            other_kind = kind != self.table(column).schema[column.path[-1]].kind
+            if other_kind:
+                if kind not in list(Kind):
+                    raise ConfigError(f"{kind!r} is no kind", hint=f"one of: {', '.join(Kind)}")
+                column.kind = kind
+                column.forget_format()
+            if target != column.target:
+                column.target = target
+            hierarchy = None
+            if role == Role.QUASI_IDENTIFIER and (column.hierarchy is None or other_kind):
+                hierarchy = starter_file(column, self.table(column))
+                column.hierarchy = hierarchy.relative
+            elif other_kind:
+                self.table(column)
             column.role = role
-            return write
+            return hierarchy
 
-        return self.change(state, action)
+        self.change(state, action)
 
-    def _hierarchy(self, draft: Draft, name: str) -> tuple[str, Callable[[], None]]:
-        """Relative path of a new hierarchy, and what writes it."""
-        table = self.table(draft)
-        values, column = table.frame[name], table.schema[name]
-        if values.nunique() < 2:
-            raise ConfigError(
-                f"{name!r} has fewer than two values: there is nothing to generalize", hint="another role"
-            )
-        guessed = GuessedColumn(column, GuessedRole(Role.QUASI_IDENTIFIER, False, ""), guess_hierarchy(column, values))
-        found = hierarchy_paths((guessed,), self.path.parent / "hierarchies")[name]
-        path, number = found, 2
-        while path.exists():
-            path, number = found.with_stem(f"{found.stem}_{number}"), number + 1
-        relative = path.relative_to(self.path.parent).as_posix()
-        return relative, lambda: write_hierarchies(table, (guessed,), {name: path})
+    def set_hierarchy(self, state: str, name: str, text: str, suffix: str) -> None:
+        """Replace a column's hierarchy.
 
-    def _as_seen(self, state: str) -> Draft:
+        It is checked on the data first. Raises as :meth:`change`.
+        """
+
+        def action(draft: AnyDraft) -> HierarchyFile:
+            column = _column(draft, name)
+            hierarchy = checked_file(column, self.table(column), text, suffix)
+            if column.hierarchy != hierarchy.relative:
+                column.hierarchy = hierarchy.relative
+            return hierarchy
+
+        self.change(state, action)
+
+    def _as_seen(self, state: str) -> AnyDraft:
         draft = self.read()
         if state_of(draft) != state:
             raise ConfigError(
@@ -149,9 +182,62 @@ class Editor:
         return draft
 
 
-def state_of(draft: Draft) -> str:
-    """Digest of a draft's text.
+def roles_of(column: DraftColumn) -> list[str]:
+    """Roles that a column may have.
+
+    Of linked tables, the person table alone has quasi-identifiers and weights.
+    """
+    table = table_of(column)
+    away = {Role.QUASI_IDENTIFIER, Role.WEIGHT} if table not in (None, column.draft["person"]) else set()
+    return [str(role) for role in Role if role not in away]
+
+
+def state_of(draft: AnyDraft) -> str:
+    """Digest of a draft's text and of the hierarchies that it names.
 
     By it a change knows what the person saw.
     """
-    return hashlib.sha256(draft.text.encode()).hexdigest()[:32]
+    digest = hashlib.sha256(draft.text.encode())
+    for path, text in sorted(_hierarchies(draft).items()):
+        digest.update(repr((str(path), text)).encode())
+    return digest.hexdigest()[:32]
+
+
+def _column(draft: AnyDraft, name: str) -> DraftColumn:
+    if name not in draft.columns:
+        raise ConfigError(f"{draft.path}: there is no column {name!r}", hint="see the list of columns")
+    return draft.columns[name]
+
+
+def _hierarchies(draft: AnyDraft) -> dict[Path, str | None]:
+    """Texts of the hierarchies that a draft names."""
+    named = {column.hierarchy for column in draft.columns.values() if column.hierarchy is not None}
+    return {draft.folder / one: _text(draft.folder / one) for one in named}
+
+
+def _text(path: Path) -> str | None:
+    """Text of a file, line ends included; None without one."""
+    return path.read_bytes().decode(errors="replace") if path.is_file() else None
+
+
+def _write(after: Files, before: Files) -> None:
+    """Write files, all or none.
+
+    A file that is to be none was made by the desk, and is as the desk wrote it.
+    """
+    done: list[Path] = []
+    try:
+        for path, text in after.items():
+            done.append(path)
+            _put(path, text)
+    except HybridError:
+        for path in done:
+            _put(path, before[path])
+        raise
+
+
+def _put(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_text(path, text)

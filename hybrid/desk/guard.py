@@ -20,6 +20,8 @@ ENTRY = "/enter"
 STYLE = "/style.css"
 LARGEST_FORM = 65_536
 """Bytes of a form beyond which it is refused."""
+MOST_FIELDS = 250
+"""Fields of a form beyond which it is refused."""
 _FORM = "application/x-www-form-urlencoded"
 _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -126,7 +128,7 @@ class Guard:
                 return {}, "the form is too large"
         try:
             fields = parse_qs(
-                body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=50
+                body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=MOST_FIELDS
             )
         except (UnicodeDecodeError, ValueError):
             return {}, "the form cannot be read"

@@ -1,16 +1,19 @@
-"""Screens of releases: the ledger, verification, withdrawal."""
+"""Screens of releases: the ledger, verification, download, withdrawal."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from hybrid.base.errors import VerificationError
+from hybrid.base.ownership import CERTIFICATE
 from hybrid.desk.desk import Desk, command, form, one_of
-from hybrid.publication.folder import releases_in
+from hybrid.publication.folder import Release, releases_in
 from hybrid.publication.ledger import Ledger
+from hybrid.publication.signing.envelope import ENVELOPE
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
@@ -35,9 +38,13 @@ def routes(desk: Desk) -> list[Route]:
             command=command("status", "--releases", releases, "--work", work),
         )
 
-    def shown(request: Request) -> Response:
+    def release(request: Request) -> Release:
         name = one_of(names(), request.path_params["name"], "release")
-        found = next(one for one in releases_in(releases) if one.path.name == name)
+        return next(one for one in releases_in(releases) if one.path.name == name)
+
+    def shown(request: Request) -> Response:
+        found = release(request)
+        name = found.path.name
         return desk.page(
             request,
             "release.html",
@@ -45,12 +52,20 @@ def routes(desk: Desk) -> list[Route]:
             problems=verify(found.path),
             withdrawn=found.withdrawn,
             entry=next((one for one in Ledger(work).entries() if one.release == name), None),
-            files=sorted(found.certificate.get("files", {})),
+            files=_files(found),
             verify=command("verify", found.path),
             command=command(
                 "withdraw", name, "--by", "NAME", "--reason", "TEXT", "--releases", releases, "--work", work
             ),
         )
+
+    def download(request: Request) -> Response:
+        found = release(request)
+        name = one_of(_files(found), request.path_params["file"], "file")
+        problems = verify(found.path)
+        if problems:
+            raise VerificationError(problems)
+        return FileResponse(found.path / name, media_type="application/octet-stream", filename=name)
 
     def take_back(request: Request) -> Response:
         name = one_of(names(), request.path_params["name"], "release")
@@ -63,5 +78,12 @@ def routes(desk: Desk) -> list[Route]:
     return [
         Route("/releases", listed),
         Route("/releases/{name}/withdraw", take_back, methods=["POST"]),
+        Route("/releases/{name}/files/{file}", download),
         Route("/releases/{name}", shown),
     ]
+
+
+def _files(release: Release) -> list[str]:
+    """Names of all files of a release, as its certificate lists them."""
+    listed = sorted(release.certificate.get("files", {}))
+    return [*listed, CERTIFICATE, *([ENVELOPE] if (release.path / ENVELOPE).is_file() else [])]

@@ -21,7 +21,8 @@ class Improvement:
     difference : float
         Value at the stage minus value at the other, in the metric's unit.
     low, high : float or None
-        Interval of the difference, the two values taken as independent; None where a value has no interval.
+        Interval of the difference, the two values taken as independent; None where a value has no interval. For the
+        finite number of records alone: each generator was trained once, and its own chance is left out.
     better : bool or None
         Whether the stage is better beyond the interval, worse (False), or neither can be said (None).
     relative : float or None

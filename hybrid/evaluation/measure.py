@@ -27,6 +27,7 @@ Lacking = Literal[
     "sensitive",
     "identifiers",
     "signal",
+    "headroom",
     "lone_values",
     "constraints",
     "encoder",
@@ -35,8 +36,8 @@ Lacking = Literal[
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
-records, a signal, values that one row of the table holds alone, declared constraints, an encoder, a parent table, the
-instance privacy score."""
+records, a signal, people never seen of whom an attack fails (headroom), values that one row of the table holds alone,
+declared constraints, an encoder, a parent table, the instance privacy score."""
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,9 @@ class EvaluateOptions(Options):
     """... or within this distance (in the column's unit; seconds for dates)."""
     dcr_percentile: float = Field(default=2.0, gt=0, lt=100)
     """alpha of the DCR privacy score, in percent of the real records (thesis, section 3.3.4)."""
+    groups: tuple[str, ...] | None = None
+    """Columns whose groups of people are looked at: who is missing, and for whom models of the table err. Not given:
+    quasi-identifiers, sensitive columns and targets."""
     radius: float = Field(default=0.1, ge=0, lt=1)
     """Two numbers match in GTCAP within this share of the column's range in the training data."""
     min_cell: int = Field(default=20, ge=5)

@@ -63,6 +63,8 @@ PRICES = {
     "tstr": Price(cells=1.5, most=100_000),
     "tstr_linear": Price(cells=0.3, most=100_000),
     "discriminator": Price(cells=0.8),
+    "discriminator_groups": Price(cells=0.2),
+    "tstr_groups": Price(cells=0.2),
     "membership_subgroups": Price(cells=0.7),
     "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),

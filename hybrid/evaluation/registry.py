@@ -38,9 +38,9 @@ from hybrid.evaluation.attacks import (
     target_attention,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, constraints, histories, joint, pairs, references, weighted
+from hybrid.evaluation.fidelity import columns, constraints, exclusion, histories, joint, pairs, references, weighted
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility import c2st, discriminator, prediction, queries
+from hybrid.evaluation.utility import by_group, c2st, discriminator, prediction, queries
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
@@ -76,6 +76,7 @@ MODULES: tuple[ModuleType, ...] = (
     discriminator,
     queries,
     c2st,
+    by_group,
     columns,
     pairs,
     histories,
@@ -83,6 +84,7 @@ MODULES: tuple[ModuleType, ...] = (
     references,
     weighted,
     joint,
+    exclusion,
 )
 
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}

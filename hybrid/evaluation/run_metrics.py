@@ -43,7 +43,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
-    Tables are measured side by side on the cores there are.
+    Tables are measured side by side on the cores there are, every other one from the last metric to the first (unless
+    families have budgets): two tables then seldom wait for the same shared result or model.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ def evaluate(
         more = (origins or {}).get(stage), (parentage or {}).get(stage)
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
         others = context if compared is None else context.compared_with(*compared)
-        return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)])
+        backwards = not options.seconds and list(stages).index(stage) % 2 == 1
+        return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)], backwards)
 
     models = any(metric.family == "utility" or metric.mechanism in ("learned model", "embedding") for metric in chosen)
     with one_thread_each(models):
@@ -124,8 +126,10 @@ def _is_due(metric: Metric, context: Context) -> bool:
     return all(known.get(need, True) for need in metric.needs)
 
 
-def _measured(context: Context, compared: Context, metrics: Sequence[Metric]) -> list[MetricResult]:
-    """Results of one table.
+def _measured(
+    context: Context, compared: Context, metrics: Sequence[Metric], backwards: bool = False
+) -> list[MetricResult]:
+    """Results of one table, in the order of the metrics.
 
     Privacy is measured in the first context, utility and fidelity in the second. Progress is in percent of the price,
     with the name of the metric that is computed.
@@ -133,20 +137,22 @@ def _measured(context: Context, compared: Context, metrics: Sequence[Metric]) ->
     control = 0 if context.control is None else len(context.control)
     rows = len(context.train), control, len(context.table)
     sizes = sizes_of(context.schema, rows, context.options)
-    prices = [price(metric, sizes, context.options) for metric in metrics]
-    results: list[MetricResult] = []
+    prices = {metric.name: price(metric, sizes, context.options) for metric in metrics}
+    results: dict[str, list[MetricResult]] = {metric.name: [] for metric in metrics}
     spent: defaultdict[Family, float] = defaultdict(float)
-    for number, metric in enumerate(metrics):
-        done = int(100 * sum(prices[:number]) / sum(prices))
-        context.progress(f"evaluate {context.stage}: {metric.name}", done, 100)
+    paid = 0.0
+    for metric in metrics[::-1] if backwards else metrics:
+        context.progress(f"evaluate {context.stage}: {metric.name}", int(100 * paid / sum(prices.values())), 100)
+        paid += prices[metric.name]
         for column in metric.columns(context):
             budget = context.options.seconds.get(metric.family, math.inf)
             late = spent[metric.family] >= budget
             own = context if metric.family == "privacy" else compared
-            results.append(metric.late(own, column, budget) if late else metric.measure(own, column))
-            spent[metric.family] += results[-1].seconds
+            result = metric.late(own, column, budget) if late else metric.measure(own, column)
+            results[metric.name].append(result)
+            spent[metric.family] += result.seconds
     context.progress(f"evaluate {context.stage}", 100, 100)
-    return results
+    return list(itertools.chain.from_iterable(results.values()))
 
 
 def remembering(results: dict[str, Any]) -> Share:
@@ -193,7 +199,7 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     sides = options.linkability or ((), ())
     ordinal = tuple(options.retrain.ordinal) if options.retrain else ()
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
-    named["retrain.ordinal"] = ordinal
+    named |= {"retrain.ordinal": ordinal, "groups": options.groups or ()}
     for key, names in named.items():
         unknown = [name for name in names if name not in schema]
         if unknown:

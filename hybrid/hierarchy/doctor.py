@@ -13,9 +13,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.base.findings import Finding
+from hybrid.hierarchy.file_text import csv_line
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of
-from hybrid.hierarchy.save import csv_line
 from hybrid.hierarchy.tree import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
 from hybrid.table import Column

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
-from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, read_spec
+from hybrid.hierarchy.read import YAML_SUFFIXES, parse_rows, parse_spec, read_rows, read_spec
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.hierarchy.tree import MISSING, Hierarchy
 from hybrid.hierarchy.values import parse_texts
@@ -110,6 +110,19 @@ def load_hierarchy(
             for problem in error.problems
         ) from None
     return hierarchy
+
+
+def parse_hierarchy(text: str, path: Path) -> HierarchySource:
+    """Source in the text of a hierarchy file.
+
+    YAML or CSV, by the suffix of ``path``.
+
+    Raises
+    ------
+    HierarchyError
+        The text is malformed.
+    """
+    return (parse_spec if path.suffix.lower() in YAML_SUFFIXES else parse_rows)(text, path.name)
 
 
 def name_of(source: HierarchySource, column: Column) -> str:

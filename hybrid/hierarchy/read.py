@@ -40,21 +40,38 @@ def read_rows(path: Path) -> Rows:
     HierarchyError
         The file is missing, empty or not text, has lines of different lengths or empty labels.
     """
-    text = _read_text(path)
+    return parse_rows(_read_text(path), str(path))
+
+
+def parse_rows(text: str, name: str) -> Rows:
+    """Rows of the text of a CSV hierarchy.
+
+    Parameters
+    ----------
+    text : str
+        As in a file.
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    HierarchyError
+        It is empty, has lines of different lengths or empty labels.
+    """
     if not text.strip():
-        raise HierarchyError(f"{path}: the file is empty", hint="write one line per value: value, label, ..., *")
+        raise HierarchyError(f"{name}: the file is empty", hint="write one line per value: value, label, ..., *")
     rows = _split(text, _best_separator(text))
     width = max(map(len, rows))
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
         raise HierarchyError(
-            f"{path}: {len(short)} lines have fewer fields than the longest, which has {width} (the first: {short[0]})",
+            f"{name}: {len(short)} lines have fewer fields than the longest, which has {width} (the first: {short[0]})",
             hint="give every line one field per level; quote fields that contain the separator",
         )
     empty = [at for at, row in enumerate(rows, start=1) if not all(row[1:])]
     if empty:
         raise HierarchyError(
-            f"{path}: {len(empty)} lines have an empty label (the first: {empty[0]})",
+            f"{name}: {len(empty)} lines have an empty label (the first: {empty[0]})",
             hint="give every value a label on every level",
         )
     return rows
@@ -94,9 +111,17 @@ def read_spec(path: Path) -> HierarchySpec:
         The file is missing, no YAML, has a key twice, an unknown key or a wrong value; all problems at once, each with
         its line.
     """
-    content, source = parse_yaml(_read_text(path), str(path), as_text=True, error=HierarchyError)
+    return parse_spec(_read_text(path), str(path))
+
+
+def parse_spec(text: str, name: str) -> HierarchySpec:
+    """Description in the text of a YAML hierarchy.
+
+    Errors as :func:`read_spec`, which call the text ``name``.
+    """
+    content, source = parse_yaml(text, name, as_text=True, error=HierarchyError)
     if not isinstance(content, dict):
-        raise HierarchyError(f"{path}: a mapping with the key 'type' was expected", hint="start with type: intervals")
+        raise HierarchyError(f"{name}: a mapping with the key 'type' was expected", hint="start with type: intervals")
     try:
         spec: HierarchySpec = TypeAdapter(HierarchySpec).validate_python(content)
     except ValidationError as error:

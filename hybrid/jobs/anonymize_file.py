@@ -107,7 +107,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
             created=created,
             kind="anonymization",
         )
-        explanation = _explanation(config, streamed.schema, streamed.hierarchies)
+        explanation = explanation_of(config, streamed.schema, streamed.hierarchies)
         write_json(temporary / MANIFEST, manifest | {"explanation": explanation})
     return streamed
 
@@ -135,7 +135,8 @@ def memory_limit(options: AnonymizeOptions) -> float:
     return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 
-def _explanation(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
+def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
+    """Privacy statement about labels of records that are not in memory."""
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
     explanation = explain_sampling(config, schema, derived, nameless=False, seeded=config.seed is not None)
     assert explanation is not None

@@ -6,7 +6,7 @@ Reusing keeps the latest release published and draws nothing: a second draw from
 information about the data, and would disclose more about the same people.
 
 A run that the gate held back is not drawn again for the same data, method and policy: a night **resumes** the run that
-waits for an approval, and **refuses** again without any work where the gate refused it.
+waits for an approval, and **refuses** again without any work where the gate refused it or a person sent it back.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.folder import Release, catch_up_latest, opened, releases_in
+from hybrid.publication.folder import Release, catch_up_latest, opened
 from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
-from hybrid.publication.own_release import verify_own
+from hybrid.publication.own_release import newest_own
 from hybrid.publication.redact import public_config
 from hybrid.publication.release_tags import Tags, tags_of
 from hybrid.table.options import DataOptions
@@ -267,21 +267,7 @@ class Night:
         return held if held.outcome == "refused" or held.folder.is_dir() else None
 
     def _latest(self) -> Release | None:
-        """Newest release of this data set.
-
-        None if there is none that is not withdrawn, or it was changed.
-
-        The folder's ``latest`` may belong to another data set. The ledger, not the clock, gives the order.
-        """
-        order = {release: at for at, release in enumerate(self.ledger.outs(self.name))}
-        gone = {found.release for found in self.ledger.withdrawals()}
-        own = [
-            found
-            for found in releases_in(self.places.releases)
-            if found.certificate.get("name") == self.name and found.path.name not in gone
-        ]
-        newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
-        return None if newest is None or verify_own(newest.path, self.ledger) else newest
+        return newest_own(self.places.releases, self.ledger, self.name)
 
     def _tags(self, release: Release) -> Tags:
         return tags_of(release, self.ledger)
@@ -341,7 +327,7 @@ def _of_held_run(held: HeldRun) -> Decision:
     run, since = held.folder.name, held.since[:10]
     if held.outcome == "waiting":
         return Decision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)
-    reason = f"the gate refused {run} of {since} ({held.message}); the same data, method and policy are not drawn again"
+    reason = f"{run} of {since} was refused ({held.message}); the same data, method and policy are not drawn again"
     return Decision("refuse", reason, held=held)
 
 

@@ -24,10 +24,10 @@ from hybrid.publication.redact import public_config
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, Step, TradeOff, compare_tables, describe
-from hybrid.report.charts.cells import LEAST_CELL, least_cell
 from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
+from hybrid.table.cells import LEAST_CELL, least_cell
 
 LIMITS = (
     "k-anonymity holds for the intermediate table, not for the synthetic one; "

@@ -299,8 +299,8 @@ def worst_power(found: Mapping[str, Power]) -> Power | None:
 
 
 def fitting(config: RunConfig, schema: Schema) -> RunConfig:
-    """The configuration with the columns of the evaluation that this table has."""
-    evaluate = config.evaluate
+    """The configuration with the columns that this table has."""
+    evaluate, protection = config.evaluate, config.protection
 
     def there(names: Sequence[str] | None) -> tuple[str, ...] | None:
         return None if names is None else tuple(name for name in names if name in schema)
@@ -311,7 +311,10 @@ def fitting(config: RunConfig, schema: Schema) -> RunConfig:
         "secrets": there(evaluate.secrets),
         "linkability": sides if sides and all(sides) else None,
     }
-    return config.model_copy(update={"evaluate": evaluate.model_copy(update=changed)})
+    update: dict[str, object] = {"evaluate": evaluate.model_copy(update=changed)}
+    if protection is not None:
+        update["protect"] = protection.only(schema.names)
+    return config.model_copy(update=update)
 
 
 def _refuse_unknown(config: LinkedConfig, sources: Sources) -> None:

@@ -294,7 +294,8 @@ class View(LinkedTable):
         options, people = self.config.protection, self.link.people
         assert options is not None
         own, k = self.train.only(self.own), people.config.k
-        found = protect(own, options, rng_for(self.seed, "protect"), k, persons_of(self.train), hierarchies={})
+        chosen = options.only(own.schema.names)
+        found = protect(own, chosen, rng_for(self.seed, "protect"), k, persons_of(self.train), hierarchies={})
         at = positions(persons_of(self.train), persons_of(people.learned))
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))

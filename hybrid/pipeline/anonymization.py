@@ -208,7 +208,7 @@ class Anonymization:
         strategy = transition.REGISTRY[self.transition.method]
         if self.static is None or not strategy.reads_originals(self.transition):
             return Repeats()
-        learned = self.sampled.anonymized
+        learned = self.sampled.anonymized.donors
         return Repeats.of(learned, {*self.static, learned.originals.schema.order or ""})
 
     def give_away(self, synthetic: Table) -> GiveAway:

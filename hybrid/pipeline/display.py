@@ -7,10 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.report.charts.cells import least_cell
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.page import Figure
 from hybrid.report.charts.side_by_side import compare_tables
+from hybrid.table.cells import least_cell
 
 if TYPE_CHECKING:
     from hybrid.pipeline.pipeline import Pipeline

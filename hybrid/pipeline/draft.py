@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from dataclasses import replace
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from hybrid.base.atomic import write_text
-from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.config import RunConfig, configured
-from hybrid.pipeline.draft_column import DraftColumn, without_review
+from hybrid.pipeline.draft_text import DraftText
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.columns import hierarchy_paths, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.table import Role
 from hybrid.table.read_frame import DATA_FRAME, Frame, is_frame
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class Draft:
-    """Configuration that is edited key by key; every change can be undone.
-
-    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a new name holds a dot
-    (``draft["data", "columns", "a.b", "role"]``). Comments and everything that was not changed stay as they are.
+class Draft(DraftText):
+    """Editable configuration of one table, with undo.
 
     Parameters
     ----------
@@ -45,36 +34,11 @@ class Draft:
     """
 
     def __init__(self, document: YamlDocument, folder: Path = Path(), guessed: GuessedConfig | None = None) -> None:
-        self._history = [document]
-        self._folder = folder
+        super().__init__(document, folder)
         self._guessed = guessed
         self._described: dict[str, HierarchySpec] = {} if guessed is None else guessed.described
         self._in_memory: dict[str, HierarchySource] = {}
-        self.notes: tuple[str, ...] = () if guessed is None else guessed.notes
-        """What to think about first; no cell values."""
-
-    @classmethod
-    def read(cls, path: Path | str) -> Draft:
-        """Read a configuration of a single table, to edit it.
-
-        Raises
-        ------
-        ConfigError
-            The file is missing, or no YAML.
-        """
-        file = Path(path)
-        read_yaml(file)
-        return cls(YamlDocument(file.read_text(encoding="utf-8-sig"), str(file)), file.parent)
-
-    @property
-    def document(self) -> YamlDocument:
-        """The text as it is now."""
-        return self._history[-1]
-
-    @property
-    def text(self) -> str:
-        """The configuration as YAML, with its comments."""
-        return self.document.text
+        self.notes = () if guessed is None else guessed.notes
 
     @property
     def config(self) -> RunConfig:
@@ -85,78 +49,8 @@ class Draft:
         ConfigError
             With all problems at once.
         """
-        path = self._folder / Path(self.document.name).name
-        config = configured(self.document.content, {}, path)
+        config = configured(self.document.content, {}, self.path)
         return config if self._guessed is None else config.with_hierarchies(self._hierarchies(config, self._guessed))
-
-    @property
-    def columns(self) -> dict[str, DraftColumn]:
-        """Columns that the configuration lists, by name, in its order."""
-        listed = self.document.get(("data", "columns")) or {}
-        return {name: DraftColumn(self, name) for name in listed}
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """Columns whose role is still a guess, or is undecided."""
-        return tuple(name for name, column in self.columns.items() if not column.is_decided)
-
-    def __getitem__(self, key: str | tuple[str, ...]) -> Any:
-        """Value of a key in the text; None if not set."""
-        return self.document.get(self._path(key))
-
-    def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
-        """Set a key; sections on the way to it are made."""
-        self.keep(self.document.with_value(self._path(key), value))
-
-    def __delitem__(self, key: str | tuple[str, ...]) -> None:
-        """Remove a key, so that its default holds."""
-        self.keep(self.document.without(self._path(key)))
-
-    def sign(self, name: str, date: datetime.date | None = None) -> None:
-        """State who has decided the roles of all columns.
-
-        The certificate of a release shows the name.
-
-        Parameters
-        ----------
-        name : str
-            Of the person who has read every line under ``data.columns``.
-        date : datetime.date, optional
-            Day of the decision; by default today.
-
-        Raises
-        ------
-        ConfigError
-            A role is undecided, or the name is empty.
-        """
-        open_ = [column for column, one in self.columns.items() if one.role == Role.UNDECIDED]
-        if open_:
-            raise ConfigError(
-                f"undecided columns: {', '.join(open_)}", hint='for each: draft.columns["NAME"].role = "insensitive"'
-            )
-        if not name.strip():
-            raise ConfigError("roles.decided_by: the name is empty", hint="say who decided")
-        day = datetime.date.today() if date is None else date
-        document = self.document
-        for column in self.columns:
-            document = without_review(document, column)
-        self.keep(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
-
-    def keep(self, document: YamlDocument) -> None:
-        """Take a changed text; the one before can be had again."""
-        self._history.append(document)
-
-    def undo(self) -> bool:
-        """Take the last change back; False if there is none."""
-        if len(self._history) == 1:
-            return False
-        self._history.pop()
-        return True
-
-    @property
-    def difference(self) -> str:
-        """Unified difference to the first text; empty if none."""
-        return self._history[0].difference(self.document)
 
     def write(self, path: Path | str, force: bool = False) -> tuple[Path, ...]:
         """Write the configuration, and the guessed hierarchies that it names.
@@ -195,22 +89,6 @@ class Draft:
         write_text(target, document.text)
         return (*paths.values(), target)
 
-    def _path(self, key: str | tuple[str, ...]) -> tuple[str, ...]:
-        """Keys of a dotted key.
-
-        Names with dots that the text has are found.
-        """
-        if isinstance(key, tuple):
-            return key
-        at: Any = self.document.content
-        parts, path = key.split("."), []
-        while parts:
-            known = at if isinstance(at, dict) else {}
-            n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 1)
-            path.append(".".join(parts[:n]))
-            at, parts = known.get(path[-1]), parts[n:]
-        return tuple(path)
-
     def _hierarchies(self, config: RunConfig, guessed: GuessedConfig) -> dict[str, HierarchySource]:
         """Guessed hierarchies that the configuration names, by their paths."""
         for name, column in config.data.columns.items():
@@ -238,43 +116,6 @@ class Draft:
             path, number = found.with_stem(f"{found.stem}_{number}"), number + 1
         self._described[path.as_posix()] = spec
         return path.as_posix()
-
-    def to_frame(self) -> pd.DataFrame:
-        """Columns as a DataFrame, one row each; no cell values."""
-        import pandas as pd
-
-        rows = [
-            {
-                "column": name,
-                "role": one.role,
-                "kind": one.kind,
-                "hierarchy": one.hierarchy,
-                "target": one.target,
-                "decided": one.is_decided,
-                "reason": one.reason,
-            }
-            for name, one in self.columns.items()
-        ]
-        return pd.DataFrame(rows, columns=["column", "role", "kind", "hierarchy", "target", "decided", "reason"])
-
-    def __repr__(self) -> str:
-        lines = [f"Draft of {self.document.name}: {len(self.columns)} columns, {len(self.undecided)} to decide"]
-        width = max((len(name) for name in self.columns), default=0)
-        lines += [
-            f"  {name:<{width}}  {one.role:<16}  {'' if one.is_decided else 'review: '}{one.reason}".rstrip()
-            for name, one in self.columns.items()
-        ]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th>{escape(name)}</th><td>{escape(one.role)}</td><td>{escape(one.kind or '')}</td>"
-            f"<td>{'' if one.is_decided else 'review: '}{escape(one.reason)}</td></tr>"
-            for name, one in self.columns.items()
-        )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        head = "<tr><th>column</th><th>role</th><th>kind</th><th>why</th></tr>"
-        return f"<table>{head}{cells}</table><ul>{notes}</ul>"
 
 
 def guess(data: Frame | Path | str) -> Draft:

@@ -13,16 +13,26 @@ from hybrid.base.yaml_document import YamlDocument
 from hybrid.table import Role
 
 if TYPE_CHECKING:
-    from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.draft_text import DraftText
 
 _REVIEW = "# review: "
 
 
 class DraftColumn:
-    """Column of a draft; to set an attribute changes the draft."""
+    """Column of a draft; to set an attribute changes the draft.
 
-    def __init__(self, draft: Draft, name: str) -> None:
-        self.draft, self.name = draft, name
+    Parameters
+    ----------
+    draft : DraftText
+        Where it is listed.
+    name : str
+        As the draft calls it.
+    path : tuple of str
+        Keys down to its line.
+    """
+
+    def __init__(self, draft: DraftText, name: str, path: tuple[str, ...]) -> None:
+        self.draft, self.name, self.path = draft, name, path
 
     @property
     def role(self) -> str:
@@ -40,7 +50,7 @@ class DraftColumn:
         if role == Role.QUASI_IDENTIFIER and self.hierarchy is None:
             path = self.draft.described_for(self.name)
             document = document if path is None else document.with_value(self._path("hierarchy"), path)
-        self.draft.keep(without_review(document, self.name))
+        self.draft.keep(without_review(document, self.path))
 
     @property
     def kind(self) -> str | None:
@@ -51,6 +61,11 @@ class DraftColumn:
     @kind.setter
     def kind(self, kind: str) -> None:
         self.draft[self._path("kind")] = kind
+
+    def forget_format(self) -> None:
+        """Remove the format of dates, so that it is inferred."""
+        if self._get("format") is not None:
+            del self.draft[self._path("format")]
 
     @property
     def hierarchy(self) -> str | None:
@@ -74,7 +89,7 @@ class DraftColumn:
     @property
     def reason(self) -> str:
         """Reason for the role; empty if the text does not say."""
-        return next(iter(_comment(self.draft.document, self.name)), "").strip().removeprefix(_REVIEW).removeprefix("# ")
+        return next(iter(_comment(self.draft.document, self.path)), "").strip().removeprefix(_REVIEW).removeprefix("# ")
 
     @property
     def is_decided(self) -> bool:
@@ -82,7 +97,7 @@ class DraftColumn:
 
         The line above the column does not ask for a review.
         """
-        marked = any(line.strip().startswith(_REVIEW) for line in _comment(self.draft.document, self.name))
+        marked = any(line.strip().startswith(_REVIEW) for line in _comment(self.draft.document, self.path))
         return not marked and self.role != Role.UNDECIDED
 
     def accept(self) -> None:
@@ -101,20 +116,20 @@ class DraftColumn:
         return self.draft.document.get(self._path(key))
 
     def _path(self, key: str) -> tuple[str, ...]:
-        return ("data", "columns", self.name, key)
+        return (*self.path, key)
 
 
-def _comment(document: YamlDocument, column: str) -> Iterator[str]:
+def _comment(document: YamlDocument, column: tuple[str, ...]) -> Iterator[str]:
     """The line above a column, if it is a comment."""
-    at = document.line_of(("data", "columns", column))
+    at = document.line_of(column)
     lines = document.text.splitlines()
     if at and lines[at - 1].strip().startswith("#"):
         yield lines[at - 1]
 
 
-def without_review(document: YamlDocument, column: str) -> YamlDocument:
+def without_review(document: YamlDocument, column: tuple[str, ...]) -> YamlDocument:
     """The document with the mark taken from the line above a column."""
-    at = document.line_of(("data", "columns", column))
+    at = document.line_of(column)
     lines = document.text.splitlines(keepends=True)
     if at and lines[at - 1].strip().startswith(_REVIEW):
         lines[at - 1] = lines[at - 1].replace(_REVIEW, "# ", 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybrid.base.cpu import cores
 from hybrid.base.findings import Finding
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.engine.asked import most_asked
-from hybrid.evaluation.engine.threads import cores
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hybrid.pipeline.explanation import NO_FILTER, NOT_COUNTED, ONE_ROW, Explanation, conditions_of, not_so, unmet
+from hybrid.privacy.accounting import at_most
 
 
 def explain_generator(
@@ -68,7 +69,8 @@ def explain_generator(
         checks[NO_FILTER] = False
     conditions = conditions_of(checks)
     missing = unmet(conditions)
-    spent = f"{name} was trained once with epsilon = {epsilon:g}{'' if bypassed else f' and delta = {delta:g}'}"
+    spent = f"{name} was trained once with epsilon = {at_most(epsilon, 6)}"
+    spent += "" if bypassed else f" and delta = {at_most(delta, 6)}"
     if missing:
         left = (
             " What is left: given those columns' domains, the noise bounds what the generator itself discloses of one "

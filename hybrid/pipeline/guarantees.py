@@ -14,6 +14,7 @@ from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.pipeline.masked_values import explain_masking
 from hybrid.pipeline.noisy_values import explain_noisy
 from hybrid.pipeline.sampled_labels import Walk, explain
+from hybrid.privacy.accounting import epsilon_of
 from hybrid.synthesize.registry import engine
 from hybrid.table import Role, Schema
 
@@ -92,23 +93,34 @@ def explain_sampling(
     )
 
 
-def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:
+def stated_budget(config: RunConfig) -> tuple[float, float] | None:
+    """Epsilon and delta that one training spends by the generator's own options.
+
+    None for a generator without a budget. A budget that is given as rho is converted at its delta.
+    """
     if config.synthesize.is_off:
         return None
     options = config.synthesize.resolve()
     epsilon, delta = getattr(options, "epsilon", None), getattr(options, "delta", 0.0)
     if epsilon is None:
         return None
+    rho = getattr(options, "rho", None)
+    return (epsilon if rho is None else epsilon_of(rho, delta)), delta
+
+
+def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> Explanation | None:
+    budget = stated_budget(config)
+    if budget is None:
+        return None
     protected = config.protection is not None
     looked_at = protected or config.anonymize is not None or config.sample.method == "stratified"
     looked_at |= any(constraint.learns != "nothing" for constraint in config.constraints)
     post = config.transition is not None and config.transition.order == "post"
     found = [name for name in schema.names if post or name not in listed]
-    generator = engine(config.synthesize.generator, options)
+    generator = engine(config.synthesize.generator, config.synthesize.resolve())
     return explain_generator(
         config.synthesize.generator,
-        epsilon,
-        delta,
+        *budget,
         looked_at_before=looked_at,
         from_records=found,
         secure_noise=getattr(generator, "secure_noise", False),

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.explanation import Explanation
+from hybrid.pipeline.guarantees import stated_budget
+from hybrid.privacy.accounting import at_most
 
 NOTHING = "no proven promise"
 
@@ -44,8 +46,13 @@ def _budget(config: RunConfig, explanation: Explanation) -> str:
     """Epsilon and delta of a statement that holds."""
     if explanation.guarantees:
         first = explanation.guarantees[0]
-        return f"epsilon = {first.epsilon:.3g} and delta <= {first.delta:.2g}"
+        return f"epsilon = {at_most(first.epsilon, 3)} and delta <= {at_most(first.delta, 2)}"
     if config.privacy is not None:
-        return f"epsilon = {config.privacy.epsilon:g} and delta = {config.privacy.delta:g}"
-    options = config.synthesize.resolve()
-    return f"epsilon = {getattr(options, 'epsilon', 0):g} and delta = {getattr(options, 'delta', 0):g}"
+        return _both(config.privacy.epsilon, config.privacy.delta)
+    budget = stated_budget(config)
+    assert budget is not None
+    return _both(*budget)
+
+
+def _both(epsilon: float, delta: float) -> str:
+    return f"epsilon = {at_most(epsilon, 6)} and delta = {at_most(delta, 6)}"

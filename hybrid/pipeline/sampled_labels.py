@@ -19,6 +19,7 @@ from hybrid.pipeline.explanation import (
     not_so,
     unmet,
 )
+from hybrid.privacy.accounting import at_most
 from hybrid.sample import SampleOptions
 from hybrid.table import Schema
 
@@ -171,7 +172,7 @@ def explain(walk: Walk) -> Explanation:
     k, beta = walk.k, walk.sample.beta
     points = [epsilon_for(k, beta, delta) for delta in DELTAS]
     found = tuple(point for point in points if point is not None)
-    bounds = [f"epsilon = {one.epsilon:.4g} with delta <= {one.delta:.2g}" for one in found]
+    bounds = [f"epsilon = {at_most(one.epsilon, 4)} with delta <= {at_most(one.delta, 2)}" for one in found]
     if None in points:
         bounds.append(f"no epsilon brings delta below beta ** k = {beta**k:.2g}")
     text = (
@@ -204,8 +205,21 @@ def _what_is_left(walk: Walk, missing: Sequence[str]) -> str:
         f"needs that {'; that '.join(missing)}. What is left is group privacy in words: in the {table} every "
         f"combination of labels is shared by at least {walk.k} {unit}, so the labels alone do not single out a "
         f"{unit[:-1]}; they do not hide what all members of a group have in common, and they do not bound what an "
-        f"intruder with other knowledge can infer.{_deniable(walk)}{_afterwards(walk, missing)}{uncertain} "
-        "The attacks of the evaluation, not a formula, show what remains."
+        f"intruder with other knowledge can infer.{_searched(walk)}{_deniable(walk)}{_afterwards(walk, missing)}"
+        f"{uncertain} The attacks of the evaluation, not a formula, show what remains."
+    )
+
+
+def _searched(walk: Walk) -> str:
+    """Disclosure by the search itself."""
+    if walk.levels_fixed:
+        return ""
+    return (
+        " The labels come from a search for little generalization: who sees them and knows the algorithm can rule out "
+        "every table for which it would have found less, and so may infer exact values below labels (downcoding, Cohen "
+        "2022) and sensitive values (minimality attack, Wong et al. 2007) beyond what the privacy models say, most of "
+        "all with local recoding and a small k. Levels of all quasi-identifiers that are fixed beforehand "
+        "(anonymize.levels) prevent it, but for what it says of people that they were left out."
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,8 @@ from hybrid.base.errors import ConfigError
 
 _HALVINGS = 200
 _LARGEST_ALPHA = 1e12
+_EQUAL = 1e-9
+"""Relative difference of numbers that count as equal."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Budget:
     parts: tuple[Part, ...]
 
     def __post_init__(self) -> None:
-        if self.spent_delta > self.delta * (1 + 1e-9):
+        if self.spent_delta > self.delta * (1 + _EQUAL):
             raise ConfigError(
                 f"the parts of the privacy budget spend delta = {self.spent_delta:.4g} at epsilon = {self.epsilon:g}, "
                 f"more than {self.delta:g}",
@@ -182,6 +185,16 @@ def gaussian_rho(variance: int, sensitivity_squared: int) -> float:
     ``sensitivity_squared / (2 variance)`` (Canonne et al. 2020, Theorem 4).
     """
     return sensitivity_squared / (2 * variance)
+
+
+def at_most(value: float, digits: int) -> str:
+    """Text of a number with so many significant digits, rounded up.
+
+    A printed bound is never below the proven one. What exceeds a rounded number by less than a part in 1e9, which the
+    account takes for equal, is not rounded up.
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value * (1 - _EQUAL)))
+    return f"{float(rounded):.{digits}g}"
 
 
 def total(parts: Iterable[Part]) -> tuple[float, float]:

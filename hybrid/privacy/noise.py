@@ -7,9 +7,9 @@ floating-point noise (Mironov 2012) do not exist. The bits come from the operati
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from fractions import Fraction
+from os import urandom
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hybrid.base.arrays import Array
 
 Bits = Callable[[int], bytes]
 """Source of so many random bytes."""
-SECURE: Bits = os.urandom
 _WORD = np.uint64(2**64 - 1)
 _LARGEST = 2**62
 _FARTHEST = 64
@@ -25,7 +24,15 @@ _FARTHEST = 64
 _TRIES = 16
 
 
-def discrete_gaussian(size: int, variance: int, bits: Bits = SECURE) -> Array:
+def secure(n_bytes: int) -> bytes:
+    """Random bytes of the operating system.
+
+    All noise of a claim comes from here.
+    """
+    return urandom(n_bytes)
+
+
+def discrete_gaussian(size: int, variance: int, bits: Bits = secure) -> Array:
     """Draw from the discrete Gaussian.
 
     P(x) is proportional to exp(-x ** 2 / (2 variance)).
@@ -56,7 +63,7 @@ def discrete_gaussian(size: int, variance: int, bits: Bits = SECURE) -> Array:
     return drawn
 
 
-def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = SECURE) -> int:
+def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secure) -> int:
     """Draw a position by the exponential mechanism.
 
     Its probability is proportional to ``exp(epsilon * score / (2 * sensitivity))`` (McSherry and Talwar 2007). It

@@ -18,7 +18,7 @@ from hybrid.base.errors import Problem
 from hybrid.privacy.accounting import Part, gaussian_rho, rho_for, variance_for
 from hybrid.privacy.domain import Categories, Domain, Grid, cut, each_value, neutral
 from hybrid.privacy.find import find_intervals, find_keys
-from hybrid.privacy.noise import SECURE, Bits, discrete_gaussian
+from hybrid.privacy.noise import Bits, discrete_gaussian, secure
 from hybrid.privacy.options import KnownColumn, PrivacyOptions
 from hybrid.table import Column, Kind, Schema, Table
 
@@ -116,7 +116,7 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
     return pd.Timestamp(least).to_pydatetime(), pd.Timestamp(greatest).to_pydatetime()
 
 
-def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = SECURE) -> Coded:
+def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure) -> Coded:
     """Find the domains of a table and encode it.
 
     Parameters

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Container
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -36,6 +37,10 @@ class ProtectOptions(Options):
         It depends on the table's k (0: not anonymized).
         """
         return max(LEAST_HOLDERS, k) if self.min_count is None else self.min_count
+
+    def only(self, names: Container[str]) -> Self:
+        """These options with the decisions about some columns alone."""
+        return self.model_copy(update={"columns": {name: own for name, own in self.columns.items() if name in names}})
 
     def choice(self, column: str) -> ColumnChoice:
         """Choice of protection for one column."""

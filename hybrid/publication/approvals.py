@@ -53,8 +53,24 @@ def account() -> str:
     return f"{user}@{socket.gethostname()}"
 
 
+def statement_of(run: FinishedRun, by: str, reason: str, now: datetime) -> str:
+    """Statement that an approver signs: JSON, one entry a line.
+
+    Raises
+    ------
+    ConfigError
+        The name or the reason is missing or cannot be used.
+    """
+    content = _about(run) | {
+        "by": clean_name(by, "--by"),
+        "reason": _reason(reason),
+        "made": now.astimezone(UTC).isoformat(timespec="seconds"),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
 def write_statement(file: Path, run_dir: Path, by: str, reason: str, now: datetime) -> None:
-    """Write the statement that an approver signs: JSON, one entry a line.
+    """Write the statement of :func:`statement_of` into a file, for its approver alone.
 
     Raises
     ------
@@ -65,12 +81,7 @@ def write_statement(file: Path, run_dir: Path, by: str, reason: str, now: dateti
     """
     if file.exists():
         raise ConfigError(f"{file}: there is a file already; it was left as it is", hint="choose another name")
-    content = _about(read_run(run_dir)) | {
-        "by": clean_name(by, "--by"),
-        "reason": _reason(reason),
-        "made": now.astimezone(UTC).isoformat(timespec="seconds"),
-    }
-    write_text(file, json.dumps(content, indent=1, ensure_ascii=False) + "\n", private=True)
+    write_text(file, statement_of(read_run(run_dir), by, reason, now), private=True)
 
 
 def read_signed(file: Path) -> SignedStatement:

@@ -13,6 +13,7 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, private_page
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.stated_tables import stated_tables
@@ -132,6 +133,7 @@ def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
         "power": None,
         "metrics": [],
         "differential_privacy": {"unit": unit_words(run.manifest["config"]), **budget},
+        "seed": PRIVATE_SEED_NOTE,
         "source": {"tag": WITHHELD, "about": SOURCE_NOTE, "fingerprint": WITHHELD},
         "release_tag": WITHHELD,
     }

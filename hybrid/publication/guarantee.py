@@ -15,7 +15,13 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication import private_words
 from hybrid.publication.table_facts import few, public_household, public_risk
-from hybrid.publication.technique_words import NOTHING_TOGETHER, makes_labels, masks_values, technique_sentences
+from hybrid.publication.technique_words import (
+    NOTHING_TOGETHER,
+    has_local_privacy,
+    makes_labels,
+    masks_values,
+    technique_sentences,
+)
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import registry
 from hybrid.table.options import EACH_ROW
@@ -38,6 +44,7 @@ LINKED_TABLES = (
 )
 NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
+NO_CLAIM_BEYOND = "Beyond that, no differential privacy is claimed, and none for the published rows."
 
 
 def guarantee_sentence(
@@ -70,7 +77,8 @@ def guarantee_sentence(
     if anonymization is None:
         start = ["Nothing was anonymized: the published table carries no k-anonymity and no other formal guarantee."]
     else:
-        start = [*_anonymity(anonymization), *_person_table(config), *_restored(config, anonymization)]
+        start = [*_anonymity(anonymization), *_searched(config, anonymization)]
+        start += [*_person_table(config), *_restored(config, anonymization)]
     start += [*_constrained(config), *_conditional(config), *_filtered(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
@@ -83,6 +91,8 @@ def guarantee_sentence(
     before = anonymization is None or _sampled_first(config)
     records = f"training {unit}" if before else f"{unit} of the intermediate table"
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
+    if not private and anonymization is not None and has_local_privacy(anonymization):
+        claim = NO_CLAIM_BEYOND
     end = [_sampled(config, records), claim, *_measured(evaluation)]
     return " ".join([*start, *end])
 
@@ -90,7 +100,7 @@ def guarantee_sentence(
 def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     if not result.k_anonymous:
         yield NOTHING_TOGETHER
-        yield f"{few(result.suppressed)} of {few(result.records)} records were suppressed."
+        yield f"{few(result.suppressed).capitalize()} of {few(result.records)} records were suppressed."
         yield from technique_sentences(result)
         yield "All other columns are not masked, and the published rows themselves carry no formal guarantee."
         return
@@ -101,6 +111,11 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    if result.coarsened:
+        yield (
+            f"Instead of being left out, {few(result.coarsened)} records have coarser labels than the others, in "
+            "classes of their own; their own quasi-identifiers were not learned by the transition."
+        )
     yield from technique_sentences(result)
     if result.population_risk is not None:
         risk = public_risk(result.population_risk)
@@ -115,6 +130,18 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
     yield (
         f"This holds for the {how} quasi-identifiers of that table and for nothing else: all other columns "
         f"are not {how}, and the published rows themselves are not k-anonymous."
+    )
+
+
+def _searched(config: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
+    """Statement of the disclosure by a search for labels."""
+    given = (config.get("anonymize") or {}).get("levels") or {}
+    if result.steps is not None or (result.levels is not None and set(result.levels) <= set(given)):
+        return
+    yield (
+        "Its labels were chosen by a search for little generalization, which depends on the records: who saw that "
+        "table and knows the algorithm may infer values below the labels, and sensitive values, beyond what the "
+        "models say (minimality attack, downcoding)."
     )
 
 
@@ -253,7 +280,7 @@ def _person_table(config: Mapping[str, Any]) -> Iterator[str]:
     if is_linked(config):
         yield (
             f"The intermediate table is that of {config['person']}; the other tables about people have no generalized "
-            "columns, and only rows of the persons that it keeps were learned from."
+            "or masked columns, and only rows of the persons that it keeps were learned from."
         )
 
 

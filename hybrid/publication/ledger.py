@@ -53,6 +53,10 @@ CREATE TABLE payments (payment TEXT PRIMARY KEY, at TEXT NOT NULL, data_set TEXT
     draw TEXT NOT NULL, rho REAL NOT NULL, delta REAL NOT NULL, stated_delta REAL NOT NULL);
 CREATE TABLE payers (payment TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (source, payment));
 """,
+    """
+CREATE TABLE sent_back (run TEXT NOT NULL, folder TEXT NOT NULL, data_set TEXT NOT NULL, release_tag TEXT NOT NULL,
+    policy TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, account TEXT NOT NULL);
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 
@@ -129,7 +133,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     outcome: str
-    """released, kept, refused, waiting, stopped, failed or interrupted."""
+    """released, kept, refused, waiting, sent back, withdrawn, stopped, failed or interrupted."""
     message: str
     """No cell value."""
 

@@ -10,12 +10,17 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hybrid.privacy.accounting import at_most
 from hybrid.table.options import EACH_ROW
 
 WITHHELD = "withheld"
 """Entry of a public file that would be computed from records without noise."""
 METRICS_NOTE = "kept by the operator: they are computed from real records without noise"
 SOURCE_NOTE = "withheld: equal tags of two releases would tell that no record had changed in between"
+SEED_NOTE = (
+    "withheld: it repeats who was kept apart, which rows of a person were used and all else but the noise, and the "
+    "guarantee needs it secret"
+)
 NOT_PUBLISHED = "Attacks on this table, where any were made, and their results are not published."
 NOT_COMPARED = "How close this table is to its source is not published: real records would decide such a figure."
 
@@ -34,11 +39,11 @@ def guarantee(config: Mapping[str, Any]) -> Iterator[str]:
         A configuration with the section ``privacy`` (JSON types), whose run makes the claim.
     """
     privacy = config["privacy"]
-    epsilon, delta = privacy["epsilon"], privacy["delta"]
+    epsilon, delta = at_most(privacy["epsilon"], 6), at_most(privacy["delta"], 6)
     yield (
-        f"The synthetic table is (epsilon, delta)-differentially private with epsilon = {epsilon:g} and delta = "
-        f"{delta:g}: between neighbouring tables, the probability of any outcome differs by a factor of at most "
-        f"e^{epsilon:g} = {math.exp(epsilon):.3g}, and by {delta:g} beyond that."
+        f"The synthetic table is (epsilon, delta)-differentially private with epsilon = {epsilon} and delta = {delta}: "
+        "between neighbouring tables, the probability of any outcome differs by a factor of at most "
+        f"e^{epsilon}, which is at most {at_most(math.exp(privacy['epsilon']), 3)}, and by {delta} beyond that."
     )
     yield f"The unit is the person: neighbouring tables differ in the presence of one person with {_rows(config)}."
     yield (
@@ -86,8 +91,8 @@ def account(budget: Mapping[str, Any]) -> str:
     delta = math.fsum(part["delta"] for part in budget["parts"])
     failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""
     return (
-        f"The account in rho of zero-concentrated differential privacy: {parts}; together {budget['rho']:.4g}"
-        f"{failing}, which is delta = {budget['spent_delta']:.3g} at epsilon = {budget['epsilon']:g}."
+        f"The account in rho of zero-concentrated differential privacy: {parts}; together {at_most(budget['rho'], 4)}"
+        f"{failing}, which is delta = {at_most(budget['spent_delta'], 3)} at epsilon = {budget['epsilon']:g}."
     )
 
 

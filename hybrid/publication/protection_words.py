@@ -101,7 +101,9 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     if models:
         names = listed(list(dict.fromkeys(models)))
         yield f"Each group of look-alikes also had to meet a rule about {names}."
-    if anonymization.suppressed < ROUNDED_TO:
+    if not anonymization.suppressed and not makes_labels(anonymization):
+        yield "No record was left out for them."
+    elif anonymization.suppressed < ROUNDED_TO:
         yield f"Fewer than {ROUNDED_TO} records had to be left out, because too few others look like them."
     else:
         share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))

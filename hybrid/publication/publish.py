@@ -50,6 +50,7 @@ from hybrid.publication.redact import private_evaluation, public_evaluation, pub
 from hybrid.publication.release_tags import tags_of
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
+from hybrid.publication.sent_back import refuse_sent_back, standing
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
 from hybrid.publication.signing.keyring import release_signer
 from hybrid.publication.verdict import Verdict
@@ -78,7 +79,8 @@ def publish(
     point, every earlier release is whole, ``latest`` names a whole release, and the next call clears up. A release is
     never overwritten. Runs of the same source, hierarchies and method (whatever their seed) are one release:
     publishing the second returns the first, unless that was damaged since; where another was out in between, ``latest``
-    names the first again. Of a source and method whose release was withdrawn nothing is published.
+    names the first again. Of a source and method whose release was withdrawn nothing is published, and of a run that
+    was sent back (:mod:`hybrid.publication.sent_back`) nothing until whoever sent it back approves.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def publish(
     ------
     GateRefused
         The verdict is block; the failed checks are the problems. Or ``this_run``, and another draw is out. Or
-        the release of the same source and method was withdrawn.
+        the release of the same source and method was withdrawn, or a run of them sent back.
     ApprovalNeeded
         The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
         next person accepts, or the run is published once more.
@@ -146,8 +148,11 @@ def publish(
             forget_membership(private_dir, run)
             ledger.note(run.data_set, outcome, message)
             return existing.path
-        if accept_review and verdict.status == "review":
+        returned = standing(run, private_dir, datetime.now(UTC))
+        if accept_review and (verdict.status == "review" or returned):
             approve(run, ledger, by, reason, signed, datetime.now(UTC))
+            returned = standing(run, private_dir, datetime.now(UTC))
+        refuse_sent_back(run, returned, ledger)
         acceptances = _admit(run, verdict, ledger)
         release = _build(run, releases_dir, private_dir, ledger, verdict, draw, acceptances, tags, history)
         ledger.settle(releases_dir)

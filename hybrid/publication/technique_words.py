@@ -38,6 +38,11 @@ def makes_labels(result: AnonymizationResult | None) -> bool:
     return result is not None and (result.steps is None or any(_labels(step) for step in result.steps))
 
 
+def has_local_privacy(result: AnonymizationResult) -> bool:
+    """True if the sentence of a step claims local differential privacy."""
+    return any((step.get("facts") or {}).get("epsilon") for step in result.steps or ())
+
+
 def _labels(step: Mapping[str, Any]) -> bool:
     try:
         return isinstance(technique_of(step["options"]), LabelTechnique)

@@ -63,10 +63,25 @@ def unique_share(table: Table, names: Sequence[str]) -> float:
     """Share of rows (0..1) unique in these columns; missing is a value."""
     if not names or not len(table):
         return 0.0
-    group = np.zeros(len(table), dtype=np.int64)
-    for name in names:
-        group = _numbered(group, _codes(table.frame[name]))
-    return float((np.bincount(group) == 1).sum() / len(table))
+    return float((np.bincount(_groups(table, names)) == 1).sum() / len(table))
+
+
+def small_share(table: Table, names: Sequence[str], k: int) -> float:
+    """Share of rows (0..1) in groups of fewer than k persons.
+
+    A group has equal values in these columns. Missing is a value; without persons every row is one. Rows without a
+    person count as nobody.
+    """
+    if not names or not len(table):
+        return 0.0
+    group = _groups(table, names)
+    counted = group
+    if table.persons is not None:
+        pairs = _numbered(group, pd.factorize(table.persons)[0])
+        first = np.unique(pairs, return_index=True)[1]
+        counted = group[first[table.persons[first] >= 0]]
+    sizes = np.bincount(counted, minlength=int(group.max()) + 1)
+    return float((sizes[group] < k).mean())
 
 
 def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
@@ -98,6 +113,14 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
         and 1 < size[told] <= size[teller]
         and int(_numbered(codes[teller], codes[told]).max()) + 1 == size[teller]
     ]
+
+
+def _groups(table: Table, names: Sequence[str]) -> Array:
+    """Numbers 0.. of the rows' combinations of values."""
+    group: Array = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        group = _numbered(group, _codes(table.frame[name]))
+    return group
 
 
 def _codes(values: pd.Series) -> Array:

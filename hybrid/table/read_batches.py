@@ -209,6 +209,24 @@ class ValueNumbers:
     def __len__(self) -> int:
         return len(self._known)
 
+    @property
+    def values(self) -> pa.Array:
+        """The values by their numbers; the first is null."""
+        return self._known
+
+    def tally(self, column: pa.Array, counts: Array) -> None:
+        """Number distinct values, and count their records.
+
+        Parameters
+        ----------
+        column : pyarrow.Array, n values
+            Each once.
+        counts : numpy.ndarray, shape (n,), int
+            Records of each.
+        """
+        codes, numbers = self.number(column)
+        self.counts[:] = np.bincount(numbers[codes], counts, len(self)).astype(np.int64)
+
     def number(self, column: pa.Array, grow: bool = True) -> tuple[Array, Array]:
         """Number a batch of the column.
 

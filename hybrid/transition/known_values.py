@@ -25,6 +25,9 @@ def fit_transition(
     that only control records, suppressed records or records outside the sample hold. Such hierarchies are built again
     from the records that the strategy learns from; those whose leaves a file lists stay as they are.
 
+    Records with coarser labels of their own (:attr:`AnonymizedTable.coarsened`) are not learned from. A label of theirs
+    without another record below it is restored as the nearest ancestor that has one.
+
     Parameters
     ----------
     strategy : Transition
@@ -41,14 +44,18 @@ def fit_transition(
     FittedTransition
         Restores tables with the labels of ``anonymized``.
     """
-    own = with_known_values(anonymized)
+    learned = anonymized.donors
+    own = with_known_values(learned)
     fitted = strategy.fit(own, options, rng)
-    if own is anonymized:
+    if own is learned:
         return fitted
     node_of = tuple(
-        _node_of(anonymized.hierarchies[name], anonymized.leaves[:, at], own.hierarchies[name], own.leaves[:, at])
-        for at, name in enumerate(anonymized.quasi_identifiers)
+        _node_of(learned.hierarchies[name], learned.leaves[:, at], own.hierarchies[name], own.leaves[:, at])
+        for at, name in enumerate(learned.quasi_identifiers)
     )
+    if learned is not anonymized:
+        whole = (learned.hierarchies[name] for name in learned.quasi_identifiers)
+        node_of = tuple(_widened(numbers, of) for numbers, of in zip(node_of, whole, strict=True))
     return _KnownValues(fitted, own.hierarchies, node_of)
 
 
@@ -115,3 +122,15 @@ def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Ar
     if len(leaves):
         node_of[whole.root] = known.root
     return node_of
+
+
+def _widened(node_of: Array, whole: Hierarchy) -> Array:
+    """Map in which every node below the root has one.
+
+    Nodes that had none (-1) get that of their nearest ancestor; shape (n_nodes,).
+    """
+    found = node_of.copy()
+    for level in range(whole.n_levels - 2, -1, -1):
+        here, above = whole.node_of[:, level], whole.node_of[:, level + 1]
+        found[here] = np.where(found[here] < 0, found[above], found[here])
+    return found

@@ -28,6 +28,33 @@ def test_wide_interval_by_hand() -> None:
     assert other.wide_high == pytest.approx(2 + 2 * factor)
 
 
+def test_overlapping_splits_by_hand() -> None:
+    """Nadeau and Bengio's variance: s^2 (1/S + r/(1 - r)), with s^2 = 7, S = 3, r = .3."""
+    values = np.array([[1.0, 2.0, 6.0]])
+    (one,) = estimates(np.eye(1), values, overlap=0.3)
+    half = 4.302653 * np.sqrt(7 * (1 / 3 + 3 / 7))
+    assert (one.low, one.high) == (pytest.approx(3 - half), pytest.approx(3 + half))
+
+
+def test_one_sided_bounds_by_hand() -> None:
+    """t of two degrees of freedom at 95 %: 2.919986."""
+    (one,) = estimates(np.eye(1), np.array([[1.0, 2.0, 6.0]]))
+    half = 2.919986 * np.sqrt(7 / 3)
+    assert (one.least, one.most) == (pytest.approx(3 - half), pytest.approx(3 + half))
+
+
+def test_intervals_hold_for_other_tables() -> None:
+    """Seeds that share a table's error, correlation .3: the corrected interval of 10 seeds covers, the plain not."""
+    rng = np.random.default_rng(6)
+    tables = 500
+    values = np.sqrt(0.3) * rng.normal(size=(tables, 1)) + np.sqrt(0.7) * rng.normal(size=(tables, 10))
+    covered = {
+        overlap: np.mean([one.differs for one in estimates(np.eye(tables), values, overlap=overlap)])
+        for overlap in (0.0, 0.3)
+    }
+    assert covered[0.0] > 0.2 and covered[0.3] < 0.08
+
+
 def test_one_seed_has_no_interval() -> None:
     (one,) = estimates(np.array([[1.0]]), np.array([[0.5]]))
     assert (one.value, one.low, one.wide_high, one.seeds) == (0.5, None, None, 1)

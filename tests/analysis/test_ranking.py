@@ -41,6 +41,22 @@ def test_best_by_each_metric() -> None:
     assert best[PRIVACY].gain is None
 
 
+def test_interval_of_the_best_holds_for_all_together() -> None:
+    """Three configurations: the level of each is .95 ** (1/3), t of one degree of freedom tan(pi p / 2)."""
+    useful = np.array([[0.9, 0.94], [0.7, 0.7], [0.8, 0.93]])
+    found = simulated(PLAN, {UTILITY: useful})
+    (best,) = best_per_metric(found, [found.columns[UTILITY]])
+    assert best.value.wide_high == pytest.approx(0.92 + 0.02 * np.tan(np.pi * 0.95 ** (1 / 3) / 2))
+
+
+def test_best_by_the_other_seeds() -> None:
+    """Without seed 1 c3 is the best (.93 in seed 2), without seed 2 c1: they have .8 and .91 in the seed left out."""
+    useful = np.array([[0.9, 0.91], [0.7, 0.7], [0.8, 0.93]])
+    found = simulated(PLAN, {UTILITY: useful})
+    (best,) = best_per_metric(found, [found.columns[UTILITY]])
+    assert best.again == pytest.approx((0.8 + 0.91) / 2)
+
+
 def test_metric_that_is_the_same_for_all_has_no_best() -> None:
     found = simulated(PLAN, {PRIVACY: np.zeros((3, 2))})
     assert best_per_metric(found, [found.columns[PRIVACY]]) == []

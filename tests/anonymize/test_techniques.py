@@ -18,14 +18,15 @@ from hybrid.anonymize.models.measure import CheckInputs, check
 from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.steps import anonymize_in_steps
-from hybrid.anonymize.techniques.loss import column_loss, il1s
+from hybrid.anonymize.techniques.loss import column_loss, eigenvalue_difference, il1s, masking_measures
 from hybrid.anonymize.techniques.mdav import mdav
 from hybrid.anonymize.techniques.microaggregation import Microaggregation
-from hybrid.anonymize.techniques.protocol import Masked
+from hybrid.anonymize.techniques.protocol import Masked, Task
 from hybrid.anonymize.techniques.space import centroids, space_of
+from hybrid.anonymize.techniques.strata import least_strata, stratified
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
 from hybrid.hierarchy import from_levels
-from hybrid.table import Kind, Table
+from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY as TRANSITIONS
 from hybrid.transition import fit_transition
 from hybrid.transition.disclosure import give_away
@@ -71,6 +72,22 @@ def test_mdav_is_that_of_the_paper(n: int, k: int) -> None:
     np.testing.assert_allclose(errors[0], errors[1], rtol=0.05)
 
 
+@pytest.mark.parametrize(
+    ("k", "by_il1s", "by_eigenvalues"),
+    [(3, 0.139750591643, 0.454109363095), (5, 0.178151942879, 0.789325426534), (10, 0.236850007024, 0.910872475115)],
+)
+def test_losses_are_those_of_sdcmicro(k: int, by_il1s: float, by_eigenvalues: float) -> None:
+    """Figures of the source of sdcMicro (commit cf32510: ``Mdav.cpp``, ``dUtility.R``) in R 4.2.2 on this table."""
+    rng = RNG(7)
+    points = np.column_stack([rng.normal(50, 10, 150), rng.lognormal(3, 1, 150), rng.integers(0, 20, 150)]).round(3)
+    points = np.column_stack([points, (points[:, 0] * 2 + rng.normal(0, 5, 150)).round(3)])
+    schema = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.DECIMAL) for name in "abcd"))
+    table = Table(pd.DataFrame(points, columns=list("abcd")), schema, None)
+    values = Microaggregation().mask(Task(table, tuple("abcd"), k), RNG(0)).values
+    assert il1s(table, values, "abcd") == pytest.approx(by_il1s)
+    assert eigenvalue_difference(table, values, "abcd") == pytest.approx(by_eigenvalues)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([0.0, 0.2]), st.sampled_from([0, 20]))
 def test_groups_have_k_persons_who_are_equal(seed: int, k: int, missing: float, persons: int) -> None:
@@ -94,10 +111,21 @@ def test_values_of_a_group_by_hand() -> None:
         town=pd.Series(["Ulm", "Bonn", "Bonn", None, None, "Kiel"]).astype("category"),
     )
     space = space_of(replace(table, frame=frame), ["age", "school", "town"], {"school": SCHOOLS})
-    values = [centroids(axis, np.array([0, 0, 0, 1, 1, 1]), 2).tolist() for axis in space.axes]
+    groups = np.array([0, 0, 0, 1, 1, 1])
+    values = [centroids(axis, groups, 2, np.arange(6)).tolist() for axis in space.axes]
     assert values[0] == [21, 65]
     assert values[1] == ["primary", "degree"]
     assert values[2][0] == "Bonn" and pd.isna(values[2][1])
+    one_maker = centroids(space.axes[0], groups, 2, np.array([0, 1, 2, 3, 4, 3]))
+    assert one_maker[0] == 21 and pd.isna(one_maker[1]), "60 and 70 are the ages of one person"
+
+
+def test_of_equally_frequent_categories_the_common_one_is_the_group_s() -> None:
+    table = people(8).only(["town"])
+    towns = pd.Series(["Aachen", "Ulm", "Bonn", "Ulm", "Ulm", "Bonn", "Ulm", "Ulm"]).astype("category")
+    (axis,) = space_of(replace(table, frame=table.frame.assign(town=towns)), ["town"], {}).axes
+    values = centroids(axis, np.array([0, 0, 0, 1, 1, 1, 1, 1]), 2, np.arange(8)).tolist()
+    assert values == ["Ulm", "Ulm"], "Aachen is first by name, and one person's"
 
 
 def test_large_tables_are_cut_and_the_number_of_parts_is_stated() -> None:
@@ -122,6 +150,51 @@ def test_groups_are_merged_until_models_hold(persons: int) -> None:
     assert check(frames[1], ["group"], closeness, inputs).holds
     with pytest.raises(InfeasibleError, match="one group"):
         _anonymized(table, k=4, models=[{"model": "l_diversity", "l": 9, "attribute": "illness"}])
+
+
+CLOSE = {"model": "t_closeness", "t": 0.15, "attribute": "illness", "distance": "ordered"}
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "t", "least"), [(1000, 3, 0.1, 5), (1000, 10, 0.1, 10), (50, 2, 0.0, 50), (9, 2, 1, 2)]
+)
+def test_least_strata_by_hand(n: int, k: int, t: float, least: int) -> None:
+    assert least_strata(n, k, t) == least
+    assert (n - least) / (2 * (n - 1) * least) <= t
+
+
+@pytest.mark.parametrize("block", [1000, 40])
+def test_strata_bound_the_distance_of_every_group(block: int) -> None:
+    """The bound of the paper, on values that all differ and groups of equal size."""
+    n, k = 120, 5
+    space, values = space_of(people(n, seed=4), NUMBERS, {}), RNG(0).permutation(n)
+    groups, parts = stratified(space, values, k, block)
+    assert parts == (1 if block == 1000 else 4) and np.bincount(groups).tolist() == [k] * (n // k)
+    below = [np.mean(values[groups == group][:, None] <= np.arange(n), axis=0) for group in range(n // k)]
+    distances = np.abs(below - (np.arange(n) + 1) / n)[:, :-1].sum(axis=1) / (n - 1)
+    assert (np.bincount(groups * k + values * k // n, minlength=n) == 1).all(), "one record of every stratum"
+    assert distances.max() <= (n - k) / (2 * (n - 1) * k)
+
+
+def test_closeness_first_meets_the_model_and_loses_less_than_merging() -> None:
+    table = people(400, seed=5)
+    ages = table.frame["age"].rank(method="first").astype(int).astype(str).str.zfill(3).astype("category")
+    table = replace(table, frame=table.frame.assign(illness=ages))
+    first = {"name": "microaggregation", "closeness": "first"}
+    merged, strata = (_anonymized(table, k=3, models=[CLOSE], technique=one) for one in ("microaggregation", first))
+    closeness = TCloseness.model_validate(CLOSE)
+    for found in (merged, strata):
+        frame = found.originals.frame.assign(group=found.class_ids)
+        assert check(frame, ["group"], closeness).holds and found.result.min_class_size >= 3
+    assert strata.result.loss["value"] < merged.result.loss["value"]
+
+
+def test_closeness_first_needs_its_model_and_different_persons() -> None:
+    first = {"name": "microaggregation", "closeness": "first"}
+    with pytest.raises(ValidationError, match="needs one model t_closeness"):
+        AnonymizeOptions.model_validate({"technique": first})
+    with pytest.raises(InfeasibleError, match="records of different persons"):
+        _anonymized(people(60, persons=20), k=3, models=[CLOSE], technique=first)
 
 
 def test_suppression_leaves_out_small_classes_and_nothing_else() -> None:
@@ -181,6 +254,25 @@ def test_loss_by_hand() -> None:
         0.5 / (np.sqrt(2) * np.std([1, 2, 3, 4], ddof=1))
     )
     assert il1s(table, {}, ["town"]) is None
+    towns = pd.Series(pd.Categorical(list("abbb")))
+    measures = masking_measures(table, {"age": pairs, "town": towns}, np.array([0, 1, 2, 2]), suppressed=2)
+    assert measures == pytest.approx(
+        {"il1s": 0.274, "squared_error": 0.2, "changed": 0.25, "average_class_size": 6 / 4, "discernibility": 18},
+        abs=1e-5,
+    )
+
+
+def test_eigenvalues_by_hand() -> None:
+    table = people(4).only(["age", "pay"])
+    table = replace(
+        table,
+        frame=pd.DataFrame({"age": pd.Series([0, 1, 0, 1], dtype="Int64"), "pay": [0.0, 0.0, 1.0, 1.0]}),
+    )
+    same = {"age": pd.Series([0, 0, 1, 1]), "pay": table.frame["pay"]}
+    names = ["age", "pay"]
+    assert eigenvalue_difference(table, dict(table.frame.items()), names) == pytest.approx(0)
+    assert eigenvalue_difference(table, same, names) == pytest.approx(2), "1 and 1 became 2 and 0"
+    assert eigenvalue_difference(table, same, ["age"]) is None
 
 
 def test_results_that_break_their_promise_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +286,17 @@ def test_results_that_break_their_promise_are_refused(monkeypatch: pytest.Monkey
     def fewer(self: Microaggregation, task: Any, rng: Any) -> Masked:
         return Masked({name: task.table.frame[name].head(3) for name in task.columns})
 
-    for wrong, said in ((moved, "another mean"), (untouched, "the smallest group has 1, not 5"), (fewer, "other rows")):
+    real = Microaggregation.mask
+
+    def pairs(self: Microaggregation, task: Any, rng: Any) -> Masked:
+        return real(self, replace(task, k=2), rng)
+
+    for wrong, said in (
+        (moved, "another mean"),
+        (untouched, "'pay' is the value of one person"),
+        (pairs, "the smallest group has 2, not 5"),
+        (fewer, "other rows"),
+    ):
         monkeypatch.setattr(Microaggregation, "mask", wrong)
         with pytest.raises(VerificationError, match=said):
             _anonymized(people(60))

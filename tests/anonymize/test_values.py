@@ -16,10 +16,12 @@ from pydantic import ValidationError
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.steps import anonymize_in_steps
+from hybrid.anonymize.techniques.coding import Coding
 from hybrid.anonymize.techniques.noise import Noise
 from hybrid.anonymize.techniques.pram import Pram, invariant, local_epsilon
 from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.rank_swapping import RankSwapping
+from hybrid.anonymize.techniques.registry import technique_of
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
 from hybrid.table import Table
 from tests.anonymize.masked_tables import people
@@ -81,6 +83,41 @@ def test_pram_draws_by_its_matrix_and_says_so_if_it_drew_otherwise() -> None:
     assert "counts" in plain.failures(task, Masked({name: task.table.frame[name] for name in task.columns}))[0]
 
 
+def test_columns_without_a_value_stay_without_one() -> None:
+    table = people(30)
+    empty = pd.Series(pd.Categorical([None] * 30, ["Ulm"]))
+    ages = pd.Series([pd.NA] * 30, dtype="Int64")
+    table = replace(table, frame=table.frame.assign(town=empty, age=ages))
+    for technique, name in ((Pram(), "town"), (Noise(), "age"), (RankSwapping(), "age"), (Coding(), "age")):
+        found = technique.mask(_task(table, name), RNG(0))
+        assert found.values[name].isna().all() and technique.failures(_task(table, name), found) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_draws_are_no_errors(seed: int) -> None:
+    """A hit where 0.05 are expected is chance; with few records it is 4 standard deviations and more."""
+    rare = {"values": ["Bonn", "Kiel", "Ulm"], "rows": [[0.999, 0.0005, 0.0005], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]}
+    rare["rows"][1][0] = 1e-12  # type: ignore[index]
+    table = people(100).only(["town"])
+    table = replace(table, frame=table.frame.assign(town=pd.Categorical(["Bonn"] * 100, ["Bonn", "Kiel", "Ulm"])))
+    technique = Pram(invariant=False, matrices={"town": rare})  # type: ignore[dict-item]
+    one = table.frame["town"].astype(object).mask(np.arange(100) == seed, "Ulm")
+    hit = Masked({"town": pd.Series(pd.Categorical(one, ["Bonn", "Kiel", "Ulm"]))})
+    assert technique.failures(_task(table, "town"), hit) == []
+    far = Masked({"town": pd.Series(pd.Categorical(["Ulm"] * 100, ["Bonn", "Kiel", "Ulm"]))})
+    assert "far from the expected" in technique.failures(_task(table, "town"), far)[0]
+
+
+def test_matrices_that_give_a_value_away_are_refused() -> None:
+    for rows in ([[1, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 0], [0.5, 0.5]]):
+        with pytest.raises(ValidationError, match="only one category becomes"):
+            Pram.model_validate({"matrices": {"a": {"values": ["x", "y"], "rows": rows}}})
+    table = people(60)
+    pair = table.frame["town"].astype(object).replace({"Ulm": "Bonn"}).astype("category")
+    with pytest.raises(InfeasibleError, match="anybody undoes"):
+        _mask(Pram(keep=0), _task(replace(table, frame=table.frame.assign(town=pair)), "town"))
+
+
 def test_missing_values_void_the_local_epsilon_and_stay_missing() -> None:
     task = _task(people(300, missing=0.2), "town")
     found = _mask(Pram(invariant=False, matrices={"town": TOWNS}), task)  # type: ignore[dict-item]
@@ -90,7 +127,7 @@ def test_missing_values_void_the_local_epsilon_and_stay_missing() -> None:
 
 def test_sentences_claim_the_local_epsilon_alone() -> None:
     said = Pram(invariant=False).words("town", {"epsilon": {"town": 2.0795}})
-    assert "epsilon = 2.0795," in said and "no k-anonymity" in said
+    assert "epsilon = 2.0795 and delta = 10^-9 (" in said and "no k-anonymity" in said
     assert "epsilon" not in Pram().words("town", {"epsilon": {}})
     for technique in (Pram(), RankSwapping(), Noise(), Noise(kind="multiplicative")):
         assert "it is no k-anonymity" in technique.words("a", {})
@@ -135,6 +172,29 @@ def test_noise_has_the_stated_strength_and_correlation() -> None:
     assert found.values["born"].dt.normalize().equals(found.values["born"]), "dates are whole days"
     wrong = Masked({name: frame[name] for name in task.columns})
     assert "not as strong" in Noise(signal_to_noise=4).failures(task, wrong)[0]
+
+
+def test_sentences_say_how_many_values_stayed() -> None:
+    """Noise below the rounding of a column, and swaps of equal values, mask nothing."""
+    table = people(200)
+    ages = pd.Series(np.where(np.arange(200) % 4 == 0, 31, 30), dtype="Int64")
+    task = _task(replace(table, frame=table.frame.assign(age=ages)), "age")
+    for technique, most in ((Noise(signal_to_noise=100), 0), (RankSwapping(share=0.01), 0.05)):
+        found = _mask(technique, task)
+        assert found.facts["changed"]["age"] <= most
+        assert (found.values["age"] != ages).mean() == pytest.approx(found.facts["changed"]["age"], abs=0.01)
+        said = technique.words("age", found.facts)
+        assert f"age {100 * found.facts['changed']['age']:.0f} %; the rest stayed" in said
+    assert "age beyond stated limits" in Noise(limits={"age": (0, 90)}).words("age", {})
+
+
+def test_coding_says_how_many_persons_and_what_it_removed() -> None:
+    few = people(40, missing=0.85).only(["age", "pay"])
+    found = _anonymized(few, k=10, technique="coding")
+    (step,) = found.result.steps or ()
+    said = technique_of(step["options"]).words("age, pay", step["facts"])
+    assert "at least 10 persons each" in said and ("all values were removed" in said) == bool(step["facts"]["emptied"])
+    assert step["facts"]["emptied"]
 
 
 def test_factors_have_mean_one_and_limits_hold() -> None:
@@ -202,7 +262,7 @@ def test_columns_that_a_technique_cannot_mask_are_refused(technique: dict[str, A
             {"name": "pram", "matrices": {"a": {"values": ["x", "y"], "rows": [[0.5, 0.4], [0, 1]]}}},
             "does not sum to 1",
         ),
-        ({"name": "noise", "kind": "multiplicative", "correlated": True}, "are for additive"),
+        ({"name": "noise", "kind": "multiplicative", "correlated": False}, "are for additive"),
         ({"name": "noise", "spread": 0.2}, "is for multiplicative"),
         ({"name": "noise", "limits": {"a": [3, 2]}}, "a smaller and a larger"),
         ({"name": "noise", "models": []}, "models"),

@@ -107,6 +107,9 @@ def test_the_command_writes_answers_and_a_file_to_run(folder: Path, tmp_path: Pa
     found = json.loads((out / "comparison.json").read_text())
     page = (out / "comparison.html").read_text()
     assert (table["status"] == "failed").sum() == 4 and "Not run, or failed" in page
+    ended = table[table["status"] == "ok"]
+    assert found["overlap"] == pytest.approx((ended["control_records"] / ended["records"]).max(), rel=1e-4)
+    assert 0 < found["overlap"] < 0.5 and found["paradox"]["verdict"]["margin"] == 0.02
     difference = next(e for e in found["paradox"]["differences"] if e["column"] == "synthetic.total_variation")
     means = table[table["status"] == "ok"].groupby("transition.method")["synthetic.total_variation"].mean()
     expected = means["conditional"] - means["uniform"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import hybrid
 from hybrid.demo import write_demo
 from tests.cli.conftest import POLICY
 from tests.desk.open_desk import OpenDesk, Visitor, opened
+from tests.publication.conftest import make_run
+
+__all__ = ["make_run"]
 
 HOSTILE = '"><script>alert(1)</script>'
 """Name of a column that breaks out of a page which does not escape it."""
@@ -64,3 +68,14 @@ def visitor(open_desk: OpenDesk) -> Visitor:
     found = open_desk.visitor()
     assert found.enter(open_desk.address).status == 200
     return found
+
+
+@pytest.fixture
+def own(folder: Path, tmp_path: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
+    """A desk on a copy of the folder, and the person who has opened it."""
+    copied = tmp_path / "own"
+    shutil.copytree(folder, copied)
+    with opened(copied / "config.yaml", copied) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        yield visitor, found, copied

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import uvicorn
 
@@ -39,7 +39,7 @@ class Visitor:
         return f"http://127.0.0.1:{self.port}"
 
     def ask(self, method: str, path: str, body: str | bytes | None = None, host: str = "", **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         sent = {"Host": host or f"127.0.0.1:{self.port}"} | ({"Cookie": self.cookie} if self.cookie else {})
         sent |= {name.replace("_", "-"): value for name, value in headers.items() if value}
         try:
@@ -67,6 +67,20 @@ class Visitor:
         found = re.search(rf'name="{name}" value="([^"]*)"', self.last.text)
         assert found, name
         return found[1]
+
+    def chosen(self, name: str) -> str:
+        """Chosen value of a list of the last page."""
+        assert self.last is not None
+        found = re.search(rf'<select[^>]* name="{name}">.*?value="([^"]*)" selected', self.last.text, re.DOTALL)
+        assert found, name
+        return found[1]
+
+    def decide(self, column: str, role: str, **other: str) -> Answer:
+        """Send the form of a column, as its page shows it, with another role."""
+        path = f"/column/{quote(column, safe='')}"
+        self.get(path)
+        form = {"state": self.field("state"), "kind": self.chosen("kind"), "role": role}
+        return self.post(path, **(form | other))
 
     def enter(self, address: str) -> Answer:
         parts = urlsplit(address)

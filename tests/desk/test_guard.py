@@ -12,13 +12,15 @@ import pytest
 from tests.desk.conftest import HOSTILE
 from tests.desk.open_desk import Answer, OpenDesk, Visitor
 
-SCREENS = ("/", "/columns", "/column/age", "/changes", "/check", "/runs", "/runs/first", "/releases")
+SCREENS = (
+    "/", "/columns", "/column/age", "/changes", "/check", "/runs", "/runs/first", "/releases", "/trade-off",
+    "/comparisons", "/laboratories",
+)  # fmt: skip
 
 
 def _role(visitor: Visitor, **how: str) -> Answer:
     """Make the age insensitive, as the form of the screen does."""
-    visitor.get("/column/age")
-    return visitor.post("/column/age", state=visitor.field("state"), role="insensitive", **how)
+    return visitor.decide("age", "insensitive", **how)
 
 
 def _other_method(method: str) -> Callable[[Visitor], Answer]:
@@ -29,7 +31,10 @@ def _header(name: str, value: str) -> Callable[[Visitor], Answer]:
     return lambda visitor: visitor.get("/columns", **{name: value})
 
 
-def _body(body: str | bytes, kind: str = "application/x-www-form-urlencoded") -> Callable[[Visitor], Answer]:
+FORM = "application/x-www-form-urlencoded"
+
+
+def _body(body: str | bytes, kind: str = FORM) -> Callable[[Visitor], Answer]:
     return lambda visitor: visitor.ask("POST", "/columns/sign", body, Origin=visitor.origin, Content_Type=kind)
 
 
@@ -57,6 +62,21 @@ REFUSED: dict[str, Callable[[Visitor], Answer]] = {
     "a form that is too large": _body("a=" + "x" * 70_000),
     "a form of bytes": _body(b"\xff\xfe=1"),
     "a form with a field twice": _twice,
+    "a form of very many fields": _body("&".join(f"label-{at}=x" for at in range(300))),
+    "a form with the token in its address": lambda visitor: visitor.ask(
+        "POST", f"/columns/undo?form_token={visitor.token}", "state=x", Origin=visitor.origin, Content_Type=FORM
+    ),
+    "a form that another page of this host embeds": lambda visitor: visitor.ask(
+        "POST",
+        "/columns/undo",
+        f"form_token={visitor.token}",
+        Origin=visitor.origin,
+        Content_Type=FORM,
+        Sec_Fetch_Site="none",
+    ),
+    "a second host behind the first": lambda visitor: visitor.ask(
+        "GET", "/columns", host=f"127.0.0.1:{visitor.port}, evil.example"
+    ),
     "the method PUT": _other_method("PUT"),
     "the method DELETE": _other_method("DELETE"),
     "the method TRACE": _other_method("TRACE"),
@@ -70,6 +90,12 @@ def test_a_request_of_somebody_else_has_no_effect(attack: str, visitor: Visitor,
     assert answer.status == 403 and answer.text.startswith("refused"), answer.text
     assert (folder / "config.yaml").read_text() == before
     assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_form_has_at_most_64_kib(visitor: Visitor) -> None:
+    largest = "a=" + "x" * (64 * 1024 - 2)
+    assert "too large" not in _body(largest)(visitor).text
+    assert "too large" in _body(largest + "x")(visitor).text
 
 
 @pytest.mark.parametrize("screen", (*SCREENS, "/style.css"))
@@ -102,12 +128,26 @@ def test_a_token_opens_the_desk_once(open_desk: OpenDesk, visitor: Visitor) -> N
         "/column/..%2f..%2fetc%2fpasswd",
         "/style.css/../../config.yaml",
         "/runs/first/synthetic.csv",
+        "/hierarchy/..%2f..%2fconfig.yaml",
+        "/hierarchy/patient_id",
+        "/runs/first%0d%0aSet-Cookie:%20a=b",
+        "/column/age%0d%0aX-Evil:%201",
     ],
 )
 def test_no_path_leads_out_of_the_lists(path: str, visitor: Visitor) -> None:
     answer = visitor.get(path)
     assert answer.status in (404, 409)
     assert "version: 1" not in answer.text and "root:" not in answer.text
+    assert "set-cookie" not in answer.headers and "x-evil" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/columns/sign", "/columns/undo", "/columns/person", "/runs/start", "/runs/first/decide", "/language"]
+)
+def test_no_action_is_done_by_a_link(path: str, visitor: Visitor, open_desk: OpenDesk, folder: Path) -> None:
+    before = (folder / "config.yaml").read_text()
+    assert visitor.get(f"{path}?form_token={visitor.token}&name=a", X_HTTP_Method_Override="POST").status in (404, 409)
+    assert (folder / "config.yaml").read_text() == before and not open_desk.desk.runner.started
 
 
 @pytest.mark.parametrize("screen", [*SCREENS[1:], f"/column/{quote(HOSTILE, safe='')}"])

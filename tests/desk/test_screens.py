@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pandas as pd
 import pytest
@@ -17,23 +14,11 @@ from hybrid.desk.texts import LANGUAGES, catalogue, language_of, text
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
 from tests.desk.conftest import HOSTILE
-from tests.desk.open_desk import OpenDesk, Visitor, opened
-
-
-@pytest.fixture
-def own(folder: Path, tmp_path: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
-    """A desk on a copy of the folder, and the person who has opened it."""
-    copied = tmp_path / "own"
-    shutil.copytree(folder, copied)
-    with opened(copied / "config.yaml", copied) as found:
-        visitor = found.visitor()
-        visitor.enter(found.address)
-        yield visitor, found, copied
+from tests.desk.open_desk import OpenDesk, Visitor
 
 
 def _decide(visitor: Visitor, name: str, role: str) -> str:
-    visitor.get(f"/column/{quote(name, safe='')}")
-    answer = visitor.post(f"/column/{quote(name, safe='')}", state=visitor.field("state"), role=role)
+    answer = visitor.decide(name, role)
     assert answer.status == 303, answer.text
     return answer.headers["location"]
 
@@ -70,7 +55,7 @@ def test_a_change_is_undone_and_a_stale_page_changes_nothing(own: tuple[Visitor,
     stale = visitor.field("state")
     _decide(visitor, "age", "sensitive")
     assert load_config(config).data.columns["age"].role == "sensitive"
-    refused = visitor.post("/column/age", state=stale, role="identifier")
+    refused = visitor.decide("age", "identifier", state=stale)
     assert refused.status == 409 and "changed since this page was shown" in refused.text
     visitor.get("/changes")
     assert visitor.post("/columns/undo", state=visitor.field("state")).status == 303
@@ -83,8 +68,7 @@ def test_a_change_is_undone_and_a_stale_page_changes_nothing(own: tuple[Visitor,
 def test_a_wrong_role_writes_nothing(role: str, own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, _, folder = own
     before = (folder / "config.yaml").read_text()
-    visitor.get("/column/age")
-    assert visitor.post("/column/age", state=visitor.field("state"), role=role).status == 409
+    assert visitor.decide("age", role).status == 409
     assert (folder / "config.yaml").read_text() == before
 
 
@@ -140,7 +124,7 @@ def test_a_run_is_started_and_cancelled(own: tuple[Visitor, OpenDesk, Path]) -> 
     visitor.get("/runs")
     assert visitor.post("/runs/start").status == 303
     (name,) = found.desk.runner.started
-    assert "It is running." in visitor.get("/runs").text
+    assert "It is running, for" in visitor.get("/runs").text
     assert visitor.post("/runs/start").status == 409, "one at a time"
     visitor.get("/runs")
     assert visitor.post(f"/runs/{name}/cancel").status == 303
@@ -149,9 +133,12 @@ def test_a_run_is_started_and_cancelled(own: tuple[Visitor, OpenDesk, Path]) -> 
         time.sleep(0.05)
     assert found.desk.runner.started[name].code not in (None, 0)
     assert not (folder / "runs" / name).exists()
+    assert "It was cancelled after" in visitor.get("/runs").text
 
 
 def test_every_text_is_in_every_language() -> None:
+    keys = re.findall(r"^(\w+):", Path("hybrid/desk/texts.yaml").read_text(), re.MULTILINE)
+    assert len(keys) == len(set(keys)), "a later text would replace an earlier one"
     for key, texts in catalogue().items():
         assert set(texts) == set(LANGUAGES), key
         fields = [sorted(re.findall(r"{(\w+)}", one)) for one in texts.values()]

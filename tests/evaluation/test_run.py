@@ -32,6 +32,8 @@ def test_stages_do_not_influence_each_other(tables: tuple[Table, Table, Table]) 
     beside = evaluate(
         train, control, {"original": train, "baseline": control, "synthetic": table}, options, np.random.default_rng(1)
     )
+    for stage in ("original", "baseline", "synthetic"):
+        assert [one.name for one in beside.metrics if one.stage == stage] == [one.name for one in alone.metrics], stage
     for metric in alone.metrics:
         other = beside.find(metric.name, "synthetic", metric.column)
         assert other is not None

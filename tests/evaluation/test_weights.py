@@ -69,6 +69,13 @@ def test_weighted_auc_is_that_of_repeated_scores() -> None:
     assert equal == pytest.approx(auc_interval(positive, negative, 0.95), abs=0.01)
 
 
+def test_weighted_auc_of_groups_apart_is_exact() -> None:
+    lower, higher = np.arange(20.0), np.arange(20.0, 50.0)
+    weights = np.full(20, 0.25), np.full(30, 2.0)
+    assert weighted_auc_interval(lower, higher, *weights, 0.95) == (0.0, 0.0, 0.0)
+    assert weighted_auc_interval(higher, lower, *weights[::-1], 0.95) == (1.0, 1.0, 1.0)
+
+
 def test_margins_by_hand() -> None:
     """Train: women 60 of 100 by weight; the table 45 of 100; control 58. Two equal regions each."""
 

@@ -90,3 +90,4 @@ def test_calendar_and_prefixes() -> None:
     assert prefixes(column(Kind.CATEGORICAL), codes).keep == (4, 3, 2, 1)
     mixed = series(["A01.1", "B2"], Kind.CATEGORICAL)
     assert prefixes(column(Kind.CATEGORICAL), mixed).length == "hide"
+    assert prefixes(column(Kind.CATEGORICAL), mixed).keep == (4, 3, 2, 1), "as long as the longest code"

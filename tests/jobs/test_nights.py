@@ -73,6 +73,10 @@ class Clinic:
             self.decision = night.decide(**options)
             return night.close(self.decision).outcome
 
+    def seconds_before(self) -> set[str]:
+        """Stages whose seconds the latest release tells."""
+        return set(Night(Pipeline(load_config(self.config), store=self.places.store), self.places).seconds_before())
+
     def write(self) -> None:
         self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
         (self.config.parent / "policy.yaml").write_text(yaml.safe_dump(self.policy))
@@ -103,7 +107,10 @@ def grown(frame: pd.DataFrame, share: float) -> pd.DataFrame:
 
 
 def test_unchanged_grown_and_drifted(clinic: Clinic) -> None:
+    clinic.write()
+    assert clinic.seconds_before() == set()
     assert clinic.night() == "released"
+    assert {"protect", "anonymize", "synthesize"} <= clinic.seconds_before()
     first = clinic.latest
     assert clinic.night() == "kept"
     assert clinic.decision is not None and clinic.decision.action == "skip"

@@ -12,7 +12,7 @@ import pytest
 from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.base.ownership import claim
 from hybrid.cli import main
-from hybrid.evaluation.trust import Trust, load_trust
+from hybrid.evaluation.trust import WORDS, Trust, load_trust
 from hybrid.lab import foresee, load_plan, run_lab
 from hybrid.lab.plan import RiskSections
 from hybrid.lab.run import KIND
@@ -74,6 +74,7 @@ def test_files_and_what_they_say(out: Path) -> None:
     leaky = next(each for each in copies["series"] if each["risk"] == "leaky")
     # An exact metric reads as the share leaked.
     assert leaky["excess"] == pytest.approx([0, 0.2, 0.6, 1], abs=0.01)
+    assert leaky["verdict"] in WORDS
     assert leaky["sensitivity"] == 0.2 and leaky["tau"] == 1 and leaky["calibration"] < 0.01
     assert copies["false_alarms"]["trials"] == 5 and copies["verdict"] == "unknown"
     numbers = pd.read_csv(out / "lab.csv")

@@ -18,6 +18,7 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
 from hybrid.jobs import linked
 from hybrid.jobs.release import Candidate, Places, write_candidate
+from hybrid.linked.check import diagnose_linked
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun, worst_power
 from hybrid.pipeline.config import load_config
@@ -138,6 +139,15 @@ def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(HybridError, match="disk is full"):
         hybrid.run(config, out=tmp_path / "out", work=tmp_path / "work")
     assert not (tmp_path / "out").exists()
+
+
+def test_protection_of_a_column_is_decided_for_the_table_that_has_it(tmp_path: Path) -> None:
+    decided = content() | {"protect": {"columns": {"diagnosis": "missing", "sex": "keep"}}}
+    config = load_any(write(tmp_path, frames(40), decided))
+    assert isinstance(config, LinkedConfig)
+    run = LinkedRun(config, seed=1)
+    assert all(run.tables[name].protected is not None for name in ("patients", "visits", "drugs"))
+    assert not [finding for finding in diagnose_linked(config) if "no such column" in finding.message]
 
 
 def test_power_is_that_of_the_table_that_notices_least() -> None:

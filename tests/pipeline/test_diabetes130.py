@@ -21,7 +21,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("diabetes130")
     shutil.copytree(ROOT / "hierarchies" / "diabetes130", folder / "hierarchies" / "diabetes130")
     (folder / "configs").mkdir()
-    shutil.copy(ROOT / "configs" / "diabetes130.yaml", folder / "configs")
+    for name in ("diabetes130.yaml", "diabetes130_dp.yaml"):
+        shutil.copy(ROOT / "configs" / name, folder / "configs")
     unpack("diabetes130.csv", folder / "configs")
     return folder / "configs" / "diabetes130.yaml"
 
@@ -44,6 +45,15 @@ def test_every_class_is_of_five_patients(config: Path) -> None:
     assert min(map(len, members.values())) == found.result.min_class_persons >= 5
     assert found.result.persons == 500
     assert found.result.verified["models"][0]["reached"] >= 2
+
+
+def test_the_private_configuration_has_a_domain_for_every_column(config: Path) -> None:
+    pipeline = Pipeline(load_config(config.with_name("diabetes130_dp.yaml")))
+    pipeline.check()
+    assert pipeline.is_private
+    train = pipeline.train
+    assert train.persons is not None
+    assert len(set(train.persons.tolist())) == len(train)
 
 
 def test_the_patient_is_proposed_as_the_person(config: Path) -> None:

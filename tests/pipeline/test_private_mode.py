@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import app
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -21,6 +21,7 @@ from hybrid.pipeline.private_mode import explain_private
 from hybrid.privacy.accounting import delta_of
 from hybrid.table.options import SplitOptions
 from hybrid.table.split import split
+from tests.helpers.seeded_bits import seed_bits
 
 COLUMNS = {
     "id": {"role": "identifier"},
@@ -168,6 +169,46 @@ def test_noise_is_fresh_and_rows_of_a_person_are_limited() -> None:
     one, two = (drawn_privately(chosen, train, {}, 1, lambda *_, **__: None) for _ in range(2))
     assert one.budget is not None
     assert not one.table.frame.equals(two.table.frame)
+
+
+def answers(*, odd: bool) -> RunConfig:
+    """200 people, each value and each pair of answers equally often; the three together have one parity."""
+    a, b = np.tile([False, False, True, True], 50), np.tile([False, True, False, True], 50)
+    frame = pd.DataFrame({"a": a, "b": b, "c": a ^ b ^ odd})
+    columns = {name: {"role": "quasi_identifier", "kind": "boolean"} for name in frame}
+    data = {"path": "people.csv", "person": "none", "columns": columns}
+    privacy = {"mode": "dp", "epsilon": 3.0, "delta": 1e-5}
+    return parse_config(content(data=data, privacy=privacy, split={"control": 0})).with_frame(frame)
+
+
+def table_of(chosen: RunConfig, seed: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    seed_bits(monkeypatch, bits)
+    return Pipeline(chosen, seed).synthetic.frame
+
+
+def test_table_is_a_function_of_noisy_counts_of_values_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row is that of a person: tables without a common row, but with the same counts, give the same rows."""
+    odd, even = answers(odd=True), answers(odd=False)
+    assert len(odd.load_table().frame.merge(even.load_table().frame)) == 0
+    pd.testing.assert_frame_equal(table_of(odd, 1, 2, monkeypatch), table_of(even, 1, 2, monkeypatch))
+
+
+def test_noise_comes_from_the_bits_of_the_system_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who could predict them and knew the seed could repeat the table; who knows the seed alone repeats the rest."""
+    chosen = answers(odd=True)
+    first = table_of(chosen, 1, 2, monkeypatch)
+    assert table_of(chosen, 1, 2, monkeypatch).equals(first)
+    assert not table_of(chosen, 1, 3, monkeypatch).equals(first)
+    used = [Pipeline(config(), seed).train.frame for seed in (1, 1, 2)]
+    assert used[0].equals(used[1]) and not used[0].equals(used[2])
+
+
+def test_whether_a_run_works_depends_on_one_person() -> None:
+    frame = people(9)
+    assert len(parse_config(content()).with_frame(frame).load_table()) == 9
+    broken = frame.assign(age=["old", *frame["age"][1:]])
+    with pytest.raises(DataError):
+        parse_config(content()).with_frame(broken).load_table()
 
 
 def test_rows_without_a_person_are_left_out() -> None:

@@ -119,6 +119,16 @@ def test_plausible_deniability_is_stated_only_of_rows_made_from_labels_alone(cha
     assert ("only records that agree in these, too" in text) == (change == BROKEN["another column"])
 
 
+def test_what_a_search_discloses_is_stated_unless_levels_are_fixed():
+    searched = AnonymizeOptions(k=5), AnonymizeOptions(k=5, recoding="local")
+    fixed = AnonymizeOptions(k=5, levels=dict.fromkeys(SCHEMA.quasi_identifiers, 1))
+    said = [
+        explain(Walk(options, SampleOptions(method="none"), SCHEMA, reads_originals=True)).text
+        for options in (*searched, fixed)
+    ]
+    assert ["downcoding" in text for text in said] == [True, True, False]
+
+
 EVERY_SAMPLE = [
     SampleOptions(method=method, beta=beta, allocation=allocation, minimum=minimum, by=["a"], order=order)
     for method, allocation, order in product(

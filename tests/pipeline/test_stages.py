@@ -36,6 +36,7 @@ ALL = {*BY_PROTECTION, *EVALUATED}
 NOTHING = {
     "hybrid.analysis": "compares finished runs",
     "hybrid.report": "draws figures of a finished run",
+    "hybrid.anonymize.left_out": "describes a finished decision; its result is not kept",
     "hybrid.pipeline.amplification": "explains the guarantee",
     "hybrid.pipeline.explanation": "explains the guarantee",
     "hybrid.pipeline.sampled_labels": "explains the guarantee",
@@ -47,7 +48,7 @@ NOTHING = {
     "hybrid.constraints.discover": "suggests constraints",
     "hybrid.constraints.checks": "refuses constraints; what they are is in every key that they decide",
     "hybrid.hierarchy.from_data": "suggests starter hierarchies",
-    "hybrid.hierarchy.save": "writes starter hierarchies",
+    "hybrid.hierarchy.file_text": "writes starter hierarchies",
     "hybrid.table.read_frame": "reads a DataFrame, whose content is in every key",
     "hybrid.operations": "options of nights",
     "hybrid.publication": "judges a finished evaluation; verdicts are not kept",

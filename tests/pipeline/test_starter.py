@@ -190,6 +190,15 @@ def test_the_person_of_several_rows_is_the_patient_and_not_the_physician(tmp_pat
     assert roles["date_of_admission"] is Role.QUASI_IDENTIFIER
 
 
+def test_of_repeated_names_the_one_that_tells_most_persons_apart_is_the_person(tmp_path: Path) -> None:
+    people = [(f"Ann{row // 2 % 5}", f"Fox{row // 2 % 29}") for row in range(200)]
+    table = pd.DataFrame(people, columns=["first", "last"])
+    table.insert(0, "name", table["first"] + " " + table["last"])
+    table["ward"] = [f"W{row % 4}" for row in range(200)]
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    assert guess_config(tmp_path / "visits.csv").person == "name"
+
+
 def test_nothing_is_overwritten_unless_told(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("age,city\n" + "".join(f"{20 + i % 9},T{i % 5}\n" for i in range(40)))

@@ -254,5 +254,5 @@ def test_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert links.person == "person"
     assert links.tables["stay"].parent.column == "who" and links.tables["stay"].order == "admitted"
     assert links.tables["sample"].parent.table == "stay" and links.tables["sample"].key is None
-    assert links.tables["sample"].sql.model_dump(exclude_none=True) == {"url_env": "CLINIC", "table": "sample"}
+    assert links.tables["sample"].sql.model_dump(exclude_defaults=True) == {"url_env": "CLINIC", "table": "sample"}
     assert "declared by the database" in (tmp_path / "config.yaml").read_text(encoding="utf-8")

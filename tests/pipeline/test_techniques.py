@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
@@ -19,11 +22,11 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.guarantees import promises
 from hybrid.publication.gate import judge
-from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, guarantee_sentence
 from hybrid.publication.policy import load_policy
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.technique_words import UNKNOWN
+from hybrid.publication.technique_words import UNKNOWN, technique_sentences
 from tests.anonymize.masked_tables import SCHEMA, people
 
 COLUMNS = {column.name: {"role": column.role.value, "kind": column.kind.value} for column in SCHEMA}
@@ -91,6 +94,48 @@ def test_the_certificate_promises_k_only_where_it_holds(result: AnonymizationRes
     assert "k-anonymity with" not in nothing and "The intermediate table has no k-anonymity" in nothing
     drawn = guarantee_sentence(result, config | {"transition": {"method": "conditional"}}, Evaluation(()))
     assert "in place of masked ones by the method conditional, whose distributions are estimated on the orig" in drawn
+
+
+@pytest.mark.parametrize(
+    ("technique", "columns"),
+    [
+        ({"name": "microaggregation"}, ["age", "school"]),
+        ({"name": "noise"}, ["age", "pay"]),
+        ({"name": "noise", "kind": "multiplicative"}, ["age", "pay"]),
+        ({"name": "rank_swapping"}, ["age", "pay"]),
+        ({"name": "coding"}, ["age", "pay"]),
+        ({"name": "pram"}, ["school", "town"]),
+    ],
+)
+def test_every_kept_step_is_known_and_says_what_it_did(technique: dict[str, Any], columns: list[str]) -> None:
+    """Options as a result keeps them are read again, defaults among them."""
+    chosen = AnonymizeOptions.model_validate({"k": 4, "technique": technique})
+    found = anonymize_in_steps(people(60).only([*columns, "illness"]), {}, chosen, np.random.default_rng(0))
+    kept = AnonymizationResult.from_json(json.loads(json.dumps(found.result.to_json())))
+    (said,) = technique_sentences(kept)
+    assert said != UNKNOWN and all(column in said for column in columns)
+    assert ("it is no k-anonymity" in said) == (not kept.k_anonymous)
+    assert kept.information_loss is not None and kept.information_loss["average_class_size"] >= 1
+
+
+def test_local_privacy_of_a_step_is_the_only_one_claimed() -> None:
+    """The certificate does not claim and deny differential privacy of the same values."""
+    matrix = {"values": ["Bonn", "Kiel", "Ulm"], "rows": [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]}
+    options = {"name": "pram", "invariant": False, "matrices": {"town": matrix}}
+    chosen = AnonymizeOptions.model_validate({"technique": options})
+    found = anonymize_in_steps(people(60).only(["town", "illness"]), {}, chosen, np.random.default_rng(0)).result
+    said = [guarantee_sentence(one, _content(), Evaluation(())) for one in (found, replace(found, steps=()))]
+    assert "epsilon = 2.0795" in said[0] and NO_CLAIM_BEYOND in said[0] and NO_CLAIM not in said[0]
+    assert NO_CLAIM in said[1] and ". Fewer than 10 of about 60 records" in said[0]
+
+
+def test_losses_are_published_with_three_digits(result: AnonymizationResult) -> None:
+    published = [
+        result.loss["value"],
+        *result.loss["per_attribute"].values(),
+        *(result.information_loss or {}).values(),
+    ]
+    assert len(published) > 8 and all(value == float(f"{value:.3g}") for value in published)
 
 
 def test_unknown_techniques_promise_nothing(result: AnonymizationResult) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hybrid.base.errors import ConfigError
-from hybrid.privacy.accounting import Budget, Part, delta_of, epsilon_of, gaussian_rho, rho_for, variance_for
+from hybrid.privacy.accounting import Budget, Part, at_most, delta_of, epsilon_of, gaussian_rho, rho_for, variance_for
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:
@@ -60,3 +60,19 @@ def test_budget_refuses_parts_that_exceed_it() -> None:
 
 def test_nothing_spent_is_perfectly_private() -> None:
     assert (delta_of(0.0, 1.0), epsilon_of(0.0, 1e-6)) == (0.0, 0.0)
+
+
+@given(st.floats(1e-12, 1e6), st.integers(2, 6))
+def test_printed_bounds_are_never_below_the_number(value: float, digits: int) -> None:
+    shown = float(at_most(value, digits))
+    assert value * (1 - 2e-9) <= shown <= value * (1 + 10.0 ** (1 - digits) + 1e-12)
+
+
+def test_printed_bounds_of_round_numbers_are_these() -> None:
+    assert [at_most(value, 4) for value in (1.1, 0.1 + 0.2, 1e-6, 2.00011, 12345.6)] == [
+        "1.1",
+        "0.3",
+        "1e-06",
+        "2.001",
+        "1.235e+04",
+    ]

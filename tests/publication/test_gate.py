@@ -212,6 +212,13 @@ def test_only_the_condition_that_the_policy_names_excuses_a_missing_number() -> 
     assert check_of(rule, metric(NotComputable("no secret column", lacks="secret"))).decision == "review"
 
 
+def test_a_secret_that_other_columns_tell_has_a_hint_of_its_own() -> None:
+    told = NotComputable("no headroom", lacks="headroom")
+    about_secret = check_of(policy(block=1), metric(told, column="a"))
+    assert about_secret.status == "not judged" and "of columns that tell one another keep one" in about_secret.hint
+    assert check_of(policy(block=1), metric(told)).hint == "train less"
+
+
 def test_without_any_check_nothing_was_judged() -> None:
     assert Verdict.of("own 1", ()).status == "review"
 
@@ -288,7 +295,7 @@ def sound(copies: float = 0.0) -> Evaluation:
     metrics = []
     for rule in load_policy().rules:
         value = copies if rule.metric == "identical_match" else 0.0
-        outcome = Measure(value, reference=0.0, excess=(value, value - 0.001, value + 0.001))
+        outcome = Measure(value, value - 0.001, value + 0.001, 0.0, excess=(value, value - 0.001, value + 0.001))
         metrics.append(MetricResult(rule.metric, "privacy", rule.stage, rule.direction, outcome, None))
     return Evaluation(tuple(metrics))
 

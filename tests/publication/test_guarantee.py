@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, get_args
 
@@ -39,6 +40,21 @@ def test_anonymity_is_promised_for_the_intermediate_table_alone(
     assert "No differential privacy is claimed." in text
     assert "measured empirically by identical_match, dcr_share;" in text
     assert "Not computable: inference." in text
+
+
+def test_a_search_for_labels_is_admitted_unless_all_levels_were_given(
+    anonymization: Callable[..., AnonymizationResult],
+) -> None:
+    found = anonymization()
+    assert found.levels
+    _, *others = found.levels
+    given = {"anonymize": {"levels": dict.fromkeys(found.levels, 1)}}
+    partly = {"anonymize": {"levels": dict.fromkeys(others, 1)}}
+    local = replace(found, levels=None)
+    said = "(minimality attack, downcoding)"
+    assert said not in guarantee_sentence(found, CONFIG | given, Evaluation(()))
+    for result, config in ((found, CONFIG), (found, CONFIG | partly), (local, CONFIG)):
+        assert said in guarantee_sentence(result, config, Evaluation(()))
 
 
 def test_without_anonymization_nothing_is_promised() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hybrid.privacy.accounting import Budget, Part, delta_of, rho_for
+from hybrid.privacy.accounting import Budget, Part, at_most, delta_of, rho_for
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.description import Description
 from hybrid.publication.description.options import PublishOptions
@@ -31,10 +31,13 @@ def said(chosen: dict[str, Any]) -> str:
 def test_numbers_of_the_claim_are_those_of_the_configuration() -> None:
     text = said(config())
     assert "epsilon = 0.5 and delta = 1e-06" in text
-    assert f"a factor of at most e^0.5 = {math.exp(0.5):.3g}, and by 1e-06 beyond" in text
+    assert "a factor of at most e^0.5, which is at most 1.65, and by 1e-06 beyond" in text
     other = config() | {"privacy": PRIVACY | {"epsilon": 4.0, "delta": 1e-8}}
     assert "epsilon = 4 and delta = 1e-08" in said(other)
-    assert "e^4 = 54.6" in said(other)
+    assert "e^4, which is at most 54.6," in said(other)
+    fine = said(config() | {"privacy": PRIVACY | {"epsilon": 0.12345611, "delta": 1.000000001e-8}})
+    assert "epsilon = 0.123457 and delta = 1.00001e-08" in fine and math.exp(0.12345611) < 1.14
+    assert "e^0.123457, which is at most 1.14," in fine
 
 
 def test_claimed_delta_is_reached_by_the_account_and_no_smaller_one() -> None:
@@ -95,7 +98,7 @@ def test_account_states_every_part_and_the_delta_of_searches_only_if_there_is_on
     text = account(budget.to_json())
     assert all(f"{part.name} {part.rho:.3g}" in text for part in parts)
     assert f"together {0.007:.4g} (and delta 1e-07 for categories" in text
-    assert f"delta = {1e-7 + delta_of(0.007, 1.0):.3g} at epsilon = 1" in text
+    assert f"delta = {at_most(1e-7 + delta_of(0.007, 1.0), 3)} at epsilon = 1" in text
     assert "categories that" not in account(Budget(1.0, 1e-6, 3, parts[:1]).to_json())
 
 

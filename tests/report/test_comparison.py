@@ -120,6 +120,32 @@ def test_json_says_the_same_as_the_page() -> None:
     assert conditional["difference"]["value"] == pytest.approx(0.08)
 
 
+def test_page_says_what_its_intervals_are_about() -> None:
+    known = _table()
+    known.loc[known["configuration"] == "c2", TSTR] += (0.0, 0.01, 0.05)
+    assert "an interval is about this table, its splits and draws" in _html(known)
+    table = known.assign(records=1000, control_records=300)
+    plain, wider = (comparison_json("", _answers(each), TEXTS) for each in (known, table))
+    html = _html(table)
+    assert "two control sets share 30 % of their records, and the intervals are wider for it" in html
+    one, other = (
+        next(each["difference"] for each in found["paradox"]["differences"] if each["column"] == TSTR)
+        for found in (plain, wider)
+    )
+    assert one["value"] == other["value"] == pytest.approx(0.1)
+    half, larger = (each["high"] - each["value"] for each in (one, other))
+    assert larger == pytest.approx(half * np.sqrt((1 / 3 + 3 / 7) * 3), rel=5e-4)
+    assert (plain["overlap"], wider["overlap"]) == (0.0, 0.3)
+    halves = {n: round(half, 4) for n, half in _data(html)["halves"].items()}
+    assert halves["3"] == round(4.302653 * np.sqrt(1 / 3 + 3 / 7), 4)
+
+
+def test_recommendation_says_that_the_choice_flatters() -> None:
+    said = " ".join(recommendation(_answers(_table()), TEXTS))
+    assert "Chosen among 3: each interval above holds for all of them together" in said
+    assert "what this rule takes has TSTR, income 0.883" in said
+
+
 def test_recommendation_names_its_ground() -> None:
     first, gate, choice, *_ = recommendation(_answers(_table()), TEXTS)
     assert first == "Take c2: anonymize.k = 5, transition.method = conditional."

@@ -59,11 +59,11 @@ def test_improvement_is_said_in_words_beyond_the_interval_only() -> None:
         )
     )
     rows = {row.names[0]: (row.names[1], row.numbers) for row in improvement_rows(evaluation, {})}
-    assert rows["Linkability"][0] == "better"
+    assert rows["Linkability"][0] == "better here"
     assert rows["Linkability"][1][2] == "67 %"
     assert rows["Inference"][0] == "no difference beyond the interval"
     assert [words for words, _ in rows.values()] == [
-        *("worse", "better"),
+        *("worse here", "better here"),
         "no difference beyond the interval",
         "no interval",
     ]

@@ -80,6 +80,18 @@ def test_states_survive_as_often_as_the_schedule_says():
     assert float((noisy == 0).float().mean()) == pytest.approx(kept + (1 - kept) * 0.25, abs=0.01)
 
 
+def test_schedules_by_hand():
+    """Cosine schedule: cos(t * 90 degrees) squared."""
+    from hybrid.synthesize.generators.tabddpm.diffusion import keep
+    from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+    from hybrid.synthesize.generators.tabddpm.train import rate_at
+
+    assert keep(torch.tensor([0.0, 1 / 3, 0.5, 1.0])).tolist() == pytest.approx([1, 0.75, 0.5, 0], abs=1e-6)
+    falling, constant = TabddpmOptions(lr=0.008, lr_decay="linear"), TabddpmOptions(lr=0.008, lr_decay="none")
+    assert [rate_at(falling, done) for done in (0, 0.25, 1)] == pytest.approx([0.008, 0.006, 0])
+    assert rate_at(constant, 0.25) == 0.008
+
+
 def test_seeds_repeat_and_models_survive_a_file(tmp_path):
     table = people(200)
     one, two = (fit(table, options(), 7) for _ in range(2))

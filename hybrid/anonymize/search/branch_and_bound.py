@@ -1,9 +1,11 @@
 """Anytime branch and bound over large lattices, with a proven optimality gap.
 
-Branch and bound over boxes of nodes, from a lowest to a highest one. What is certainly suppressed at the highest node
-is suppressed in the whole box, which bounds the loss of the box from below together with the lowest levels. The box of
-least bound is cut in two along the column that raises the bound of the upper half most. A greedy descent from the top
-gives a good solution to begin with. Among equal losses any may win.
+Branch and bound over boxes of nodes, from a lowest to a highest one (Land and Doig 1960, doi 10.2307/1910129). What is
+certainly suppressed at the highest node is suppressed in the whole box, which bounds its loss from below together with
+the lowest levels; and a lowest level is raised as long as nothing below is feasible. The boxes of least bound are
+searched depth first by compiled loops, one per core, and what is left of them is put back. Greedy descents give good
+solutions to begin with. Where the search is complete, of equal losses above 0 the lowest sum of levels wins, then the
+lexicographically smaller levels.
 """
 
 from __future__ import annotations
@@ -11,15 +13,32 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hybrid.anonymize.search.box_search import Box, BoxSearch
+from hybrid.anonymize.search.distinct_rows import merged
+from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.outcome import Infeasible, Solution
+from hybrid.base.cpu import cores
+from hybrid.base.keys import group_rows
 from hybrid.base.progress import Progress, silent
+
+_SMALL = 1 << 12
+"""Tables of fewer distinct rows are searched by one thread: another would cost more than it gains."""
+_PATIENCE = 64
+"""Rounds after which a search is a long one: then its best solution is improved."""
+_IMPROVING = 0.1
+"""Share of the time that improving may take."""
+_ROUNDS = 16
+"""Rounds between two reports of progress."""
 
 
 def search(
@@ -53,37 +72,44 @@ def search(
     -------
     Solution or Infeasible
     """
-    state = _State(checker, loss, allowed, time.monotonic() + seconds, persons)
-    lattice = checker.lattice
-    state.descend()
-    state.push(lattice.bottom, lattice.top, state.bound(lattice.top))
-    while state.open and state.least < state.value and time.monotonic() < state.deadline:
-        state.expand()
-        if state.expanded % 64 == 0:
-            progress("search", state.checked, None, loss=state.value, gap=state.value - state.least)
+    deadline = time.monotonic() + seconds
+    state = _State(checker, loss, allowed, persons)
+    state.begin()
+    state.descend(checker.lattice.top, deadline)
+    threads = 1 if state.checker.records.n_distinct < _SMALL else cores()
+    with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
+        for number in itertools.count(1):
+            if not state.open or state.least >= state.value or time.monotonic() >= deadline:
+                break
+            state.advance(threads, pool)
+            if number == _PATIENCE:
+                state.improve(min(deadline, time.monotonic() + _IMPROVING * seconds))
+            if number % _ROUNDS == 0:
+                progress("search", state.checked, None, loss=state.value, gap=state.value - state.least)
     return state.outcome()
 
 
-@dataclass(frozen=True, order=True)
-class _Box:
-    """Nodes from ``low`` to ``high``; none has a smaller loss than ``least``."""
+@dataclass(frozen=True)
+class _Open:
+    """Box that is left to search."""
 
-    least: float
-    number: int
-    low: Node
-    high: Node
-    bound: Bound
+    box: Box
+    bound: Bound | None
+    """Of everything at or below its highest node; None if that was not checked yet."""
 
 
 class _State:
-    def __init__(self, checker: Checker, loss: Loss, allowed: int, deadline: float, persons: int | None = None) -> None:
-        self.persons = persons
-        self.checker, self.loss, self.allowed, self.deadline = checker, loss, allowed, deadline
-        self.initial = loss.initial()
-        self.open: list[_Box] = []
+    def __init__(self, checker: Checker, loss: Loss, allowed: int, persons: int | None) -> None:
+        self.whole = self.checker = checker
+        self.loss, self.allowed, self.persons = loss, allowed, persons
+        self.initial, self.boxes = loss.initial(), BoxSearch.of(checker, loss, allowed)
+        self.floor = checker.lattice.bottom
+        self.open: list[tuple[float, int, _Open]] = []
         self.numbers = itertools.count()
-        self.best: tuple[Node, Score, NodeOutcome] | None = None
-        self.checked = self.expanded = 0
+        self.forbidden: list[Node] = []
+        self.losses: dict[Node, float] = {}
+        self.best: tuple[Node, Score] | None = None
+        self.checked = 0
         self.fewest, self.fewest_at = checker.records.n_records, checker.lattice.top
 
     @property
@@ -94,67 +120,133 @@ class _State:
     @property
     def least(self) -> float:
         """No open box holds a smaller loss."""
-        return self.open[0].least
+        return self.open[0][0] if self.open else np.inf
 
-    def bound(self, node: Node) -> Bound | None:
+    def check(self, node: Node) -> Bound | None:
         """Group the records at a node.
 
         The bound of everything at or below it, None if all that is infeasible.
         """
         found = self.checker.check(node)
         self.checked += 1
-        n_records = self.checker.records.n_records
+        self.losses[node] = np.inf
         if found.n_suppressed < self.fewest:
             self.fewest, self.fewest_at = found.n_suppressed, node
-        if found.n_suppressed < n_records and found.within(self.allowed, self.persons):
-            score = self.loss.score(node, found)
-            if score.value < self.value:
-                self.best = node, score, found
-        hopeless = found.n_certain > self.allowed or found.n_certain == n_records
-        if hopeless or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex):
-            return None
-        return self.loss.below(found)
+        if found.n_suppressed < self.checker.records.n_records and found.within(self.allowed, self.persons):
+            score, order = self.loss.score(node, found), self.checker.lattice.order
+            self.losses[node] = score.value
+            if self.best is None or (score.value, order(node)) < (self.value, order(self.best[0])):
+                self.best = node, score
+        return None if self.hopeless(found) else self.loss.below(found)
 
-    def push(self, low: Node, high: Node, bound: Bound | None) -> None:
-        """Keep a box if it may hold something better."""
-        if bound is None:
-            return
-        least = max(bound.between(low, high), self.initial.between(low, high))
-        if least < self.value and low != high:
-            heapq.heappush(self.open, _Box(least, next(self.numbers), low, high, bound))
+    def hopeless(self, found: NodeOutcome) -> bool:
+        """True if no node at or below a checked one is feasible."""
+        too_many = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records
+        return too_many or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex)
 
-    def expand(self) -> None:
-        """Cut the box of least bound in two."""
-        box = heapq.heappop(self.open)
-        self.expanded += 1
-        halves = []
-        for axis, (first, last) in enumerate(zip(box.low, box.high, strict=True)):
-            if first < last:
-                middle = (first + last) // 2
-                raised = (*box.low[:axis], middle + 1, *box.low[axis + 1 :])
-                halves.append((box.bound.between(raised, box.high), -axis, middle, raised))
-        _, axis, middle, raised = max(halves)
-        self.push(raised, box.high, box.bound)
-        lowered = tuple(middle if at == -axis else position for at, position in enumerate(box.high))
-        self.push(box.low, lowered, self.bound(lowered))
+    def begin(self) -> None:
+        """Cut the whole lattice once.
 
-    def descend(self) -> None:
-        """Descend greedily from the top while the loss falls.
-
-        Each step lowers one column by one level, to the least loss.
+        The rows are grouped at the lowest node that is left.
         """
-        node, before = self.checker.lattice.top, np.inf
-        self.bound(node)
-        while self.best is not None and self.value < before and time.monotonic() < self.deadline:
+        lattice = self.checker.lattice
+        bound = self.check(lattice.top)
+        if bound is None or lattice.bottom == lattice.top:
+            return
+        whole = Box(lattice.bottom, lattice.top, self.initial.between(lattice.bottom, lattice.top))
+        self.keep(_Open(whole, bound), *replace(self.boxes, work=0).explore(whole, np.inf, ()))
+        if self.open:
+            lows = [item.box.low for _, _, item in self.open]
+            self.floor = tuple(min(positions) for positions in zip(*lows, strict=True))
+            self.checker = _grouped_at(self.floor, self.checker)
+            self.boxes = replace(self.boxes, checker=self.checker)
+
+    def descend(self, node: Node, until: float) -> None:
+        """Lower columns level by level, as long as the loss falls.
+
+        Each step lowers one column, to the least loss.
+        """
+        before, now = np.inf, self.losses.get(node, np.inf)
+        while now < before or now == np.inf:
+            before, start = now, node
+            for axis, position in enumerate(start):
+                lower = (*start[:axis], position - 1, *start[axis + 1 :])
+                if position == self.floor[axis] or time.monotonic() >= until:
+                    continue
+                if lower not in self.losses:
+                    self.check(lower)
+                if self.losses[lower] < now:
+                    node, now = lower, self.losses[lower]
+            if node == start:
+                return
+
+    def improve(self, until: float) -> None:
+        """Descend from nodes above the best one, as long as that helps.
+
+        Those are one level higher in one column.
+        """
+        before = np.inf
+        while self.best is not None and self.value < before:
             before, node = self.value, self.best[0]
             for axis, position in enumerate(node):
-                if position > 0:
-                    self.bound((*node[:axis], position - 1, *node[axis + 1 :]))
+                if position < self.checker.lattice.top[axis]:
+                    self.descend((*node[:axis], position + 1, *node[axis + 1 :]), until)
+
+    def advance(self, threads: int, pool: ThreadPoolExecutor | None) -> None:
+        """Search the boxes of least bound, one per thread."""
+        items: list[_Open] = []
+        while len(items) < threads and self.least < self.value:
+            least, _, item = heapq.heappop(self.open)
+            box = item.box
+            bound = self.check(box.high) if item.bound is None else item.bound
+            if bound is None:
+                self.forbid(box.high)
+                continue
+            least = max(least, bound.between(box.low, box.high))
+            if box.low != box.high and least < self.value:
+                items.append(_Open(replace(box, least=least), bound))
+        value, forbidden = self.value, tuple(self.forbidden)
+        found = (map if pool is None else pool.map)(lambda item: self.boxes.explore(item.box, value, forbidden), items)
+        for item, (left, grouped) in zip(items, list(found), strict=True):
+            self.keep(item, left, grouped)
+
+    def keep(self, item: _Open, left: Sequence[Box], grouped: int) -> None:
+        """Put back what is left of a box."""
+        self.checked += grouped
+        for box in left:
+            bound = item.bound if box.high == item.box.high else None
+            least = max(box.least, self.initial.between(box.low, box.high))
+            if bound is not None:
+                least = max(least, bound.between(box.low, box.high))
+            if least < self.value:
+                heapq.heappush(self.open, (least, next(self.numbers), _Open(box, bound)))
+
+    def forbid(self, node: Node) -> None:
+        """Remember a highest node at or below which nothing is feasible.
+
+        It is found by climbing from a lower one.
+        """
+        for axis, top in enumerate(self.checker.lattice.top):
+            while node[axis] < top:
+                raised = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
+                self.checked += 1
+                if not self.hopeless(self.checker.check(raised)):
+                    break
+                node = raised
+        self.forbidden.append(node)
 
     def outcome(self) -> Solution | Infeasible:
         """The best node, with what is proven."""
         if self.best is None:
             return Infeasible(self.fewest, self.fewest_at, not self.open, self.checked)
-        node, score, found = self.best
-        lower = min(score.value, self.least) if self.open else score.value
-        return Solution(node, score, found, lower, self.checked)
+        node, score = self.best
+        return Solution(node, score, self.whole.check(node), min(score.value, self.least), self.checked)
+
+
+def _grouped_at(low: Node, checker: Checker) -> Checker:
+    """Checker of the nodes above a node, on rows grouped there."""
+    if checker.records.persons is not None:
+        return checker
+    bases = checker.bases
+    records = merged(checker.records, *group_rows(*bases.classes(bases.whole, low)))
+    return replace(checker, bases=GroupCache(records, checker.lattice))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.person_rows import Holdings, Members, PersonRows
 from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Codes, Counts, Leaves, Numbers, Rows
@@ -100,6 +101,34 @@ class DistinctRows:
             group_sums(leaves, self.counts, hierarchy.n_leaves)
             for leaves, hierarchy in zip(self.leaves, self.hierarchies, strict=True)
         ]
+
+
+def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
+    """The same records with some rows put together.
+
+    Parameters
+    ----------
+    records : DistinctRows
+        Each record another person.
+    row_of : numpy.ndarray, shape (n_distinct,), int64
+        The row that each becomes.
+    first : numpy.ndarray, shape (n_merged,), int64
+        The row whose leaves each of them keeps.
+    """
+    n = len(first)
+    secrets = {}
+    for name, one in records.sensitive.items():
+        joined = Histogram.of(row_of[one.rows], one.values, one.counts, n, one.reference)
+        secrets[name] = replace(one, rows=joined.classes, values=joined.values, counts=joined.counts.astype(np.int64))
+    population = records.population
+    return replace(
+        records,
+        leaves=np.ascontiguousarray(records.leaves[:, first]),
+        counts=group_sums(row_of, records.counts, n).astype(np.int64),
+        row_of=row_of[records.row_of],
+        sensitive=secrets,
+        population=None if population is None else group_sums(row_of, population, n).astype(np.int64),
+    )
 
 
 def collect(

@@ -147,10 +147,15 @@ class GroupCache:
         return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
 
     @cached_property
-    def _tables(self) -> tuple[Codes, Codes, Counts]:
-        """Node numbers of all columns and positions, concatenated.
+    def tables(self) -> tuple[Codes, Codes, Counts]:
+        """Node numbers of all columns and positions.
 
-        With the start of each and the number of nodes.
+        Returns
+        -------
+        numbers : numpy.ndarray, int64
+            Node number of each leaf, for one column and position after the other.
+        starts, sizes : numpy.ndarray, shape (n_qi, n_positions), int64
+            Where in ``numbers`` a column and position starts, and how many node numbers it has.
         """
         shape = len(self.lattice.axes), max(self.lattice.shape)
         starts, sizes = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.int64)
@@ -287,7 +292,7 @@ class GroupCache:
         """
         self._rows_read += len(base)
         if self.kernels is not None and self._small:
-            class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self._tables)
+            class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self.tables)
             return class_of, n_classes
         keys, bound = pack(self._columns(base, node), len(base))
         return (keys, bound) if bound <= max(_SPARSE * len(base), 1024) else by_first_row(keys)

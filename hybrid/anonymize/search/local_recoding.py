@@ -27,7 +27,7 @@ from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
 from hybrid.base.keys import group_sums
 from hybrid.base.progress import Progress
 
-_SPLIT_COSTS = (0.3, 0.8)
+SPLIT_COSTS = (0.3, 0.8)
 """Fixed costs of a split in nats, added to its entropy; tried in turn. Small ones save entropy, large ones loss."""
 _LEFT_BEHIND = 0.3
 """Penalty in nats of a split that leaves records at the parent."""
@@ -49,8 +49,8 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     if found.n_suppressed:
         raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
     best: tuple[Score, Nodes] | None = None
-    for at, split_cost in enumerate(_SPLIT_COSTS):
-        progress("recode", at, len(_SPLIT_COSTS))
+    for at, split_cost in enumerate(SPLIT_COSTS):
+        progress("recode", at, len(SPLIT_COSTS))
         nodes = TopDown(task, loss, split_cost).run()
         score = loss.score_nodes(nodes)
         if best is None or score.value < best[0].value:
@@ -109,12 +109,13 @@ class TopDown:
         self.level_of = [hierarchy.level_of() for hierarchy in hierarchies]
         self.weights = self.records.counts.astype(np.float64)
 
-    def run(self) -> Nodes:
+    def run(self, among: Rows | None = None) -> Nodes:
         """Split until no class can be split.
 
-        The node of every cell, shape (n_qi, n_distinct), int32.
+        The node of every cell, shape (n_qi, n_distinct), int32. With ``among``, only these distinct rows are split, and
+        all others stay at the roots.
         """
-        open_rows = np.arange(self.records.n_distinct)
+        open_rows = np.arange(self.records.n_distinct) if among is None else among
         classes = np.zeros(len(open_rows), dtype=np.int64)
         while len(open_rows):
             n_classes = int(classes.max()) + 1

@@ -81,6 +81,8 @@ class Recoding:
         The loss.
     gap : float
         Proven bound on how much smaller a loss could be; 0 when optimal.
+    coarsened : numpy.ndarray, shape (n_distinct,), bool, or None
+        Distinct rows with coarser labels instead of being left out; None where such rows are left out.
     """
 
     nodes: Nodes
@@ -88,3 +90,4 @@ class Recoding:
     levels: dict[str, int] | None
     score: Score
     gap: float
+    coarsened: Mask | None = None

@@ -75,8 +75,13 @@ class Combinations:
         keys, self.counts = add_up(packing.keys, np.concatenate([part[1] for part in parts]))
         self.columns = packing.decode(keys)
         if len(self) > self._most:
-            raise DataError(
-                f"more than {self._most:,} distinct combinations of {self._what}: more than memory has room for",
-                hint="raise anonymize.memory_limit, make the columns coarser in the file (months instead of days), "
-                "or give fewer of them a role or a privacy model",
-            )
+            raise too_many(self._most, self._what)
+
+
+def too_many(most: int, what: str) -> DataError:
+    """The error for more distinct rows than memory has room for."""
+    return DataError(
+        f"more than {most:,} distinct combinations of {what}: more than memory has room for",
+        hint="raise anonymize.memory_limit, make the columns coarser at the source (months instead of days), "
+        "or give fewer of them a role or a privacy model",
+    )

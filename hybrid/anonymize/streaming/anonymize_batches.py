@@ -14,32 +14,24 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from hybrid.anonymize.anonymize_table import recode, summarize
+from hybrid.anonymize.anonymize_table import summarize
+from hybrid.anonymize.decide import Counted, Decided, Request, decide, origin_of
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.search.row_counts import Combinations
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations, count_members
 from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
-from hybrid.anonymize.streaming.verify_file import Origin, verify_classes
+from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import Relabel
-from hybrid.base.arrays import Array, Codes, Leaves, Mask
-from hybrid.base.errors import DataError, HierarchyError, Problem
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
-from hybrid.hierarchy.load import HierarchySource, load_hierarchy
-from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.hierarchy.load import HierarchySource
+from hybrid.table import Schema, Table
 from hybrid.table.files import File
 from hybrid.table.options import DataOptions
 from hybrid.table.read_batches import ParquetRows, ValueNumbers, open_parquet
-from hybrid.table.read_options import ColumnOptions
 
 
 @dataclass(frozen=True)
@@ -111,6 +103,12 @@ class FileTask:
     population: Table | None = None
     persons: Codes | None = None
 
+    @property
+    def asked(self) -> Request:
+        """The task, wherever the records are."""
+        columns = tuple(self.rows.schema.names)
+        return Request(self.rows.source, columns, self.data, self.hierarchies, self.options, self.population)
+
 
 def anonymize_file(
     task: FileTask, target: Path, seed: int, recorder: Recorder, progress: Progress = silent
@@ -141,15 +139,17 @@ def anonymize_file(
         As :func:`~hybrid.anonymize.anonymize`; and there are more distinct combinations than memory has room for.
     """
     cpu: dict[str, float] = {}
+    asked = task.asked
     with _timed(recorder, "read", cpu):
-        source = _count(task, progress)
+        room = MemoryBudget.of(task.memory, task.rows, len(asked.names) + len(asked.attributes))
+        source = _count(task, room, progress)
     with _timed(recorder, "search", cpu):
-        decided = _decide(task, source, progress)
+        decided = decide(asked, source, progress)
     with _timed(recorder, "write", cpu):
-        written = _relabel(task, source, decided).write(target, seed, progress)
+        written = _relabel(task, source, decided, room).write(target, seed, progress)
     with _timed(recorder, "verify", cpu):
-        reread = _reread(target, source, progress)
-        origin = _origin(source, decided)
+        reread = _reread(target, asked, source, room, progress)
+        origin = origin_of(asked, source, decided)
         sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of, origin)
     seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
     result = summarize(decided.task, decided.recoding, sizes, seconds)
@@ -170,13 +170,6 @@ def anonymize_file(
     return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
 
 
-def _origin(source: _Source, decided: _Decided) -> Origin | None:
-    if source.members is None:
-        return None
-    columns = zip(source.attributes, decided.value_of, source.found.columns[len(source.names) :], strict=True)
-    return Origin(source.members, {name: value_of[numbers] for name, value_of, numbers in columns})
-
-
 @contextmanager
 def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[None]:
     """A stage of the recorder; its processor seconds go into ``cpu``."""
@@ -186,136 +179,33 @@ def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[No
     cpu[stage] = round(time.process_time() - started, 4)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Findings of the first pass.
-
-    Quasi-identifiers come first, then the columns that the models look at.
-    """
-
-    names: list[str]
-    attributes: list[str]
-    numbers: list[ValueNumbers]
-    found: Combinations
-    room: MemoryBudget
-    members: Members | None
-
-
-@dataclass(frozen=True)
-class _Decided:
-    """Decision of the search, with the inputs of later passes."""
-
-    schema: Schema
-    task: SearchProblem
-    recoding: Recoding
-    leaf_of: list[Leaves]
-    value_of: list[Codes]
-
-
-def _role(data: DataOptions, name: str) -> Role:
-    return data.columns.get(name, ColumnOptions()).role
-
-
-def _count(task: FileTask, progress: Progress) -> _Source:
-    columns = task.rows.schema.names
-    names = [name for name in columns if _role(task.data, name) is Role.QUASI_IDENTIFIER]
-    others = [name for name in columns if _role(task.data, name) in (Role.SENSITIVE, Role.INSENSITIVE)]
-    attributes = [name for name in task.options.attributes if name in others]
-    numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*names, *attributes)]
-    room = MemoryBudget.of(task.memory, task.rows, len(numbers))
+def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
+    asked = task.asked
+    numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*asked.names, *asked.attributes)]
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
     members = None
     if task.persons is not None:
         training = task.training
         members = count_members(task.rows, numbers, found, room, task.persons, training=training, progress=progress)
-    return _Source(names, attributes, numbers, found, room, members)
+    return Counted(numbers, found, members)
 
 
-def _decide(task: FileTask, source: _Source, progress: Progress) -> _Decided:
-    typed = _typed(task, source)
-    schema = Schema(
-        tuple(
-            typed[name][0] if name in typed else Column(name, _role(task.data, name), Kind.CATEGORICAL)
-            for name in task.rows.schema.names
-        )
-    ).without_identifiers()
-    hierarchies = _load(task, source, typed)
-    refuse_contradictions(schema, hierarchies, task.options, task.population)
-    used = [hierarchies[name] for name in source.names]
-    leaf_of = [_lookup(typed[name][1].index, hierarchies[name].encode(typed[name][1])) for name in source.names]
-    rows, counts = source.found.columns, source.found.counts
-    if not len(counts):
-        raise DataError("there are no records to anonymize", hint="check the input file and the split")
-    leaves = np.stack([lookup[column] for lookup, column in zip(leaf_of, rows, strict=False)], axis=1)
-    values = dict(zip(source.attributes, rows[len(used) :], strict=True))
-    sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}
-    people = None if task.population is None else encode(task.population, used)
-    records = collect(leaves, used, sensitive, people, counts, source.members)
-    elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
-    rules = build_rules(task.options, hierarchies, records)
-    prepared = SearchProblem(elsewhere, hierarchies, task.options, leaves, records, rules, task.population)
-    value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
-    return _Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
-
-
-def _typed(task: FileTask, source: _Source) -> dict[str, tuple[Column, pd.Series]]:
-    """Each column, and its values by their numbers."""
-    typed: dict[str, tuple[Column, pd.Series]] = {}
-    problems: list[Problem] = []
-    for numbers in source.numbers:
-        try:
-            typed[numbers.name] = numbers.typed(task.rows.source, task.data)
-        except DataError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
-    return typed
-
-
-def _load(task: FileTask, source: _Source, typed: Mapping[str, tuple[Column, pd.Series]]) -> dict[str, Hierarchy]:
-    sensitive = [name for name in source.attributes if _role(task.data, name) is Role.SENSITIVE]
-    wanted = [name for name in (*source.names, *sensitive) if name in task.hierarchies]
-    counts = {numbers.name: numbers.counts[numbers.counts > 0] for numbers in source.numbers}
-    loaded: dict[str, Hierarchy] = {}
-    problems: list[Problem] = []
-    for name in wanted:
-        try:
-            loaded[name] = load_hierarchy(task.hierarchies[name], *typed[name], counts[name])
-        except HierarchyError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise HierarchyError(problems)
-    return loaded
-
-
-def _values(by_number: pd.Series, numbers: Codes) -> pd.Series:
-    """The value of each number."""
-    return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
-
-
-def _lookup(numbers: Codes | pd.Index, results: Array) -> Array:
-    """An array that holds the result of each number at its place."""
-    lookup = np.full(int(np.max(numbers)) + 1, -1, dtype=results.dtype)
-    lookup[numbers] = results
-    return lookup
-
-
-def _relabel(task: FileTask, source: _Source, decided: _Decided) -> Relabel:
-    labels = Labels.of(decided.schema, decided.task, decided.recoding)
-    numbers = source.numbers[: len(source.names)]
+def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudget) -> Relabel:
+    labels, names = Labels.of(decided.schema, decided.task, decided.recoding), task.asked.names
+    numbers = source.numbers[: len(names)]
     labelling: Labelling
     if decided.recoding.levels is None:
         rows = source.found.columns[: len(numbers)]
         labelling = ByRow(decided.task, decided.recoding, labels, rows, [len(column) for column in numbers])
     else:
         labelling = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
-    by_name = dict(zip(source.names, numbers, strict=True))
-    return Relabel(task.rows, decided.schema.names, by_name, labels, labelling, source.room, task.training)
+    by_name = dict(zip(names, numbers, strict=True))
+    return Relabel(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
 
 
-def _reread(target: Path, source: _Source, progress: Progress) -> Combinations:
+def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> Combinations:
     """Distinct combinations of labels and sensitive values in the written file."""
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
-    labels = [ValueNumbers(name, rows.schema.field(name).type) for name in source.names]
-    attributes = source.numbers[len(source.names) :]
-    return count_combinations(rows, [*labels, *attributes], source.room, step="verify", progress=progress)
+    labels = [ValueNumbers(name, rows.schema.field(name).type) for name in asked.names]
+    attributes = source.numbers[len(asked.names) :]
+    return count_combinations(rows, [*labels, *attributes], room, step="verify", progress=progress)

@@ -62,8 +62,13 @@ class MemoryBudget:
         return cls(
             batch=min(max(batch, _LEAST_BATCH), _BATCH),
             parts=int(min(max(parts, 1), MOST_PARTS)),
-            combinations=max(int(_SEARCHED * n_bytes / (_NUMBER_BYTES * n_columns)), 1000),
+            combinations=most_combinations(n_bytes, n_columns),
         )
+
+
+def most_combinations(n_bytes: float, n_columns: int) -> int:
+    """Distinct rows of ``n_columns`` numbers that the search has room for."""
+    return max(int(_SEARCHED * n_bytes / (_NUMBER_BYTES * n_columns)), 1000)
 
 
 def count_combinations(

@@ -89,11 +89,14 @@ class ByColumn:
         Hierarchy leaf of each value number; anything for numbers that no record has.
     """
 
+    of_value: list[Codes]
+    """Position in :attr:`Labels.texts` of each value number's label, by quasi-identifier; -1: no released record."""
+
     def __init__(self, task: SearchProblem, recoding: Recoding, labels: Labels, leaf_of: Columns) -> None:
         assert recoding.levels is not None
         records = task.records
         columns = zip(labels.of_node, records.hierarchies, leaf_of, recoding.levels.values(), strict=True)
-        self._of_value = [of_node[hierarchy.node_of[leaves, level]] for of_node, hierarchy, leaves, level in columns]
+        self.of_value = [of_node[hierarchy.node_of[leaves, level]] for of_node, hierarchy, leaves, level in columns]
         released = recoding.nodes[~recoding.suppressed & (records.counts > 0)]
         classes = [of_node[nodes] + 1 for of_node, nodes in zip(labels.of_node, released.T, strict=True)]
         sizes = [len(texts) + 1 for texts in labels.texts]
@@ -102,7 +105,7 @@ class ByColumn:
 
     def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
         """As :meth:`Labelling.label`."""
-        columns = zip(self._of_value, codes, numbers, strict=True)
+        columns = zip(self.of_value, codes, numbers, strict=True)
         labels = [of_value[number][code] for of_value, code, number in columns]
         return self._classes.find([label + 1 for label in labels]) >= 0, labels
 

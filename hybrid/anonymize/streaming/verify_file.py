@@ -101,7 +101,7 @@ def verify_classes(
             f"the written labels do not keep what was promised: {'; '.join(failures)}",
             hint="do not release them; please report this",
         )
-    pycanon = {"skipped": "streamed: our own check alone"}
+    pycanon = {"skipped": "the records are not in memory: our own check alone"}
     return sizes, {"k": k, "models": [asdict(one) for one in reached], "pycanon": pycanon}
 
 

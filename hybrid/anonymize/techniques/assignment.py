@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hybrid.anonymize.models.protocol import PopulationModel
+from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.techniques.generalization import Generalization
+from hybrid.anonymize.techniques.microaggregation import Microaggregation
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Technique
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.table import Role, Schema
@@ -48,6 +50,9 @@ def refuse_misfits(options: AnonymizeOptions) -> None:
         raise ValueError("a population model needs technique: generalization")
     if options.models and not any(step.k_anonymous for step in steps):
         raise ValueError("models are about groups of k persons, and no step makes any")
+    first = any(isinstance(step, Microaggregation) and step.closeness == "first" for step in steps)
+    if first and sum(isinstance(model, TCloseness) for model in options.models) != 1:
+        raise ValueError("technique: closeness: first needs one model t_closeness, whose column makes the strata")
     if not labelling and (options.levels or options.beforehand is not None):
         raise ValueError("levels and beforehand are about labels, and no step makes any")
 

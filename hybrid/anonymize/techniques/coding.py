@@ -50,7 +50,8 @@ class Coding(ValueTechnique):
             else:
                 kept = pd.Series(distinct).take(np.clip(codes, *ends)).reset_index(drop=True)
                 values[name] = kept.astype(before.dtype).mask(codes < 0)
-        return Masked(values)
+        emptied = [name for name in task.columns if values[name].isna().all() and task.table.frame[name].notna().any()]
+        return Masked(values, {"holders": self._least(task), "emptied": emptied})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
         """Ends that too few persons reach."""
@@ -64,12 +65,14 @@ class Coding(ValueTechnique):
                     found.append(f"an end of {name!r} is that of fewer than {least} persons")
         return found
 
-    def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         """See :class:`Technique`."""
-        least = f"{self.holders}" if self.holders is not None else "k"
+        least = facts.get("holders", "k (anonymize.k)" if self.holders is None else self.holders)
+        emptied = ", ".join(facts.get("emptied", ()))
+        gone = f" {emptied}: too few persons have a value for that, and all values were removed." if emptied else ""
         return (
             f"Both ends of {columns} were coded: the smallest and the largest value are those of at least {least} "
-            "persons each. All other values stay as they are, and it is no k-anonymity."
+            f"persons each.{gone} All values in between stay as they are, and it is no k-anonymity."
         )
 
     def _least(self, task: Task) -> int:

@@ -48,7 +48,7 @@ def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
     parts = _parts(space, k, persons, most)
     found = 0
     for rows in parts:
-        own = _Rest(space, rows, persons, k).grouped()
+        own = Rest(space, rows, persons, k).grouped()
         groups[rows] = own + found
         found += int(own.max()) + 1
     return groups, len(parts)
@@ -58,15 +58,15 @@ def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
     waiting, done = [np.arange(len(persons))], []
     while waiting:
         rows = waiting.pop()
-        halves = _halves(space, rows) if len(rows) > most else []
-        if halves and all(_n_persons(persons[half]) >= k for half in halves):
-            waiting += halves[::-1]
+        both = halves(space, rows) if len(rows) > most else []
+        if both and all(_n_persons(persons[half]) >= k for half in both):
+            waiting += both[::-1]
         else:
             done.append(rows)
     return done
 
 
-def _halves(space: Space, rows: Rows) -> list[Rows]:
+def halves(space: Space, rows: Rows) -> list[Rows]:
     """Rows below and above the median of the widest axis.
 
     By codes where no number varies.
@@ -83,7 +83,7 @@ def _n_persons(persons: Codes) -> int:
     return len(np.unique(persons[persons >= 0]))
 
 
-class _Rest:
+class Rest:
     """Records without a group yet.
 
     Parameters
@@ -111,44 +111,50 @@ class _Rest:
         self.left = int((self.left_of > 0).sum())
         self.sums = [float(axis[self.named].sum()) for axis in self.all_numbers]
         self.counts = [np.bincount(axis[self.named], minlength=int(axis.max()) + 1) for axis in self.all_codes]
-        self._keep(np.flatnonzero(self.named))
+        self.keep(np.flatnonzero(self.named))
 
-    def _keep(self, at: Rows) -> None:
+    def keep(self, at: Rows) -> None:
         """Shorten the arrays to these positions."""
         self.at = at
         self.gone = np.zeros(len(at), dtype=bool)
         self.numbers = [axis[at] for axis in self.all_numbers]
         self.codes = [axis[at] for axis in self.all_codes]
 
+    def shorten(self) -> None:
+        """Drop grouped records from the arrays, if they are many."""
+        if len(self.at) and self._remaining < _COMPACT * len(self.at):
+            self.keep(self.at[~self.gone])
+
     def grouped(self) -> Codes:
         """Group of every record; shape (m,), int64."""
         while self.left >= 3 * self.k:
-            around = self._distances(*self._place(self._farthest(self._from_centre())))
-            self._take(around)
+            around = self.distances(*self.place(self.farthest(self.from_centre())))
+            self.take(around)
             around[self.gone] = -1.0
-            self._take(self._distances(*self._place(int(np.argmax(around)))))
-            if len(self.at) and self._remaining < _COMPACT * len(self.at):
-                self._keep(self.at[~self.gone])
+            self.take(self.distances(*self.place(int(np.argmax(around)))))
+            self.shorten()
         if self.left >= 2 * self.k:
-            self._take(self._distances(*self._place(self._farthest(self._from_centre()))))
+            self.take(self.distances(*self.place(self.farthest(self.from_centre()))))
         if self.left >= self.k or not self.n_groups:
             self.groups[self.at[~self.gone]] = self.n_groups
             self.n_groups += 1
-        self._join(np.flatnonzero(self.groups < 0))
+        self.join(np.flatnonzero(self.groups < 0))
         return self.groups
 
     @property
     def _remaining(self) -> int:
         return len(self.at) - int(self.gone.sum())
 
-    def _from_centre(self) -> Numbers:
+    def from_centre(self) -> Numbers:
+        """Squared distance of every record from the centre of ungrouped ones."""
         n = max(self._remaining, 1)
-        return self._distances([total / n for total in self.sums], [int(np.argmax(one)) for one in self.counts])
+        return self.distances([total / n for total in self.sums], [int(np.argmax(one)) for one in self.counts])
 
-    def _place(self, position: int) -> tuple[list[float], list[int]]:
+    def place(self, position: int) -> tuple[list[float], list[int]]:
+        """Numbers and codes of a record in the arrays."""
         return [float(axis[position]) for axis in self.numbers], [int(axis[position]) for axis in self.codes]
 
-    def _distances(self, numbers: list[float], codes: list[int]) -> Numbers:
+    def distances(self, numbers: list[float], codes: list[int]) -> Numbers:
         """Squared distance of every record in the arrays from a place."""
         total = np.zeros(len(self.at))
         for axis, number in zip(self.numbers, numbers, strict=True):
@@ -159,14 +165,15 @@ class _Rest:
             total += axis != code
         return total
 
-    def _farthest(self, distances: Numbers) -> int:
+    def farthest(self, distances: Numbers) -> int:
+        """Position of the record without a group that is farthest."""
         distances[self.gone] = -1.0
         return int(np.argmax(distances))
 
-    def _take(self, distances: Numbers) -> None:
-        """Make a group of the nearest records of k different persons."""
+    def take(self, distances: Numbers) -> None:
+        """Make a group of the nearest records."""
         distances[self.gone] = np.inf
-        chosen = self._nearest(distances)
+        chosen = self.nearest(distances)
         rows = self.at[chosen]
         self.groups[rows] = self.n_groups
         self.n_groups += 1
@@ -180,7 +187,8 @@ class _Rest:
         for counts, axis in zip(self.counts, self.codes, strict=True):
             counts -= np.bincount(axis[chosen], minlength=len(counts))
 
-    def _nearest(self, distances: Numbers) -> Rows:
+    def nearest(self, distances: Numbers) -> Rows:
+        """Positions of the nearest records of k different persons."""
         if not self.several:
             nearest: Rows = np.argpartition(distances, self.k - 1)[: self.k]
             return nearest
@@ -196,7 +204,7 @@ class _Rest:
                 return chosen
             looked *= 4
 
-    def _join(self, rows: Rows) -> None:
+    def join(self, rows: Rows) -> None:
         """Put records that are left into the group with the nearest centre."""
         if not len(rows):
             return

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field, PositiveInt
 
+from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.techniques.mdav import mdav
 from hybrid.anonymize.techniques.merging import merged
 from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.space import centroids, positions_of, space_of, step_of
+from hybrid.anonymize.techniques.strata import least_strata, stratified
 from hybrid.base.arrays import Codes
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.table import Column, Kind
@@ -22,8 +25,7 @@ class Microaggregation(ValueTechnique):
     """Groups of at least k persons by MDAV.
 
     Every group has one value per column: means of numbers and dates, lower medians of ordered categories, the most
-    frequent of others. With privacy models,
-    groups are merged until all hold.
+    frequent of others. With privacy models, groups are merged until all hold.
     """
 
     name: Literal["microaggregation"] = "microaggregation"
@@ -35,6 +37,9 @@ class Microaggregation(ValueTechnique):
     block: PositiveInt = 40_000
     """Records that are grouped together, at most: larger tables are cut at medians first, since the time grows with
     the square."""
+    closeness: Literal["merge", "first"] = "merge"
+    """Way to meet a t_closeness model. merge: groups are made without regard to it, and merged. first: every group
+    takes a record from each stratum of the sensitive column, so that few need merging; one record of each person."""
 
     k_anonymous: ClassVar[bool] = True
     transitions: ClassVar[frozenset[str] | None] = frozenset({"single", "conditional", "marginal", "shrunk"})
@@ -54,18 +59,24 @@ class Microaggregation(ValueTechnique):
     def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
         """Group the records and give every group its centre's values; see :class:`Technique`."""
         self._refuse(task)
-        space = space_of(task.table, task.columns, self.ordinal)
-        groups, parts = mdav(space, task.k, _persons(task), self.block)
+        space, persons = space_of(task.table, task.columns, self.ordinal), _persons(task)
+        model = next((one for one in task.models if isinstance(one, TCloseness)), None)
+        if model is None or self.closeness == "merge":
+            groups, parts = mdav(space, task.k, persons, self.block)
+        else:
+            strata = least_strata(len(persons), task.k, model.t)
+            groups, parts = stratified(space, _places(task, model), strata, self.block)
         groups = merged(groups, space, task)
         n = int(groups.max()) + 1
         values = {
-            axis.column.name: centroids(axis, groups, n).take(groups).reset_index(drop=True) for axis in space.axes
+            axis.column.name: centroids(axis, groups, n, persons).take(groups).reset_index(drop=True)
+            for axis in space.axes
         }
         return Masked(values, {"parts": parts})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Means that moved beyond rounding, and categories that no record had."""
-        found = []
+        """Means that moved, values of single persons, and unknown categories."""
+        found = [f"a group's {name!r} is the value of one person" for name in self._single(task, masked)]
         for name in task.columns:
             column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
             if column.kind.is_continuous and not before.isna().any():
@@ -80,20 +91,39 @@ class Microaggregation(ValueTechnique):
         """See :class:`Technique`."""
         parts = int(facts.get("parts", 1))
         cut = f", in each of {parts} parts of the table by itself" if parts > 1 else ""
+        how = "MDAV" if self.closeness == "merge" else "MDAV, with records from all strata of a sensitive column"
         return (
-            f"{columns} were microaggregated: similar records were grouped (MDAV{cut}), and every record has its "
-            "group's mean, lower median or most frequent value instead of its own; these values were computed from "
-            "the records."
+            f"{columns} were microaggregated: similar records were grouped ({how}{cut}), and every record has its "
+            "group's mean, lower median or most frequent value instead of its own, or none where most of the group "
+            "have none; these values were computed from the records, and an unusual record moves those of its group."
         )
 
+    def _single(self, task: Task, masked: Masked) -> Iterator[str]:
+        """Columns in which one person alone made a group's number."""
+        schema = task.table.schema
+        some = [name for name in task.columns if schema[name].kind.is_continuous or name in self.ordinal]
+        whose = pd.Series(_persons(task))
+        frame = pd.DataFrame({name: masked.values[name].astype(object) for name in task.columns})
+        group = frame.groupby(list(task.columns), dropna=False, sort=False).ngroup()
+        for name in some if task.k > 1 else ():
+            known = (task.table.frame[name].notna() & (whose >= 0)).to_numpy()
+            makers = whose[known].groupby(group[known]).nunique().reindex(group[masked.values[name].notna()].unique())
+            if (makers.fillna(0) < 2).any():
+                yield name
+
     def _refuse(self, task: Task) -> None:
-        persons = np.unique(_persons(task))
-        named = int((persons >= 0).sum())
-        if named < task.k:
-            unit = "records" if task.table.persons is None else "persons"
+        every = _persons(task)
+        persons = np.unique(every[every >= 0])
+        unit = "records" if task.table.persons is None else "persons"
+        if len(persons) < task.k:
             raise InfeasibleError(
-                f"microaggregation: groups of {task.k} {unit} are asked for, and there are {named}",
+                f"microaggregation: groups of {task.k} {unit} are asked for, and there are {len(persons)}",
                 hint="use a smaller anonymize.k, or more records",
+            )
+        if self.closeness == "first" and len(persons) < len(every):
+            raise InfeasibleError(
+                "microaggregation.closeness: first is for records of different persons, and persons have several",
+                hint="use closeness: merge, or one record of each person (data.max_rows: 1)",
             )
         problems = []
         for name, order in self.ordinal.items():
@@ -117,3 +147,15 @@ def _persons(task: Task) -> Codes:
     if persons is None:
         return np.arange(len(task.table))
     return np.where(persons < 0, -1, person_groups(persons))
+
+
+def _places(task: Task, model: TCloseness) -> Codes:
+    """Place of each sensitive value in the order of values.
+
+    Of the leaves of its hierarchy, where distances are hierarchical. Missing ones are last.
+    """
+    values = task.table.frame[model.attribute]
+    if model.distance == "hierarchical":
+        return task.hierarchies[model.attribute].encode(values).astype(np.int64)
+    codes, known = pd.factorize(values, sort=True)
+    return np.where(codes < 0, len(known), codes).astype(np.int64)

@@ -8,12 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
+from hybrid.anonymize.techniques.changes import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of, step_of, written
 from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
 from hybrid.table import Column, Kind
 
+_SIGNAL_TO_NOISE, _SPREAD = 10.0, 0.1
+"""Defaults: what a result keeps of the kind of noise that was not used."""
 _FEWEST = 30
 """Records from which the variance of the noise is checked."""
 _SIGMAS = 7.0
@@ -34,11 +37,11 @@ class Noise(ValueTechnique):
     """Columns that get noise; none: all quasi-identifiers."""
     kind: Literal["additive", "multiplicative"] = "additive"
     """additive: x + e. multiplicative: x f, which keeps signs and zeros, and moves large values more."""
-    signal_to_noise: PositiveFloat = 10.0
+    signal_to_noise: PositiveFloat = _SIGNAL_TO_NOISE
     """additive: variance of the column over that of its noise."""
     correlated: bool = True
     """additive: whether the noise of several columns is correlated as the columns are."""
-    spread: PositiveFloat = 0.1
+    spread: PositiveFloat = _SPREAD
     """multiplicative: standard deviation of the factors, whose mean is 1."""
     limits: dict[str, tuple[float, float]] = Field(default_factory=dict)
     """Smallest and largest value of single columns of numbers; values beyond become these."""
@@ -47,10 +50,9 @@ class Noise(ValueTechnique):
 
     @model_validator(mode="after")
     def _fits(self) -> Noise:
-        chosen = self.model_fields_set
-        if self.kind == "multiplicative" and chosen & {"signal_to_noise", "correlated"}:
+        if self.kind == "multiplicative" and (self.signal_to_noise != _SIGNAL_TO_NOISE or not self.correlated):
             raise ValueError("signal_to_noise and correlated are for additive noise")
-        if self.kind == "additive" and "spread" in chosen:
+        if self.kind == "additive" and self.spread != _SPREAD:
             raise ValueError("spread is for multiplicative noise")
         if any(low >= high for low, high in self.limits.values()):
             raise ValueError("limits are a smaller and a larger number")
@@ -76,7 +78,7 @@ class Noise(ValueTechnique):
         values = {}
         for at, name in enumerate(task.columns):
             values[name] = written(np.clip(moved[:, at], *self.limits.get(name, (-np.inf, np.inf))), schema[name])
-        return Masked(values)
+        return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
         """Noise of another strength than stated, and other missing values."""
@@ -93,16 +95,18 @@ class Noise(ValueTechnique):
                 found.append(f"the noise of {name!r} is not as strong as stated")
         return found
 
-    def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         """See :class:`Technique`."""
+        ends = f" Values of {', '.join(self.limits)} beyond stated limits became these." if self.limits else ""
         if self.kind == "multiplicative":
-            how = f"multiplied by random factors (mean 1, standard deviation {self.spread:g})"
+            how = f"multiplied by random factors (mean 1, standard deviation {self.spread:g}; zeros stay zero)"
         else:
             together = ", correlated as the columns are" if self.correlated else ""
             how = f"moved by normal noise (signal-to-noise ratio {self.signal_to_noise:g}{together})"
         return (
-            f"Values of {columns} were {how}. That makes a value uncertain by a stated amount; extreme values stay "
-            "recognizable, several rows of a person average the noise out, and it is no k-anonymity."
+            f"Values of {columns} were {how} and rounded as they are written; missing values stayed missing.{ends}"
+            f"{changed_words(facts)} That makes a value uncertain by as much as the noise is strong; extreme values "
+            "stay recognizable, several rows of a person average the noise out, and it is no k-anonymity."
         )
 
     def _factors(self, plain: Numbers, rng: np.random.Generator) -> Numbers:
@@ -112,8 +116,9 @@ class Noise(ValueTechnique):
 
     def _terms(self, plain: Numbers, rng: np.random.Generator) -> Numbers:
         """Normal terms of the stated covariance; shape of ``plain``."""
-        centred = plain - np.nanmean(plain, axis=0, keepdims=True) if len(plain) else plain
-        spreads = np.sqrt(np.nanmean(centred**2, axis=0)) / np.sqrt(self.signal_to_noise)
+        known = np.maximum((~np.isnan(plain)).sum(axis=0), 1)
+        centred = plain - np.nansum(plain, axis=0) / known
+        spreads = np.sqrt(np.nansum(centred**2, axis=0) / known) / np.sqrt(self.signal_to_noise)
         terms = rng.standard_normal(plain.shape)
         if self.correlated and plain.shape[1] > 1:
             terms = terms @ _root(_correlations(centred))

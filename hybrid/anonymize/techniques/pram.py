@@ -16,8 +16,8 @@ from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.options import Options
 from hybrid.table import DTYPES, Column, Kind
 
-_SIGMAS = 7.0
-"""Standard deviations from its expected count at which a category is taken for an error; chance 3e-12."""
+_FALSE_ALARM = 1e-9
+"""Chance, at most, that the counts of a column drawn as stated are taken for an error (Bernstein's inequality)."""
 
 
 class TransitionMatrix(Options):
@@ -39,6 +39,8 @@ class TransitionMatrix(Options):
             raise ValueError("rows has numbers that are no probabilities")
         if any(abs(math.fsum(row) - 1) > 1e-9 for row in self.rows):
             raise ValueError("a row does not sum to 1")
+        if any(sum(row[at] > 0 for row in self.rows) == 1 for at in range(n)):
+            raise ValueError("rows has a category that only one category becomes: who is seen with it, has that one")
         return self
 
 
@@ -105,7 +107,7 @@ class Pram(ValueTechnique):
             counts = both.sum(axis=1).to_numpy()
             used = invariant(stated, counts) if self.invariant else stated
             expected, spread = counts @ used, np.sqrt(counts @ (used * (1 - used)))
-            if (np.abs(both.sum(axis=0).to_numpy() - expected) > _SIGMAS * spread + 1e-6).any():
+            if (np.abs(both.sum(axis=0).to_numpy() - expected) > _allowed(spread) + 1e-6).any():
                 found.append(f"the counts of {name!r} are far from the expected ones")
             if not (before.isna() == after.isna()).all() or both.to_numpy().sum() != before.notna().sum():
                 found.append(f"{name!r} has other categories or missing values")
@@ -121,20 +123,23 @@ class Pram(ValueTechnique):
         epsilons = facts.get("epsilon") or {}
         local = "".join(
             f" In that table each value of {name}, taken by itself, satisfies local differential privacy with "
-            f"epsilon = {epsilon:g}, as long as the seed is secret and the matrix was not chosen by looking at the "
+            f"epsilon = {epsilon:g} and delta = 10^{math.log10(_FALSE_ALARM):.0f} (the chance that the check of its "
+            "counts refuses the table), as long as the seed is secret and the matrix was not chosen by looking at the "
             "records; several columns and rows of a person add up."
             for name, epsilon in epsilons.items()
         )
         return (
-            f"{columns} were post-randomized (PRAM): each value was replaced at random {how}, or stayed. That makes a "
-            f"single value uncertain, and it is no k-anonymity.{local}"
+            f"{columns} were post-randomized (PRAM): each value was replaced at random {how}, or stayed; missing "
+            "values stayed missing. That makes a single value uncertain, the less so the more often it stays, and it "
+            f"is no k-anonymity.{local}"
         )
 
     def _matrix(self, name: str, values: pd.Series) -> tuple[list[Any], Numbers]:
         """Categories of a column, and the stated probabilities."""
         stated = self.matrices.get(name)
         if stated is not None:
-            return list(stated.values), np.array(stated.rows)
+            rows = np.array(stated.rows)
+            return list(stated.values), rows / rows.sum(axis=1, keepdims=True)
         domain = sorted(values.dropna().unique().tolist())
         n = len(domain)
         away = (1 - self.keep) / max(n - 1, 1)
@@ -153,6 +158,15 @@ class Pram(ValueTechnique):
                         values=", ".join(sorted(map(str, unknown.unique()))[:20]),
                     )
                 )
+        alone = [name for name in task.columns if name not in self.matrices and self.keep == 0]
+        problems += [
+            Problem(
+                f"pram: {name!r} has two categories, and keep: 0 exchanges them, which anybody undoes",
+                "use a larger keep, or a matrix",
+            )
+            for name in alone
+            if task.table.frame[name].nunique() == 2
+        ]
         if problems:
             raise InfeasibleError(problems)
 
@@ -192,10 +206,24 @@ def local_epsilon(matrix: Numbers) -> float:
     return float(np.log(high[possible] / low[possible]).max(initial=0.0))
 
 
+def _allowed(spread: Numbers) -> Numbers:
+    """Distances of counts from the expected ones that chance explains.
+
+    All of them hold together, but for the probability :data:`_FALSE_ALARM`.
+
+    Bernstein's inequality for sums of independent draws with the given standard deviations: s = L/3 + sqrt(L^2/9 +
+    2 L v), with L = ln(2 m / chance) for m categories and the variance v (Boucheron, Lugosi and Massart 2013, section
+    2.8).
+    """
+    log = math.log(2 * max(len(spread), 1) / _FALSE_ALARM)
+    allowed: Numbers = log / 3 + np.sqrt(log**2 / 9 + 2 * log * spread**2)
+    return allowed
+
+
 def _drawn(codes: Codes, matrix: Numbers, rng: np.random.Generator) -> Codes:
     """Code of each record after the draw; negative codes stay."""
     limits = np.cumsum(matrix, axis=1)
-    limits[:, -1] = np.inf
+    limits[:, len(matrix) - 1 :] = np.inf
     uniform = rng.random(len(codes))
     drawn: Codes = codes.copy()
     for code in range(len(matrix)):

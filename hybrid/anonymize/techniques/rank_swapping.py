@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from hybrid.anonymize.techniques.changes import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Numbers, Rows
@@ -51,7 +52,7 @@ class RankSwapping(ValueTechnique):
             source = np.arange(len(before))
             source[ranked] = ranked[_partners(len(ranked), self._window(len(ranked)), stream)]
             values[name] = before.take(source).reset_index(drop=True)
-        return Masked(values)
+        return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
         """Other values, and values that moved too far."""
@@ -68,12 +69,13 @@ class RankSwapping(ValueTechnique):
                 found.append(f"values of {name!r} moved by more ranks than stated")
         return found
 
-    def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
+    def words(self, columns: str, facts: Mapping[str, Any]) -> str:
         """See :class:`Technique`."""
         return (
             f"Values of {columns} were exchanged between records of similar rank (rank swapping, at most "
-            f"{100 * self.share:g} % of the ranks), column by column. All values are those of real records, in other "
-            "rows; an extreme value stays recognizable, and it is no k-anonymity."
+            f"{100 * self.share:g} % of the ranks, or one rank where that is more), column by column; missing values "
+            f"stayed missing.{changed_words(facts)} All values are those of real records; an extreme value stays in "
+            "the table and is recognizable, and it is no k-anonymity."
         )
 
     def _window(self, n: int) -> int:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes, Numbers, Rows
+from hybrid.base.arrays import Array, Codes, Counts, Numbers, Rows
 from hybrid.table import DTYPES, Column, Kind, Table
+
+_HOLDERS = 2
+"""Persons whose values make the number of a group, at least."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +103,13 @@ def positions_of(values: pd.Series, kind: Kind) -> Numbers:
     return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
 
 
-def centroids(axis: Axis, groups: Codes, n_groups: int) -> pd.Series:
+def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Series:
     """Value of each group.
 
-    Mean of numbers, lower median of ordered categories, the most frequent of others. Missing where most members have no
-    value. Of equally frequent categories the first in their order; numbers and
-    dates are rounded as :func:`written`.
+    Mean of numbers, lower median of ordered categories, the most frequent of others. Numbers and ordered categories are
+    missing where most members have no value, or those that have one are a single person's, whose own value would come
+    out. Of equally frequent categories the one that most records of the table have, then the first in their order: a
+    rare value of one member is not the group's. Numbers and dates are rounded as :func:`written`.
 
     Parameters
     ----------
@@ -113,6 +117,8 @@ def centroids(axis: Axis, groups: Codes, n_groups: int) -> pd.Series:
         Of n records.
     groups : numpy.ndarray, shape (n,), int64
         Group of each record, 0..n_groups-1, none empty.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each record; negative: nobody.
 
     Returns
     -------
@@ -126,6 +132,9 @@ def centroids(axis: Axis, groups: Codes, n_groups: int) -> pd.Series:
     lacking = np.zeros(len(groups), dtype=bool) if axis.codes is None else axis.codes == 1
     there = sizes - np.bincount(groups, lacking, minlength=n_groups)
     without = 2 * there < sizes
+    if lacking.any():
+        holders = _holders(groups[~lacking], persons[~lacking], n_groups)
+        without |= holders < np.minimum(sizes, _HOLDERS)
     if axis.ordinal:
         ranks = np.rint(axis.numbers * max(len(axis.values) - 2, 1)).astype(np.int64)
         middle = _lower_medians(groups[~lacking], ranks[~lacking], n_groups)
@@ -178,11 +187,20 @@ def _categories(axis: Axis, codes: Codes) -> pd.Series:
     return values.astype(axis.dtype if axis.column.kind is Kind.CATEGORICAL else DTYPES[axis.column.kind])
 
 
+def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:
+    """Different persons of each group."""
+    named = persons >= 0
+    n_persons = int(persons.max(initial=0)) + 1
+    pairs = np.unique(groups[named] * n_persons + persons[named])
+    return np.bincount(pairs // n_persons, minlength=n_groups)
+
+
 def _modes(groups: Codes, codes: Codes, n_codes: int) -> Codes:
     """Most frequent code of each group."""
     pairs, counts = np.unique(groups * n_codes + codes, return_counts=True)
     group, code = np.divmod(pairs, n_codes)
-    best = np.lexsort((code, -counts, group))
+    overall = np.bincount(codes, minlength=n_codes)
+    best = np.lexsort((code, -overall[code], -counts, group))
     first: Codes = code[best][np.unique(group[best], return_index=True)[1]]
     return first
 

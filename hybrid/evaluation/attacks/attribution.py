@@ -113,7 +113,7 @@ def gtcap(context: Context, column: str) -> Outcome:
         return NotComputable("no row of the table matches a record on the keys", "too_few")
     excess = risk(train.rate, control.rate)
     if excess is None:
-        return NotComputable("no headroom: people never seen are attributed correctly every time")
+        return NotComputable("no headroom: people never seen are attributed correctly every time", lacks="headroom")
     people = min(len(pairs[0][0].rows), len(pairs[0][1].rows))
     counts = [min(side.matched, people) for side in (train, control)]
     least, most = failure_ratio(

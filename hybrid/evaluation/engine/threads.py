@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from hybrid.base.cpu import cores
 from hybrid.base.progress import Progress, silent
 
 T = TypeVar("T")
@@ -67,11 +67,6 @@ def _limited(threads: int | None, models: bool) -> Iterator[None]:
         import sklearn.ensemble  # noqa: F401
     with threadpool_limits(limits=threads, user_api=None if models else "blas"):
         yield
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def side_by_side(work: Callable[[T, Progress], R], items: Sequence[T], progress: Progress = silent) -> list[R]:

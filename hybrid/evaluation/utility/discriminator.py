@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,12 +45,28 @@ def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
     return np.concatenate([(rng.permutation(int(of.max(initial=-1)) + 1) % FOLDS)[of] for of in groups])
 
 
-def _scores(context: Context, real: Role = "control", together: bool = True) -> tuple[Array, Array]:
-    """Out-of-fold probability of being synthetic, and the labels.
+class ToldApart(NamedTuple):
+    """Rows of both sides, equally many, with their scores.
 
-    Labels are 1 for synthetic and 0 for real, with equal numbers of both. The real rows should be those of control, so
-    that equal rows on both sides are chance: with train's, the twins of a copy would push the score below chance
-    (METRICS B16).
+    ``scores``: out-of-fold probability of being synthetic; ``labels``: 1 for synthetic, 0 for real; shape (n,) each,
+    the real rows first. ``rows``: positions in the real table and in the judged one.
+    """
+
+    scores: Array
+    labels: Array
+    rows: tuple[Array, Array]
+
+
+def told_apart(context: Context, real: Role) -> ToldApart:
+    """Scores of the discriminator, remembered for this stage."""
+    return context.once(("discriminator", real), lambda: _scores(context, real))
+
+
+def _scores(context: Context, real: Role = "control", together: bool = True) -> ToldApart:
+    """Scores of real and synthetic rows.
+
+    The real rows should be those of control, so that equal rows on both sides are chance: with train's, the twins of a
+    copy would push the score below chance (METRICS B16).
     """
     rng = context.random("discriminator")
     people, table = context.encoded(real), context.encoded("table")
@@ -72,7 +89,7 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
             model = boosting(context.encoding, columns, True, int(rng.integers(2**31)), ITERATIONS)
             model.fit(inputs[fold != held], labels[fold != held])
             scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
-    return scores, labels
+    return ToldApart(scores, labels, (rows[0], rows[1]))
 
 
 def discriminator(context: Context) -> Measure:
@@ -85,7 +102,7 @@ def discriminator(context: Context) -> Measure:
     propensity score mean squared error pMSE (Woo et al. 2009; 0 is best, 0.25 worst for equal sizes). Interval by
     DeLong.
     """
-    scores, labels = context.once("discriminator", lambda: _scores(context))
+    scores, labels, _ = told_apart(context, "control")
     value, low, high = auc_interval(scores[labels == 1], scores[labels == 0], context.options.confidence)
     details: dict[str, object] = {
         "separation": 2 * max(value, 1 - value) - 1,
@@ -93,7 +110,7 @@ def discriminator(context: Context) -> Measure:
         "pmse": float(((scores - 0.5) ** 2).mean()),
     }
     if context.options.paper:  # The thesis takes train for real (METRICS B16).
-        printed, truth = _scores(context, "train", together=False)
+        printed, truth, _ = _scores(context, "train", together=False)
         details["paper"] = {"accuracy": float(((printed > 0.5) == (truth == 1)).mean())}
     return Measure(value, low, high, 0.5, len(labels), details)
 

@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.intervals import auc, auc_interval, weighted_auc_i
 from hybrid.evaluation.engine.threads import one_model, one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import MIN_ROWS, Metric
-from hybrid.evaluation.utility.models import Learner, boosting, features, fit_weights, linear
+from hybrid.evaluation.utility.models import Learner, boosting, brier, features, fit_weights, linear
 from hybrid.table import Kind
 from hybrid.table import Role as ColumnRole
 
@@ -46,6 +46,8 @@ class Score(NamedTuple):
     high: float
     extra: dict[str, float]
     importance: Array
+    errors: Array
+    """Squared error of each tested row: Brier's score of classes (0..1), of numbers a share of the variance."""
 
 
 def _task(context: Context, target: str) -> Task | NotComputable:
@@ -97,6 +99,17 @@ def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
     return rows
 
 
+def tested_rows(context: Context, target: str) -> Array:
+    """Positions of the control rows that models are tested on.
+
+    None for a constant target.
+    """
+    task = _task(context, target)
+    if isinstance(task, NotComputable):
+        return np.empty(0, dtype=np.int64)
+    return _rows(context, task, "control", MAX_TESTED)
+
+
 def _say_samples(context: Context, task: Task) -> None:
     """Note how many rows models saw.
 
@@ -126,29 +139,32 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
         model.fit(inputs, output, **fit_weights(model, weights))
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:
-            return Score(*_classified(model, unseen, truth, counted, confidence), importance)
-        return Score(*_regressed(model.predict(unseen), truth, counted, np.ptp(output), rng, confidence), importance)
+            likely = model.predict_proba(unseen)
+            found = _classified(likely, model.classes_, truth, counted, confidence)
+            return Score(*found, importance, brier(likely, model.classes_, truth))
+        guess = model.predict(unseen)
+        errors = (truth - guess) ** 2 / truth.var()
+        return Score(*_regressed(guess, truth, counted, np.ptp(output), rng, confidence), importance, errors)
 
 
 def _classified(
-    model: Any, inputs: Array, truth: Array, weights: Array | None, confidence: float
+    likely: Array, classes: Array, truth: Array, weights: Array | None, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
     """AUC and accuracy.
 
     For more than two classes the AUC is the frequency-weighted mean of one-against-rest.
     """
-    likely = model.predict_proba(inputs)
     present, codes = np.unique(truth, return_inverse=True)
     counts = np.bincount(codes, weights)
     majority = float(counts.max() / counts.sum())
     if len(present) == 2:
         present, counts = present[1:], counts[1:]
-    column = {int(c): likely[:, i] for i, c in enumerate(model.classes_)}
+    column = {int(c): likely[:, i] for i, c in enumerate(classes)}
     nothing = np.zeros(len(truth))
     scores = [column.get(int(c), nothing) for c in present]
     parts = [_auc(s, truth == c, weights, confidence) for s, c in zip(scores, present, strict=True)]
     value, low, high = np.average(parts, axis=0, weights=counts)
-    accuracy = float(np.average(model.classes_[likely.argmax(axis=1)] == truth, weights=weights))
+    accuracy = float(np.average(classes[likely.argmax(axis=1)] == truth, weights=weights))
     return float(value), float(low), float(high), {"accuracy": accuracy, "accuracy_of_the_most_frequent": majority}
 
 
@@ -224,7 +240,7 @@ def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np
     return lost
 
 
-def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Score] | NotComputable:
+def scores_of(context: Context, target: str, learner: Learner) -> tuple[Score, Score] | NotComputable:
     """Scores of training on the table and on the real rows.
 
     Both are tested on control.
@@ -250,7 +266,7 @@ def _scores(context: Context, target: str, learner: Learner) -> tuple[Score, Sco
 
 
 def _tstr(context: Context, target: str, learner: Learner) -> Outcome:
-    scores = _scores(context, target, learner)
+    scores = scores_of(context, target, learner)
     if isinstance(scores, NotComputable):
         return scores
     synthetic, real = scores
@@ -298,7 +314,7 @@ def importance_agreement(context: Context, column: str) -> Outcome:
     Spearman's, of the model of the table against the model of the real rows. The reference is the agreement of the real
     model with one trained on control and tested on train.
     """
-    scores = _scores(context, column, "boosting")
+    scores = scores_of(context, column, "boosting")
     if isinstance(scores, NotComputable):
         return scores
     synthetic, real = scores

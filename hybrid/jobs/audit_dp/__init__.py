@@ -24,7 +24,7 @@ from hybrid.pipeline.private_mode import refuse_undeclared
 
 RESULT = "audit-dp.json"
 _OF_PARTS = 0.5
-"""Share of the error probability for the attacks on parts, where there are any."""
+"""Share of the error probability for the attacks on parts."""
 
 
 def audit_privacy(
@@ -48,8 +48,8 @@ def audit_privacy(
     runs : int
         Runs of the whole walk on each table of a game, 20 or more; the first half chooses the event.
     draws : int
-        Plays on each part of the account of ``privacy.mode: dp``, 1000 or more; 1/25 of it where a play is a call of
-        its own.
+        Plays on each part of the account, of ``privacy.mode: dp`` or of a generator, 1000 or more; 1/25 of it where
+        a play is a call of its own.
     confidence : float
         Of all bounds together, in (0, 1).
     seed : int
@@ -74,10 +74,9 @@ def audit_privacy(
     if config.anonymize is not None:
         found += attack_labels(pipeline, config.anonymize, canaries, runs, confidence, rng, progress)
     else:
-        if config.privacy is not None:
-            found += attack_parts(config, config.privacy, draws, 1 - _OF_PARTS * error, rng, progress)
-            error *= 1 - _OF_PARTS
-        found += attack_walk(walk_of(pipeline), canaries, runs, 1 - error, rng, progress)
+        walk = walk_of(pipeline)
+        found += attack_parts(walk, draws, 1 - _OF_PARTS * error, rng, progress)
+        found += attack_walk(walk, canaries, runs, 1 - (1 - _OF_PARTS) * error, rng, progress)
     return PrivacyAudit(tuple(found), confidence)
 
 

@@ -19,7 +19,8 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes, Numbers
 from hybrid.base.progress import Progress
 from hybrid.jobs.audit_dp.attack import Attack, play
-from hybrid.pipeline.config import RunConfig
+from hybrid.jobs.audit_dp.stated import Stated
+from hybrid.jobs.audit_dp.walk import Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
 from hybrid.privacy.domain import Categories
@@ -70,10 +71,13 @@ class Played:
 
 @dataclass(frozen=True)
 class _Setting:
-    """Budget and limits that a game is played with."""
+    """Budget and limits that a game is played with.
 
-    options: PrivacyOptions
-    rows: int
+    ``options``: how domains are found; None where the generator has listed ones.
+    """
+
+    stated: Stated
+    options: PrivacyOptions | None
     draws: int
     rng: np.random.Generator
 
@@ -82,30 +86,36 @@ class _Setting:
         """Plays of which each is a call of its own."""
         return self.draws // _PER_CALL
 
+    @property
+    def rows(self) -> int:
+        """Rows of one person, at most."""
+        return self.stated.rows
+
     def rho(self, most: float) -> float:
         """Budget of a game of marginals or choices."""
-        return min(_SHARE * rho_for(self.options.epsilon, self.options.delta), most)
+        return min(_SHARE * rho_for(self.stated.epsilon, self.stated.delta), most)
 
     def coded(self, values: pd.Series, persons: Codes, kind: Kind, known: KnownColumn) -> Coded:
         """One column with its private domain."""
+        assert self.options is not None
         table = Table(pd.DataFrame({"x": values}), Schema((Column("x", Role.INSENSITIVE, kind),)), persons)
-        return code(table, self.options.model_copy(update={"columns": {"x": known}}), {}, self.rows)
+        changes = {"epsilon": self.stated.epsilon, "columns": {"x": known}}
+        return code(table, self.options.model_copy(update=changes), {}, self.rows)
 
 
 def attack_parts(
-    config: RunConfig,
-    options: PrivacyOptions,
-    draws: int,
-    confidence: float,
-    rng: np.random.Generator,
-    progress: Progress,
+    walk: Walk, draws: int, confidence: float, rng: np.random.Generator, progress: Progress
 ) -> Iterator[Attack]:
-    """Attack every part; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`."""
-    own = _Setting(options, config.data.max_rows or 1, draws, rng)
+    """Attack every part; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`.
+
+    Of a generator with a budget of its own, its counts and choices.
+    """
+    own = _Setting(walk.stated, walk.config.privacy, draws, rng)
     settings = [own]
-    if options.epsilon < _LOUD:
-        settings.append(replace(own, options=options.model_copy(update={"epsilon": _LOUD})))
-    games = [(name, setting) for name in PARTS for setting in settings]
+    if own.stated.epsilon < _LOUD:
+        settings.append(replace(own, stated=replace(own.stated, epsilon=_LOUD)))
+    names = [name for name in PARTS if own.options is not None or name in OF_GENERATORS]
+    games = [(name, setting) for name in names for setting in settings]
     error = (1 - confidence) / len(games)
     for at, (name, setting) in enumerate(games):
         progress("audit parts", at, len(games))
@@ -116,7 +126,7 @@ def attack_parts(
 
         tally = play(played.facts, bound, 1 - error)
         lower = rho_of_game(tally.hits, tally.runs, played.delta, 1 - error)
-        full = f"{name}, epsilon {setting.options.epsilon:g}"
+        full = f"{name}, epsilon {setting.stated.epsilon:g}"
         yield Attack(full, "rho", played.rho, played.delta, lower, tally.detail)
 
 
@@ -136,8 +146,8 @@ def number_of_rows(setting: _Setting) -> Played:
 
 def found_categories(setting: _Setting) -> Played:
     """Categories near the threshold, one for each row of a person."""
-    r, delta = setting.rows, KEYS_SHARE * setting.options.delta
-    rho = DOMAINS_SHARE * rho_for(setting.options.epsilon, setting.options.delta - delta)
+    r, delta = setting.rows, KEYS_SHARE * setting.stated.delta
+    rho = DOMAINS_SHARE * rho_for(setting.stated.epsilon, setting.stated.delta - delta)
     size = max(threshold(variance_for(rho, r), r, delta), 1)
     n_canaries = max(min(_KEYS, _CELLS // size) // r, 1)
     keys = np.repeat(np.arange(n_canaries * r), size)
@@ -200,7 +210,7 @@ def found_intervals(setting: _Setting) -> Played:
 
 def _shared(setting: _Setting) -> int:
     """Rows of a value that may be an interval of its own."""
-    rho = DOMAINS_SHARE * rho_for(setting.options.epsilon, setting.options.delta)
+    rho = DOMAINS_SHARE * rho_for(setting.stated.epsilon, setting.stated.delta)
     levels = math.ceil(math.log(_LAST + 1, FAN))
     return math.ceil(DEVIATIONS * math.sqrt(variance_for(rho / levels, setting.rows**2)))
 
@@ -263,3 +273,5 @@ PARTS: dict[str, Callable[[_Setting], Played]] = {
     "choice of pairs": choice_of_pairs,
 }
 """Every part of an account by its name."""
+OF_GENERATORS = ("marginals of one column", "marginals of two columns", "choice of pairs")
+"""Parts of a generator's own account."""

@@ -23,8 +23,6 @@ class Stated:
         Rows that a game draws; None: as configured, and their number is a fact.
     protects_missing : bool
         Whether it covers if a column has missing values.
-    replaces : bool
-        Whether neighbouring tables differ in one replaced person, not in one more.
     """
 
     epsilon: float
@@ -34,4 +32,3 @@ class Stated:
     rows: int = 1
     draws: int | None = None
     protects_missing: bool = True
-    replaces: bool = False

@@ -124,10 +124,9 @@ def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.G
     """Distinguish two neighbouring tables by what is released."""
     stated, n = walk.stated, len(pair.others)
     persons = np.arange(n)
-    gone = pair.others if not stated.replaces else np.concatenate([pair.others, pair.others[:1]])
     tables = (
         (np.concatenate([pair.others, np.repeat(pair.canary[None], pair.rows, axis=0)]), [*persons, *[n] * pair.rows]),
-        (gone, np.arange(len(gone))),
+        (pair.others, persons),
     )
     facts = [
         np.array([_facts(walk, codes, np.array(of), pair.canary, int(rng.integers(2**31))) for _ in range(runs)])

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from hybrid.base.atomic import write_text
 from hybrid.hierarchy.build import build_hierarchy
+from hybrid.hierarchy.file_text import rows_of, text_of_rows, text_of_spec
 from hybrid.hierarchy.load import HierarchySource
-from hybrid.hierarchy.save import rows_of, save_hierarchy, save_spec
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy, is_list
 from hybrid.pipeline.starter.roles import GuessedRole, guess_roles
@@ -96,10 +97,16 @@ def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> Hierarc
 def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dict[str, Path]) -> None:
     """Write the hierarchies of columns to their files."""
     for guessed in columns:
-        spec, column = guessed.hierarchy, guessed.column
-        if spec is None:
-            continue
-        if is_list(spec):
-            save_hierarchy(build_hierarchy(spec, column, table.frame[column.name]), paths[column.name])
-        else:
-            save_spec(spec, paths[column.name], comment=f"review: {_ADVICE[spec.type]}")
+        if guessed.hierarchy is not None:
+            name = guessed.column.name
+            write_text(paths[name], starter_text(guessed.hierarchy, guessed.column, table.frame[name]))
+
+
+def starter_text(spec: HierarchySpec, column: Column, values: pd.Series) -> str:
+    """Text of the file of a guessed hierarchy.
+
+    A list of values as CSV, else its description as YAML.
+    """
+    if is_list(spec):
+        return text_of_rows(rows_of(build_hierarchy(spec, column, values)))
+    return text_of_spec(spec, comment=f"review: {_ADVICE[spec.type]}")

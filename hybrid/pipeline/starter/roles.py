@@ -30,6 +30,8 @@ _FREE_TEXTS = 20
 _DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,4})?\z"
 """ICD-10 codes."""
 _MOSTLY = 0.8
+_LIFETIME = 30.0
+"""Years from which dates are taken for dates of birth."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     -------
     str or None
         Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
-        (physicians, providers) last, and of those the one with the fewest values. None if no identifier repeats.
+        (physicians, providers) last, and of those the one with the fewest values; of names the one with the most, since
+        many persons share a first name or a surname. None if no identifier repeats.
     """
     repeating = {
         name: guessed.evidence
@@ -82,7 +85,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
             order = 0 if known.people & words else 1
         else:
             order = {None: 2, "name": 3, "contact": 4, "address": 5}[evidence.identity]
-        return order, int(table.frame[name].nunique())
+        values = int(table.frame[name].nunique())
+        return order, -values if evidence.identity == "name" else values
 
     return min(repeating, key=rank, default=None)
 
@@ -128,9 +132,17 @@ def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
             return GuessedRole(Role.UNDECIDED, False, f"{count}; its name says: a number; of persons, or of things?")
         if has_phrase(vocabulary().split(column.name), vocabulary().code_words) and 2 < distinct <= _MOST_CODES:
             count += "; codes or quantities? for codes: kind: categorical"
+    if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
+        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
     if column.kind is Kind.DECIMAL and _are_amounts(column, values, distinct):
         return GuessedRole(Role.SENSITIVE, False, f"{count}, its values look like amounts of money")
     return GuessedRole(Role.INSENSITIVE, False, count)
+
+
+def _years(values: pd.Series) -> float:
+    """Years that the middle nine tenths of the dates span."""
+    low, high = values.dropna().quantile([0.05, 0.95])
+    return float((high - low).days) / 365.25
 
 
 def _is_free_text(column: Column, values: pd.Series, distinct: int) -> bool:

@@ -19,9 +19,9 @@ CONTEXT = {
 }
 WORDS = {
     "protect": "replaces values that few people have",
-    "anonymize": "makes columns coarser until records look alike",
+    "anonymize": "makes quasi-identifiers coarser, or puts other values in their place",
     "sample": "draws records",
-    "transition": "draws exact values for coarse ones",
+    "transition": "gives every coarse or changed value an exact one",
     "synthesize": "learns from the records and writes rows",
 }
 

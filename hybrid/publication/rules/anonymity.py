@@ -43,7 +43,7 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
         return missing(rule, "nothing was anonymized", "anonymization")
     match rule.quantity:
         case "k" | "household_risk" if not anonymization.k_anonymous:
-            return missing(rule, "the technique of anonymization makes no groups that look alike")
+            return missing(rule, "the techniques make no groups that look alike in all quasi-identifiers")
         case "k":
             size, unit = anonymization.smallest, anonymization.unit
             words = f"The smallest group of {unit} that look alike in the table learned from has {size}"

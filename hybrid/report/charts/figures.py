@@ -17,9 +17,9 @@ from markupsafe import Markup
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
-from hybrid.report.charts.cells import OTHER
 from hybrid.report.charts.side_by_side import ColumnView
 from hybrid.report.run.inputs import Loss, TradeOff
+from hybrid.table.cells import OTHER
 
 WIDTH = 360.0
 """Natural width of a figure in a card."""

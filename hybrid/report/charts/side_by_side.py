@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.report.charts.cells import Cells, part
 from hybrid.table import Column, Table
+from hybrid.table.cells import Cells, part
 
 
 @dataclass(frozen=True)

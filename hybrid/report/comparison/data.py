@@ -15,12 +15,14 @@ from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.effects import MetricEffects
+from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import STRONGEST, Column
 from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
-DIGITS = 6
+INTERVALS = ("value", "low", "high", "wide_low", "wide_high")
+DIGITS = 5
 """Significant digits of every number."""
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
@@ -37,13 +39,15 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
     """All answers as JSON types; the runs are in ``comparison.csv``.
 
     Estimates are objects with ``value``, ``low`` and ``high`` (95 % over the seeds), ``wide_low`` and ``wide_high``
-    (together with all of their family) and ``seeds``; what is not known is left out.
+    (together with all of their family) and ``seeds``; differences also with ``least`` and ``most`` (one-sided 95 %).
+    What is not known is left out. ``overlap`` is the correlation of two seeds that all intervals reckon with.
     """
     results = answers.results
     return {
         "name": title,
         "confidence": CONFIDENCE,
         "seeds": len(results.seeds),
+        "overlap": rounded(results.overlap),
         "factors": list(results.factors),
         "configurations": _configurations(results),
         "metrics": [_metric(column, texts) for column in results.columns.values()],
@@ -65,6 +69,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
                 for (facet, level), rows in answers.paradox.by.items()
             ],
             "alone": [_difference(each) for each in answers.paradox.alone],
+            "verdict": _verdict(paradox_verdict(answers.paradox.differences, results.margin)),
         },
         "against_baseline": [_difference(each) for each in answers.against_baseline],
         "overall": [
@@ -82,6 +87,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
                 "column": each.column.name,
                 "configuration": each.configuration,
                 "value": _estimate(each.value),
+                "again": None if each.again is None else rounded(each.again),
                 "wins": each.wins,
                 "near": each.near,
                 "gain": None if each.gain is None else _estimate(each.gain),
@@ -106,7 +112,7 @@ def runs_json(results: Results) -> dict[str, Any]:
 
 
 def rounded(value: float) -> float | None:
-    """A number with six significant digits, or None."""
+    """A number with five significant digits, or None."""
     return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
 
 
@@ -173,10 +179,16 @@ def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "wide_low", "wide_high")}
+def _estimate(estimate: Estimate, also: Sequence[str] = ()) -> dict[str, Any]:
+    numbers = {name: getattr(estimate, name) for name in (*INTERVALS, *also)}
     known = {name: rounded(value) for name, value in numbers.items() if value is not None}
     return known | {"seeds": estimate.seeds}
+
+
+def _verdict(verdict: ParadoxVerdict) -> dict[str, Any]:
+    lists = ("losses", "gains", "unsure_losses", "unsure_gains")
+    names = {name: [each.column.name for each in getattr(verdict, name)] for name in lists}
+    return {"answer": verdict.answer, "margin": verdict.margin, **names}
 
 
 def _difference(difference: Difference) -> dict[str, Any]:
@@ -184,7 +196,7 @@ def _difference(difference: Difference) -> dict[str, Any]:
         "column": difference.column.name,
         "one": rounded(difference.one),
         "other": rounded(difference.other),
-        "difference": _estimate(difference.estimate),
+        "difference": _estimate(difference.estimate, ("least", "most")),
         "pairs": difference.pairs,
         "judgement": difference.judgement,
     }
@@ -234,6 +246,10 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
         "near": found.near,
         "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
+        "again": {
+            name: None if value is None else rounded(value)
+            for name, value in (("privacy", found.again_privacy), ("utility", found.again_utility))
+        },
     }
 
 

@@ -12,13 +12,13 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.analysis import Answers, Results
-from hybrid.analysis.contrasts import CONFIDENCE
+from hybrid.analysis.contrasts import CONFIDENCE, mean_spread
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.results import Column
 from hybrid.report.comparison import words
 from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
 from hybrid.report.run.inputs import MetricText
-from hybrid.report.run.metrics import BETTER
+from hybrid.report.run.metrics import BETTER, number
 from hybrid.report.run.render import environment
 
 SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "table.js")
@@ -64,7 +64,7 @@ def render_comparison(
     script = _script()
     data = found | {
         "runs": runs_json(results),
-        "quantiles": _quantiles(len(results.seeds)),
+        "halves": _halves(len(results.seeds), results.overlap),
         "recommended": recommended and recommended["configuration"],
     }
     return (
@@ -80,12 +80,12 @@ def render_comparison(
             n_runs=len(results.table),
             n_failed=len(results.table) - len(results.ok),
             n_ended=len(results.ok) if results.columns else 0,
-            seeds_note=words.seeds_note(len(results.seeds)),
+            seeds_note=words.seeds_note(results),
             recommendation=words.recommendation(answers, texts),
             has_file=recommended is not None,
             promises=_promises(results),
             budget=budget,
-            paradox_words=words.paradox(answers.paradox.differences, texts),
+            paradox_words=words.paradox(answers.paradox.differences, results.margin, texts),
             paradox={
                 "differences": _differences(answers.paradox.differences, texts),
                 "by": [
@@ -125,11 +125,12 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
     return Markup(text.replace("<", "\\u003c"))
 
 
-def _quantiles(seeds: int) -> dict[int, float]:
-    """Student's t for the mean of n seeds, n up to ``seeds``."""
+def _halves(seeds: int, overlap: float) -> dict[int, float]:
+    """Half intervals of means of 2 to ``seeds`` seeds, in standard deviations."""
     from scipy.stats import t
 
-    return {n: float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in range(2, seeds + 1)}
+    quantiles = {n: float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in range(2, seeds + 1)}
+    return {n: quantile * mean_spread(n, overlap) for n, quantile in quantiles.items()}
 
 
 def _better(column: Column) -> str:
@@ -186,7 +187,7 @@ def _overall(answers: Answers) -> list[dict[str, Any]]:
             "rank": f"{each.rank.value:.1f}",
             "privacy": f"{each.privacy:.1f}",
             "usefulness": f"{each.usefulness:.1f}",
-            "behind": words.with_interval(each.behind) if at else "",
+            "behind": f"{each.behind.value:.1f}" if at else "",
         }
         for at, each in enumerate(answers.overall[:MOST_RANKED])
     ]
@@ -198,7 +199,8 @@ def _level_with_first(answers: Answers) -> str:
     if len(ranked) < 2 or ranked[0].rank.seeds < 2:
         return f"{len(ranked):,} configurations ranked."
     level = sum(not each.behind.found for each in ranked[1:])
-    return f"{len(ranked):,} configurations ranked; the seeds do not distinguish {level:,} of them from the first."
+    together = "all pairs tested together"
+    return f"{len(ranked):,} configurations ranked; the seeds do not distinguish {level:,} from the first, {together}."
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -211,8 +213,9 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
             "better": _better(each.column),
             "name": each.configuration,
             "settings": words.settings(answers, each.configuration),
-            "value": words.with_interval(each.value),
-            "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True),
+            "value": words.with_interval(each.value, wide=True),
+            "again": "–" if each.again is None else number(each.again),
+            "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True, wide=True),
             "wins": each.wins,
             "seeds": each.value.seeds,
             "near": each.near,

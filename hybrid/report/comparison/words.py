@@ -8,7 +8,9 @@ from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import MetricEffects
+from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
 from hybrid.analysis.recommend import Candidate, Recommendation
+from hybrid.analysis.results import Results
 from hybrid.report.comparison.data import name_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
@@ -21,27 +23,47 @@ GATE = {
 }
 
 
-def seeds_note(seeds: int) -> str:
-    """Note on the precision that the number of seeds allows."""
+def seeds_note(results: Results) -> str:
+    """Note on what the seeds' intervals are about, and on their precision."""
+    seeds = len(results.seeds)
     if seeds == 1:
         return (
             "One seed: nothing can be said about how much other seeds would differ, so no effect below has an interval "
             "and none is called found. Points carry each metric's own interval, for its finite number of records."
         )
-    few = " With so few, only effects far above the noise are found; more seeds narrow the intervals fast."
+    limit = ", down to a limit that only more records move" if results.overlap else ""
+    few = f" With so few, only effects far above the noise are found; more seeds narrow the intervals{limit}."
     return (
         f"{seeds} seeds. Intervals are 95 % over the seeds (Student's t, {seeds - 1} degrees of freedom): they "
-        f"include the luck of split, sampling, transition and generator.{few if seeds < 5 else ''}"
+        f"include the chance of split, sampling, transition and generator. {_about(results.overlap)}"
+        f"{few if seeds < 5 else ''}"
     )
 
 
-def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
-    """A number with its interval, or the reason why it has none."""
+def _about(overlap: float) -> str:
+    """Population of an interval over seeds."""
+    if not overlap:
+        return (
+            "Seeds split one table: an interval is about this table, its splits and draws, not about other tables of "
+            "the same population."
+        )
+    return (
+        f"Seeds split one table: two control sets share {100 * overlap:.3g} % of their records, and the intervals are "
+        "wider for it (Nadeau and Bengio 2003): they are about tables of this size from the same population."
+    )
+
+
+def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False) -> str:
+    """A number with its interval, or the reason why it has none.
+
+    ``wide``: the interval that holds together with all of its family.
+    """
     value = number(estimate.value)
     if signed and estimate.value > 0:
         value = f"+{value}"
-    if estimate.low is not None and estimate.high is not None:
-        return f"{value} ({number(estimate.low)} to {number(estimate.high)})"
+    low, high = (estimate.wide_low, estimate.wide_high) if wide else (estimate.low, estimate.high)
+    if low is not None and high is not None:
+        return f"{value} ({number(low)} to {number(high)})"
     return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
 
 
@@ -65,6 +87,7 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         f"Take {found.chosen.configuration}: {settings(answers, found.chosen.configuration)}.",
         gate,
         _choice(found, texts),
+        *_again(found, texts),
         *_alternatives(found, texts),
         *_decides(answers, found, texts),
     ]
@@ -79,8 +102,8 @@ def settings(answers: Answers, configuration: str) -> str:
 def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
     privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
     return (
-        f"{candidate.configuration} ({utility} {with_interval(candidate.utility)}, {privacy} "
-        f"{with_interval(candidate.privacy)})"
+        f"{candidate.configuration} ({utility} {with_interval(candidate.utility, wide=True)}, {privacy} "
+        f"{with_interval(candidate.privacy, wide=True)})"
     )
 
 
@@ -95,6 +118,18 @@ def _choice(found: Recommendation, texts: Mapping[str, MetricText]) -> str:
         f"The most useful of these is {best}. {found.near:,}, itself included, are within one standard error of it, so "
         f"that nothing shows them to be less useful; {chosen} is the safest of those."
     )
+
+
+def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
+    """Expected numbers without the advantage of the choice."""
+    if found.again_privacy is None or found.again_utility is None or found.ended < 2:
+        return []
+    privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
+    return [
+        f"Chosen among {found.ended:,}: each interval above holds for all of them together, but the means are the "
+        f"better for the choice. Chosen by all seeds but one and measured with that one, what this rule takes has "
+        f"{utility} {number(found.again_utility)} and {privacy} {number(found.again_privacy)}."
+    ]
 
 
 def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
@@ -131,7 +166,7 @@ def _span(effects: MetricEffects, factor: str) -> float | None:
     return max(effect.value for effect in levels) - min(effect.value for effect in levels)
 
 
-def paradox(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
+def paradox(differences: Sequence[Difference], margin: float, texts: Mapping[str, MetricText]) -> str:
     """Test of the paradox: conditional transitions cost privacy without gaining utility."""
     if not differences:
         return "Not to be seen: no two runs differ in nothing but a conditional and a uniform transition."
@@ -139,30 +174,46 @@ def paradox(differences: Sequence[Difference], texts: Mapping[str, MetricText]) 
         return "One seed: the differences below have no interval, so nothing is concluded from them."
     private = [each for each in differences if each.column.family == "privacy"]
     useful = [each for each in differences if each.column.family != "privacy"]
-    worse, gain = _names(private, "worse", texts), _names(useful, "better", texts)
-    safer, loss = _names(private, "better", texts), _names(useful, "worse", texts)
+    verdict = paradox_verdict(differences, margin)
     parts = [
-        ("discloses more", worse),
-        ("discloses less", safer),
-        ("is more useful or closer to the data", gain),
-        ("is less useful or further from the data", loss),
+        ("discloses more", verdict.losses),
+        ("discloses less", [each for each in private if each.judgement == "better"]),
+        ("is more useful or closer to the data", verdict.gains),
+        ("is less useful or further from the data", [each for each in useful if each.judgement == "worse"]),
     ]
-    found = "; ".join(f"{what} by {names}" for what, names in parts if names)
-    return (
-        _verdict(bool(worse), bool(safer), bool(gain))
-        + (f" Conditional {found}." if found else "")
-        + _hints(differences)
-    )
+    found = "; ".join(f"{what} by {_names(them, texts)}" for what, them in parts if them)
+    return _verdict(verdict, texts) + (f" Conditional {found}." if found else "") + _hints(differences)
 
 
-def _verdict(worse: bool, safer: bool, gain: bool) -> str:
-    if worse and not gain:
-        return "Yes: a loss of privacy was found, and no gain in utility."
-    if worse:
+def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> str:
+    margin = number(verdict.margin)
+    if verdict.answer == "paradox":
+        return f"Yes: a loss of privacy was found, and every metric excludes a gain in utility of {margin} or more."
+    if verdict.answer == "trade":
         return "A trade, not a paradox: privacy for utility."
-    if gain or safer:
-        return "No: no loss of privacy was found."
-    return "Not found: these seeds prove neither a loss of privacy nor a gain in utility."
+    if verdict.answer == "no paradox" and verdict.gains:
+        open_losses = _unsure(verdict.unsure_losses, "a loss of privacy", margin, texts)
+        return f"No: a gain was found, and no loss of privacy.{open_losses}"
+    if verdict.answer == "no paradox":
+        return f"No: every privacy metric excludes a loss of {margin} or more."
+    found = "a loss of privacy was found, and no gain" if verdict.losses else "no loss of privacy was found"
+    unsure, what = (verdict.unsure_gains, "a gain") if verdict.losses else (verdict.unsure_losses, "a loss")
+    return f"Open: {found}.{_unsure(unsure, what, margin, texts)}"
+
+
+def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
+    """Metrics that leave a difference possible, with its bound."""
+    if not differences:
+        return ""
+    names = ", ".join(f"{name_of(each.column, texts)} ({_bound(each)})" for each in differences)
+    return f" Not excluded is {what} of {margin} or more by {names}."
+
+
+def _bound(difference: Difference) -> str:
+    """One-sided 95 % bound of a loss, or of a gain."""
+    upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
+    bound = difference.estimate.most if upwards else difference.estimate.least
+    return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
 
 
 def _hints(differences: Sequence[Difference]) -> str:
@@ -175,9 +226,7 @@ def _hints(differences: Sequence[Difference]) -> str:
     )
 
 
-def _names(differences: Sequence[Difference], judgement: str, texts: Mapping[str, MetricText]) -> str:
+def _names(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
     return ", ".join(
-        f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}"
-        for each in differences
-        if each.judgement == judgement
+        f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
     )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 import pyarrow as pa
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from hybrid.base.errors import DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.options import Options
 from hybrid.table.read_file import typed_table
 from hybrid.table.read_options import ReadOptions
@@ -55,6 +55,10 @@ class SqlOptions(Options):
     """The table or view, with its schema if it is not the default one: "clinic.admissions"."""
     query: str | None = None
     """A SELECT instead of a table."""
+    push_down: bool = False
+    """Whether the rows stay in the warehouse, and `hybrid anonymize` counts, labels and verifies them there."""
+    labels: str | None = Field(default=None, min_length=1)
+    """With `push_down`: the new table of labels, with its schema if it is not the default one; null: TABLE_labels."""
 
     @model_validator(mode="before")
     @classmethod
@@ -71,7 +75,16 @@ class SqlOptions(Options):
             raise ValueError("set table or query, and not both")
         if self.query is not None and not _only_reads(self.query):
             raise ValueError("query is one statement, a SELECT (or WITH, VALUES, TABLE): a source is read, not changed")
+        if self.push_down and self.query is not None:
+            raise ValueError("push_down reads a table or view: make a view of the query, and set table to its name")
+        if self.labels is not None and not self.push_down:
+            raise ValueError("labels is the table that push_down writes: set push_down: true, or leave labels out")
         return self
+
+    @property
+    def labels_table(self) -> str:
+        """Name of the table of labels."""
+        return self.labels or f"{self.table}_labels"
 
 
 class SqlSource(Source):
@@ -82,7 +95,18 @@ class SqlSource(Source):
     description = "A database instead of a file."
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:  # noqa: ARG002 - no path
-        """Read the table or query; as :func:`read_sql`."""
+        """Read the table or query; as :func:`read_sql`.
+
+        Raises
+        ------
+        ConfigError
+            The rows are to stay in the warehouse.
+        """
+        if place.push_down:
+            raise ConfigError(
+                "data.sql.push_down: the rows stay in the warehouse, and only hybrid anonymize works there",
+                hint="set data.sql.push_down: false, or data.sql.table to a sample that fits into memory",
+            )
         return read_sql(place, options)
 
 

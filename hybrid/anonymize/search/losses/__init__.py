@@ -9,10 +9,11 @@ from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
-from hybrid.anonymize.search.losses.columns import DomainShare, Entropy, Precision, column_weights
-from hybrid.anonymize.search.losses.protocol import Bound, Loss, Score
+from hybrid.anonymize.search.losses.columns import DomainShare, Precision, column_weights
+from hybrid.anonymize.search.losses.entropy import Entropy
+from hybrid.anonymize.search.losses.protocol import Bound, Loss, RowCosts, Score
 
-__all__ = ["Bound", "CellLoss", "Loss", "Score", "build_loss"]
+__all__ = ["Bound", "CellLoss", "Loss", "RowCosts", "Score", "build_loss"]
 
 CellLoss = DomainShare | Precision
 """Losses that are defined cell by cell, so that cells of one column may be on different levels."""

@@ -112,6 +112,10 @@ class AverageClassSize:
         most = float((found.class_share * ~found.certain) @ (found.size_of_row // self.k))
         return Constant(self.records.n_records / (most + 1) * _UNDER)
 
+    def by_row(self) -> None:
+        """No sum over columns."""
+        return
+
     def above(self, found: NodeOutcome) -> float:
         """No more classes than here."""
         return self.records.n_records / max(found.n_groups, 1) * _UNDER
@@ -152,6 +156,10 @@ class Discernibility:
         """
         n = self.records.n_records
         return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
+
+    def by_row(self) -> None:
+        """No sum over columns."""
+        return
 
     def above(self, found: NodeOutcome) -> float:
         """The squares of all groups here, which only join."""

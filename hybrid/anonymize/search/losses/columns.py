@@ -31,7 +31,7 @@ import numpy as np
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses.protocol import Score, Terms
+from hybrid.anonymize.search.losses.protocol import RowCosts, Score, Terms
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers
 from hybrid.base.errors import ConfigError
@@ -65,9 +65,17 @@ def rounded(terms: Numbers) -> Numbers:
     return result
 
 
+def lowered(terms: Numbers) -> Numbers:
+    """A little less than :func:`rounded` terms, and maybe below 0.
+
+    Whatever the order of summation was.
+    """
+    return terms * (1 - 1e-12) - 1.1 * STEP
+
+
 def safe(terms: Numbers) -> Numbers:
     """A little less than :func:`rounded`, whatever the order of summation was."""
-    result: Numbers = np.maximum(terms * (1 - 1e-12) - 1.1 * STEP, 0)
+    result: Numbers = np.maximum(lowered(terms), 0)
     return result
 
 
@@ -109,9 +117,21 @@ class Mean:
 
     def bound(self, terms: Numbers) -> Terms:
         """Bound from :func:`safe` terms of all columns and levels, unweighted."""
-        return Terms(
-            terms * self._scale[self.column_of], self.starts, 1 / len(self.weights) if self.mean == "geometric" else 0.0
-        )
+        return Terms(terms * self._scale[self.column_of], self.starts, self.root)
+
+    @property
+    def root(self) -> float:
+        """Exponent of the product of columns; 0 for their sum."""
+        return 1 / len(self.weights) if self.mean == "geometric" else 0.0
+
+    def row_costs(self, terms: Numbers, more: Sequence[Numbers]) -> RowCosts:
+        """Bound of unweighted, :func:`lowered` terms.
+
+        And of what one suppressed record adds to them, at least. Sums of many records are rounded: a billionth is
+        taken off.
+        """
+        added = [scale * (1 - 1e-9) * axis for scale, axis in zip(self._scale, more, strict=False)]
+        return RowCosts.of(terms * self._scale[self.column_of], self.starts, self.root, added)
 
     def grouped(self, checker: Checker) -> None:  # noqa: ARG002
         """Nothing further."""
@@ -123,7 +143,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class _ByRow(Mean):
+class ByRow(Mean):
     """Terms that depend on which rows are suppressed."""
 
     _last: dict[int, tuple[Mask, Numbers]] = field(default_factory=dict, repr=False, kw_only=True)
@@ -149,6 +169,17 @@ class _ByRow(Mean):
     def below(self, found: NodeOutcome) -> Terms:
         """The certainly suppressed classes are suppressed."""
         return self._bound(self._remembered(found, found.certain))
+
+    def by_row(self) -> RowCosts:
+        """Bound by the suppressed records of each leaf."""
+        return self.row_costs(lowered(self._unsuppressed) * self.factors[self.column_of], self.per_record())
+
+    def per_record(self) -> list[Numbers]:
+        """Least increase of each term by one suppressed record.
+
+        One array of shape (n_leaves, n_levels) per column; none where it depends on the other records.
+        """
+        return []
 
     def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""
@@ -176,7 +207,7 @@ class _ByRow(Mean):
 
 
 @dataclass(frozen=True)
-class DomainShare(_ByRow):
+class DomainShare(ByRow):
     """Loss: how much of each column's domain a cell covers."""
 
     gs_factor: float = 0.5
@@ -213,6 +244,10 @@ class DomainShare(_ByRow):
         total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
         terms: Numbers = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
+
+    def per_record(self) -> list[Numbers]:
+        """Share of the loss that suppressing a record adds."""
+        return [more / span for more, span in zip(self._more, self._span, strict=True)]
 
     @cached_property
     def _shares(self) -> list[Numbers]:
@@ -251,76 +286,6 @@ class DomainShare(_ByRow):
         n = self.records.n_records
         span = n - self._least
         return np.where(span > 1e-12 * n, span, np.inf)
-
-
-@dataclass(frozen=True)
-class Entropy(_ByRow):
-    """Non-uniform entropy.
-
-    Bits of information on the values that the labels lose.
-    """
-
-    normalized: bool = False
-
-    @cached_property
-    def factors(self) -> Numbers:
-        """1 / the bits of the column itself if normalized."""
-        if not self.normalized:
-            return np.ones(len(self.weights))
-        return np.array([1 / bits if bits > 0 else 0.0 for bits in self._own])
-
-    @cached_property
-    def _own(self) -> list[float]:
-        """Bits of each column."""
-        return [_code_length(counts) for counts in self.records.leaf_counts]
-
-    def terms(self, hidden: Numbers) -> Numbers:
-        """Bits lost per level, not yet rounded or normalized."""
-        return self._kept + self._code_lengths(hidden)
-
-    @cached_property
-    def _kept(self) -> Numbers:
-        left = self._code_lengths(np.concatenate(self.records.leaf_counts))
-        kept: Numbers = np.array(self._own)[self.column_of] - left
-        return kept
-
-    def _code_lengths(self, counts: Numbers) -> Numbers:
-        """Bits to encode the nodes of all records, per column and level.
-
-        Given the records per leaf of all columns.
-        """
-        leaf, node, starts = self._nodes
-        sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
-        columns = np.add.reduceat(counts, self.leaf_starts[:-1])
-        total = np.repeat(np.maximum(columns, 1)[self.column_of], np.diff(starts))
-        lengths: Numbers = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
-        return lengths
-
-    @cached_property
-    def _nodes(self) -> tuple[Codes, Codes, Codes]:
-        """Node number of each leaf on each level of its column.
-
-        With the start of each level's nodes.
-        """
-        leaf, node, starts = [], [], [0]
-        for first, hierarchy, levels in zip(
-            self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
-        ):
-            for level in levels:
-                distinct, number = np.unique(hierarchy.node_of[:, level], return_inverse=True)
-                leaf.append(first + np.arange(hierarchy.n_leaves))
-                node.append(starts[-1] + number.reshape(-1))
-                starts.append(starts[-1] + len(distinct))
-        return np.concatenate(leaf), np.concatenate(node), np.array(starts)
-
-
-def _code_length(counts: Numbers) -> float:
-    """Bits to encode the groups of all records.
-
-    - sum c log2(c / total).
-    """
-    counts = counts[counts > 0]
-    return float(-(counts * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0
 
 
 @dataclass(frozen=True)
@@ -366,6 +331,14 @@ class Precision(Mean):
         """The certainly suppressed records count as such."""
         return self._bound(found.n_certain)
 
+    def by_row(self) -> RowCosts:
+        """A suppressed record costs what it did not cost before."""
+        _, drop = factors(self.gs_factor)
+        kept = self._least_kept
+        columns = zip(np.split(kept, self.starts[1:-1]), self.records.hierarchies, strict=True)
+        per_record = [np.tile((drop - terms) / self.records.n_records, (h.n_leaves, 1)) for terms, h in columns]
+        return self.row_costs(lowered(kept), per_record)
+
     def score(self, node: Node, found: NodeOutcome) -> Score:
         """The loss of a node."""
         keep, drop = factors(self.gs_factor)
@@ -374,9 +347,19 @@ class Precision(Mean):
         return Score(self.combine(values), tuple(values.tolist()))
 
     def _bound(self, n_suppressed: int) -> Terms:
-        keep, drop = factors(self.gs_factor)
+        _, drop = factors(self.gs_factor)
         share = n_suppressed / self.records.n_records
-        return self.bound(safe((1 - share) * np.minimum(keep * self._heights, drop) + share * drop))
+        return self.bound(safe((1 - share) * self._least_kept + share * drop))
+
+    @cached_property
+    def _least_kept(self) -> Numbers:
+        """Term of each level when nothing is suppressed.
+
+        At most that of a suppressed record.
+        """
+        keep, drop = factors(self.gs_factor)
+        least: Numbers = np.minimum(keep * self._heights, drop)
+        return least
 
     @cached_property
     def _heights(self) -> Numbers:

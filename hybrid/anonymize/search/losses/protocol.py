@@ -108,6 +108,54 @@ class Terms:
 
 
 @dataclass(frozen=True)
+class RowCosts:
+    """Lower bound of a loss that grows with each suppressed row.
+
+    The bound of a node joins the terms of its positions, each raised by the suppressed rows, as :class:`Terms` does.
+
+    Parameters
+    ----------
+    terms : numpy.ndarray, float64
+        A term per position of each axis, one axis after the other, when nothing is suppressed; below 0 counts as 0
+        once the suppressed rows are added.
+    starts : numpy.ndarray, shape (n_axes + 1,), int64
+        Where each axis starts in ``terms``.
+    root : float
+        As of :class:`Terms`.
+    more : numpy.ndarray, float64
+        What one suppressed record adds, per leaf and position of each axis, one leaf after the other; 0 or more. Empty
+        where the bound does not grow.
+    more_starts : numpy.ndarray, shape (n_axes,), int64
+        Where each axis starts in ``more``.
+    """
+
+    terms: Numbers
+    starts: Codes
+    root: float
+    more: Numbers
+    more_starts: Codes
+
+    @classmethod
+    def of(cls, terms: Numbers, starts: Codes, root: float, more: Sequence[Numbers]) -> RowCosts:
+        """Costs from what one record adds per axis.
+
+        Each of shape (n_leaves, n_positions); none where nothing is added.
+        """
+        if not more:
+            return cls(terms, starts, root, np.zeros(0), np.zeros(len(starts) - 1, dtype=np.int64))
+        more_starts = np.cumsum([0, *(axis.size for axis in more)])[:-1]
+        return cls(terms, starts, root, np.concatenate([axis.reshape(-1) for axis in more]), more_starts)
+
+    def loss(self, joined: float) -> float:
+        """Loss of a product of (1 + term), or of a sum."""
+        return float(joined**self.root - 1 if self.root else joined)
+
+    def joined(self, loss: float) -> float:
+        """Joined terms of a loss."""
+        return float((1 + loss) ** (1 / self.root) if self.root else loss)
+
+
+@dataclass(frozen=True)
 class Score:
     """Loss of one node, and of each quasi-identifier.
 
@@ -135,6 +183,12 @@ class Loss(Protocol):
 
     def below(self, found: NodeOutcome) -> Bound:
         """Bound of every node at or below the measured one."""
+
+    def by_row(self) -> RowCosts | None:
+        """Bound by suppressed rows alone.
+
+        None if the loss is no sum or product over columns.
+        """
 
     def above(self, found: NodeOutcome) -> float:
         """Bound of every node at or above the measured one.

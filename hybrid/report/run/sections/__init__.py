@@ -19,6 +19,7 @@ from hybrid.report.run.sections import (
     utility,
     verdict,
     walk,
+    who_is_missing,
 )
 from hybrid.report.run.sections.section import FinishedRun, Section
 
@@ -27,6 +28,7 @@ SECTIONS: tuple[Section, ...] = (
     walk.SECTION,
     protection.SECTION,
     anonymity.SECTION,
+    who_is_missing.SECTION,
     columns.SECTION,
     pairs.SECTION,
     constraints.SECTION,

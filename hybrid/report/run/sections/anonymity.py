@@ -20,8 +20,8 @@ TEMPLATE = """\
 {% if anonymity.steps %}<p>{% if not anonymity.k_anonymous %}No k-anonymity: no step made groups that are equal in all quasi-identifiers. {% endif %}{{ anonymity.steps|join(" ") }}</p>{% endif %}
 <p>{% if anonymity.k_anonymous %}k = {{ result.k }}{% else %}Masked{% endif %}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
 Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{% if result.persons is defined %}, and of {{ result.persons|few }} persons {{ result.suppressed_persons|few }} lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
-Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
-{% if not anonymity.masked %}{{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}{% endif %}</p>
+{% if result.coarsened is defined and result.coarsened %}{{ result.coarsened|few|capitalize }} records have coarser labels in classes of their own instead of being left out. {% endif %}Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
+{% if not anonymity.masked %}{{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}{% endif %}{% if anonymity.measures %}Measures of other programs: {{ anonymity.measures|join(", ") }}; lower is less in each.{% endif %}</p>
 {% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
 {% if anonymity.classes %}
 <h3>Class sizes</h3>
@@ -33,7 +33,7 @@ Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 mea
 <thead><tr><th>Quasi-identifier</th><th class="n">Level</th><th class="n">of</th><th class="n">Information loss</th><th>Meaning</th></tr></thead>
 <tbody>
 {% for name, level, top, loss in anonymity.levels %}
-<tr><th scope="row">{{ name }}</th><td class="n">{{ "–" if level is none else level }}</td><td class="n">{{ "–" if top is none else top }}</td><td class="n">{{ loss|number }}</td><td>{{ "masked" if level is none and anonymity.masked else "differs by cell (local recoding)" if level is none else "kept as it is" if level == 0 else "fully generalized" if level == top else "generalized" }}</td></tr>
+<tr><th scope="row">{{ name }}</th><td class="n">{{ "–" if level is none else level }}</td><td class="n">{{ "–" if top is none else top }}</td><td class="n">{{ loss|number }}</td><td>{{ "masked" if level is none and anonymity.masked else "differs by cell" if level is none else "kept as it is" if level == 0 else "fully generalized" if level == top else "generalized" }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 <p class="note small">Level 0 is the value itself, the highest level is one label for everybody. Loss per attribute: 0 (nothing) to 1 (everything), lower keeps more.</p>
@@ -59,10 +59,10 @@ Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 mea
 {% endfor %}
 {% if run.give_away.joint %}<tr><th scope="row">all together</th><td class="n">{{ run.give_away.joint.share|percent }}</td><td class="n">{{ run.give_away.joint.chance|percent }}</td></tr>{% endif %}
 </tbody></table></div>
-<p class="note small">Of the sampled records after the transition, before any generator. Lower is better.</p>
+<p class="note small">Of the sampled records after the transition, before any generator. Lower is better.{% if anonymity.masked %} Of a masked column: records whose masked value is their own.{% endif %}</p>
 {% endif %}
 {% if run.give_away.seeds %}
-<p>Persons that can have made a restored row, because they agree in labels and in all columns that are not generalized: {{ run.give_away.seeds.median|number }} (median of the rows), at least {{ run.give_away.seeds.least|count }}; fewer than k = {{ result.k }} for {{ run.give_away.seeds.below_k|few if run.give_away.seeds.below_k else 'none' }} of {{ run.give_away.records|count }} rows.</p>
+<p>Persons that can have made a restored row, because they agree in labels and in all columns that are not {{ "masked" if anonymity.masked else "generalized" }}: {{ run.give_away.seeds.median|number }} (median of the rows), at least {{ run.give_away.seeds.least|count }}{% if anonymity.k_anonymous %}; fewer than k = {{ result.k }} for {{ run.give_away.seeds.below_k|few if run.give_away.seeds.below_k else 'none' }} of {{ run.give_away.records|count }} rows{% endif %}.</p>
 {% endif %}
 <p class="note small">In the table that came out of it, {{ run.give_away.reappearing_rows|count }} of {{ run.give_away.records|count }} rows equal an original record in every column; its smallest group of equal quasi-identifiers has {{ run.give_away.k }} rows.</p>
 {% endif %}
@@ -71,6 +71,16 @@ Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 mea
 {% endif %}
 {% else %}<p class="missing">The table was not anonymized before the generator saw it.</p>{% endif %}
 """
+
+_MEASURES = {
+    "il1s": "IL1s",
+    "eigenvalues": "difference of eigenvalues",
+    "squared_error": "SSE/SST of numbers",
+    "changed": "share of changed categories",
+    "average_class_size": "average class size",
+    "discernibility": "discernibility",
+}
+"""Names of the measures of :func:`hybrid.anonymize.techniques.loss.masking_measures`."""
 
 
 def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
@@ -90,6 +100,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
         "steps": list(technique_sentences(kept)),
         "k_anonymous": kept.k_anonymous,
         "masked": masks_values(kept),
+        "measures": [f"{_MEASURES[name]} {value:.4g}" for name, value in (kept.information_loss or {}).items()],
         "household": household_sentence(result["household"]) if "household" in result else "",
         "models": [_model(model) for model in result["models"]],
         "classes": class_size_chart(before, after, result["k"], least) if sizes_known else Markup(),

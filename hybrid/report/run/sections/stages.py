@@ -46,7 +46,7 @@ TEMPLATE = """\
 {% if improvements %}
 <h3>What anonymizing first improves</h3>
 {{ exposure_table(["Metric", "Synthetic against baseline", "Difference", "Interval", "Relative", "Eq. 5.3 as printed"][:2 + improvements[0].numbers|length], improvements) }}
-<p class="note small">Synthetic minus baseline, in the metric's own unit. Better or worse is said only beyond the interval of the difference; relative (a positive share is less of it) only of metrics that are zero without a leak, where the baseline's own interval excludes zero.</p>
+<p class="note small">Synthetic minus baseline, in the metric's own unit. Better or worse holds for these two tables, and only beyond the interval of the difference. The interval is that of the records alone: another training of the same generator may change either number by more. <code>hybrid compare</code> with several seeds measures that. Relative (a positive share is less of it) only of metrics that are zero without a leak, where the baseline's own interval excludes zero.</p>
 {% endif %}
 """
 
@@ -105,7 +105,7 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
     for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, one.better is None)):
         title = texts[found.name].title if found.name in texts else title_of(found.name)
         about = f"{title}: {found.column}" if found.column else title
-        words = {True: "better", False: "worse", None: "no difference beyond the interval"}[found.better]
+        words = {True: "better here", False: "worse here", None: "no difference beyond the interval"}[found.better]
         bounds = "–" if found.low is None else f"{number(found.low)} to {number(found.high)}"
         words = "no interval" if found.low is None else words
         shares = (found.relative, found.printed)

@@ -48,7 +48,7 @@ const summary = (name) => {
     const n = members.length;
     if (n === 1) return [key, { value: mean, low: low?.[members[0]] ?? mean, high: high?.[members[0]] ?? mean, n }];
     const squares = members.reduce((sum, run) => sum + (values[run] - mean) ** 2, 0);
-    const half = data.quantiles[n] * Math.sqrt(squares / (n - 1) / n);
+    const half = data.halves[n] * Math.sqrt(squares / (n - 1));
     return [key, { value: mean, low: mean - half, high: mean + half, n }];
   }));
 };

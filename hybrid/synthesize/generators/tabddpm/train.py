@@ -73,7 +73,7 @@ def train(
     network.train()
     losses: list[Tensor] = []
     while training.step < total and not (watch is not None and watch.done):
-        _set_rate(optimizer, options, training.step / total)
+        _set_rate(optimizer, rate_at(options, training.step / total))
         rows = _next_batch(training, len(states), batch)
         time = _times(len(rows), rng, states.device)
         known = None if given is None else (given[0][rows], given[1][rows])
@@ -128,9 +128,14 @@ def _times(n: int, rng: torch.Generator, device: torch.device) -> Tensor:
     return (torch.arange(n, device=device) + uniform) * (LAST_TIME / n)
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, options: TabddpmOptions, done: float) -> None:
+def rate_at(options: TabddpmOptions, done: float) -> float:
+    """Learning rate once the share ``done`` (0..1) of all steps is done."""
+    return options.lr * (1 - done if options.lr_decay == "linear" else 1.0)
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     for group in optimizer.param_groups:
-        group["lr"] = options.lr * (1 - done if options.lr_decay == "linear" else 1.0)
+        group["lr"] = rate
 
 
 @torch.no_grad()

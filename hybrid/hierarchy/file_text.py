@@ -1,41 +1,35 @@
-"""Write hierarchies: tables of labels (CSV) and descriptions (YAML)."""
+"""Texts of hierarchy files: tables of labels (CSV) and descriptions (YAML)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from hybrid.base.atomic import write_text
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.hierarchy.tree import Hierarchy
 
 
-def save_hierarchy(hierarchy: Hierarchy, path: Path) -> None:
-    """Write a hierarchy as CSV.
-
-    One line per value, column i = level i, ``;`` between, no header.
-
-    The missing leaf is not written; loading adds it where a column has missing values. Of a hierarchy of
-    intervals the observed values are written: what is loaded again covers these and no others.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable or the disk is full; the file is as it was before.
-    """
-    write_text(path, "".join(";".join(map(_field, row)) + "\n" for row in rows_of(hierarchy)))
-
-
 def rows_of(hierarchy: Hierarchy) -> Rows:
-    """Labels of every level for each value; as :func:`save_hierarchy` writes them."""
+    """Labels of every level for each value.
+
+    The missing leaf is left out; loading adds it where a column has missing values. Of a hierarchy of intervals the
+    observed values are listed: what is loaded again covers these and no others.
+    """
     names = np.array(hierarchy.labels, dtype=object)
     return [tuple(row) for row in names[hierarchy.node_of[: hierarchy.missing_leaf]]]
+
+
+def text_of_rows(rows: Rows, separator: str = ";") -> str:
+    """Text of a CSV hierarchy.
+
+    One line per value, column i = level i, no header.
+    """
+    return "".join(csv_line(row, separator) for row in rows)
 
 
 def csv_line(row: Sequence[str], separator: str) -> str:
@@ -43,27 +37,20 @@ def csv_line(row: Sequence[str], separator: str) -> str:
     return separator.join(map(_field, row)) + "\n"
 
 
-def save_spec(spec: HierarchySpec, path: Path, comment: str = "") -> None:
-    """Write a description as YAML, without its defaults.
+def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
+    """Text of a YAML hierarchy, without its defaults.
 
     Parameters
     ----------
     spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec or GroupsSpec
         What the levels are.
-    path : Path
-        ``*.yaml``.
     comment : str
         Lines to write above it.
-
-    Raises
-    ------
-    OutputError
-        The folder is not writable or the disk is full; the file is as it was before.
     """
     content = {"type": spec.type, **_plain(spec.model_dump(exclude_defaults=True))}
     head = "".join(f"# {line}\n" for line in comment.splitlines())
-    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    write_text(path, head + body)
+    body: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    return head + body
 
 
 def _field(text: str) -> str:

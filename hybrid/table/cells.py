@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.table import Column, Kind
+from hybrid.table.schema import Column, Kind
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
@@ -70,10 +70,11 @@ class Cells:
         return np.where(missing, len(self), codes)
 
 
-def part(values: pd.Series, column: Column, minimum: int) -> Cells | None:
+def part(values: pd.Series, column: Column, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
     """Cells for one column of real data.
 
-    Each has no or at least ``minimum`` non-missing real values.
+    Each has no or at least ``minimum`` non-missing real values; of more than ``most`` categories, the most frequent
+    ones have a cell of their own.
 
     Returns None if that leaves nothing to show: fewer than ``minimum`` values, or numbers that cannot be parted.
     """
@@ -82,17 +83,17 @@ def part(values: pd.Series, column: Column, minimum: int) -> Cells | None:
         return None
     if column.kind.is_continuous:
         return _intervals(present, column.kind, minimum)
-    cells = _categories(present, minimum)
+    cells = _categories(present, minimum, most)
     if column.kind is Kind.BOOLEAN:
         spelling = {"True": column.format.true, "False": column.format.false}
         return replace(cells, labels=tuple(spelling.get(label, label) for label in cells.labels))
     return cells
 
 
-def _categories(present: pd.Series, minimum: int) -> Cells:
+def _categories(present: pd.Series, minimum: int, most: int) -> Cells:
     counts = _texts(present).value_counts()
     counts = counts.iloc[np.lexsort((counts.index.astype(str), -counts.to_numpy()))]
-    shown = min(int((counts >= minimum).sum()), len(counts) if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1)
+    shown = min(int((counts >= minimum).sum()), len(counts) if len(counts) <= most else most - 1)
     names = tuple(str(name) for name in counts.index[:shown])
     # The pool is kept even when empty, for values of the synthetic table only.
     return Cells(

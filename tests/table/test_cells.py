@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.report.charts.cells import MOST_CATEGORIES, MOST_INTERVALS, part
-from hybrid.table import DTYPES, Column, Kind, Role
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role
+from hybrid.table.cells import MOST_CATEGORIES, MOST_INTERVALS, part
 
 MINIMUM = 5
 
@@ -127,3 +129,15 @@ def test_a_constant_number_is_not_shown(kind: Kind) -> None:
 def test_huge_integers() -> None:
     values = pd.Series([2**62, -(2**62), 0] * 30, dtype="Int64")
     assert counts_of(values, Kind.INTEGER)[:-1].sum() == 90
+
+
+def test_booleans_are_spelled_as_in_the_file_and_categories_as_they_are() -> None:
+    def labels(kind: Kind, values: pd.Series) -> set[str]:
+        spelled = replace(column(kind), format=ColumnFormat(true="yes", false="no"))
+        cells = part(values, spelled, MINIMUM)
+        assert cells is not None
+        return set(cells.labels)
+
+    texts = pd.Series(["True", "False"] * 10)
+    assert {"yes", "no"} <= labels(Kind.BOOLEAN, texts.map({"True": True, "False": False}).astype("boolean"))
+    assert {"True", "False"} <= labels(Kind.CATEGORICAL, texts)

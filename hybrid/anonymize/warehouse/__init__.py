@@ -1,0 +1,1 @@
+"""Anonymization of tables that stay in a warehouse."""

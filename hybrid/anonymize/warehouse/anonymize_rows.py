@@ -1,0 +1,168 @@
+"""Anonymize a table of a warehouse without fetching its rows.
+
+Fetched are distinct values, combinations and counts; sent are labels of values and the combinations to leave out. The
+search is the one of tables in memory, so its optimum, loss and suppressed rows are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hybrid.anonymize.anonymize_table import summarize
+from hybrid.anonymize.decide import Decided, Request, decide
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.streaming.count_rows import most_combinations
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.count_rows import Rows, count_rows
+from hybrid.anonymize.warehouse.write_labels import labelled_rows, verify_rows
+from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress, silent
+from hybrid.hierarchy.load import HierarchySource
+from hybrid.table import Role, Table
+from hybrid.table.options import DataOptions
+from hybrid.table.read_file import column_problems
+from hybrid.table.warehouse import Transfer, Warehouse, unverified
+
+_STEPS = ("read", "search", "write", "verify")
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """A table of a warehouse to be anonymized.
+
+    Parameters
+    ----------
+    warehouse : Warehouse
+        Where it is.
+    data : DataOptions
+        Its name and its columns' roles.
+    hierarchies : mapping of str to Path or HierarchySpec
+        The file, or the description, of each quasi-identifier's hierarchy.
+    options : AnonymizeOptions
+        What to do; engine exact, global recoding.
+    memory : float
+        Bytes that combinations and search may take here.
+    population : Table or None
+        Of k-map.
+    """
+
+    warehouse: Warehouse
+    data: DataOptions
+    hierarchies: Mapping[str, HierarchySource]
+    options: AnonymizeOptions
+    memory: float
+    population: Table | None = None
+
+
+@dataclass(frozen=True)
+class PushedDown:
+    """Aggregates of an anonymization in a warehouse."""
+
+    result: AnonymizationResult
+    decided: Decided
+    engine: str
+    labels: str
+    """The table of labels."""
+    combinations: int
+    transfers: tuple[Transfer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of ``anonymization.json``."""
+        kept = {
+            "engine": self.engine,
+            "labels": self.labels,
+            "combinations": self.combinations,
+            "transfers": [asdict(transfer) for transfer in self.transfers],
+        }
+        return self.result.to_json() | {"warehouse": kept}
+
+
+def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> PushedDown:
+    """Write a table of labels, as :func:`~hybrid.anonymize.anonymize` would label the rows.
+
+    Parameters
+    ----------
+    task : TableTask
+        What to do. The labels are written to ``data.sql.labels``, which may not be there yet.
+    recorder : Recorder
+        Gets the stages' seconds and peak memory.
+    progress : Progress
+        Receives the stages, and the progress of the search.
+
+    Returns
+    -------
+    PushedDown
+        Verified by queries on what was written, on all rows; else there is no table of labels.
+
+    Raises
+    ------
+    HybridError
+        As :func:`~hybrid.anonymize.anonymize`; more distinct combinations than memory has room for; there is a table
+        of that name; the warehouse refused.
+    """
+    warehouse, place = task.warehouse, task.data.place
+    rows, asked = _rows(task)
+    with _stage("read", recorder, progress):
+        counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
+    with _stage("search", recorder, progress):
+        decided = decide(asked, counted, progress)
+    with unverified(warehouse, place.labels_table) as name:
+        with _stage("write", recorder, progress):
+            labelled = labelled_rows(rows, asked, counted, decided)
+            written = warehouse.write(name, expressions.in_content_order(labelled, decided.schema.names))
+        with _stage("verify", recorder, progress):
+            sizes, verified = verify_rows(rows, labelled, written, asked, counted, decided)
+    seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
+    result = replace(summarize(decided.task, decided.recoding, sizes, seconds), verified=verified)
+    if counted.members is not None:
+        result = replace(result, min_class_persons=verified["k"])
+    transfers = tuple(warehouse.transfers)
+    return PushedDown(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
+
+
+def _rows(task: TableTask) -> tuple[Rows, Request]:
+    """The table and what is asked of it.
+
+    Raises
+    ------
+    ConfigError
+        Identifiers repeat, and nobody has said whether rows share persons.
+    DataError
+        There is no such table, or it has other columns than the configuration names.
+    """
+    place, data = task.data.place, task.data
+    table = expressions.plain(task.warehouse.table(place.table))
+    problems = column_problems(place.table, list(table.columns), data)
+    if problems:
+        raise DataError(problems)
+    identifiers = [
+        name for name in table.columns if name in data.columns and data.columns[name].role is Role.IDENTIFIER
+    ]
+    if data.person is None and identifiers:
+        _refuse_repeated(task.warehouse, table, identifiers)
+    asked = Request(place.table, tuple(table.columns), data, task.hierarchies, task.options, task.population)
+    persons = data.person_columns
+    return Rows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
+
+
+def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str]) -> None:
+    found = warehouse.fetch("repeated identifiers", expressions.repeated(table, identifiers)).to_pylist()[0]
+    names = [name for name in identifiers if found[name]]
+    if names:
+        raise ConfigError(
+            f"identifiers repeat and data.person is not set: {', '.join(map(repr, names))}; k would count rows",
+            hint=f"set data.person: {names[0]}, or the identifier that names the person, or none if each row is "
+            "another person",
+        )
+
+
+@contextmanager
+def _stage(name: str, recorder: Recorder, progress: Progress) -> Iterator[None]:
+    progress(name, _STEPS.index(name), len(_STEPS))
+    with recorder.stage(name):
+        yield

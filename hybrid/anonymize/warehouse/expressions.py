@@ -1,0 +1,159 @@
+"""Expressions of the operations in a warehouse, for every engine of ibis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+RECORDS, NUMBER, PERSON, PERSONS, ALONE = (
+    f"hybrid_{name}" for name in ("records", "number", "person", "persons", "alone")
+)
+"""Columns that are added to those of the table."""
+
+
+def plain(rows: Any) -> Any:
+    """The rows with UUIDs as texts."""
+    uuids = {name: rows[name].cast("string") for name, kind in rows.schema().items() if kind.is_uuid()}
+    return rows.mutate(**uuids) if uuids else rows
+
+
+def person_keys(persons: Sequence[str]) -> list[str]:
+    """Names under which the key columns of persons are kept."""
+    return [f"{PERSON}_{at}" for at in range(len(persons))]
+
+
+def with_keys(rows: Any, persons: Sequence[str], missing: Sequence[str]) -> Any:
+    """The rows with the key of their person.
+
+    Without surrounding spaces; null where it is missing.
+    """
+    import ibis
+
+    keys = {}
+    for key, name in zip(person_keys(persons), persons, strict=True):
+        column = rows[name]
+        if column.type().is_string():
+            column = column.strip()
+            markers = sorted({marker.strip() for marker in missing})
+            column = ibis.ifelse(column.isin(markers), ibis.null("string"), column) if markers else column
+        keys[key] = column
+    return rows.mutate(**keys)
+
+
+def without_key(rows: Any, persons: Sequence[str]) -> Any:
+    """Number of rows that name no person."""
+    import ibis
+
+    return rows.filter(ibis.or_(*(rows[key].isnull() for key in person_keys(persons)))).count()
+
+
+def combinations(rows: Any, names: Sequence[str]) -> Any:
+    """Distinct rows of some columns with their records."""
+    import ibis
+
+    return rows.group_by(list(names)).agg(**{RECORDS: ibis._.count()})
+
+
+def repeated(rows: Any, names: Sequence[str]) -> Any:
+    """Number of rows whose value another row has, per column."""
+    counts = {name: rows[name].count() - rows[name].nunique() for name in names}
+    return rows.aggregate(**counts)
+
+
+def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
+    """Distinct pairs of a person and a combination.
+
+    With records, the number of the combination, and whether it is the only one of the person.
+    """
+    import ibis
+
+    keys = person_keys(persons)
+    pairs = combinations(rows, [*keys, *names])
+    numbered = ibis.dense_rank().over(order_by=[pairs[name] for name in names])
+    return pairs.mutate(**{NUMBER: numbered, ALONE: ibis._.count().over(group_by=keys) == 1})
+
+
+def combinations_of(pairs: Any, names: Sequence[str]) -> Any:
+    """Distinct rows of some columns with records, from :func:`person_rows`.
+
+    With the persons who have this combination alone.
+    """
+    found = pairs.group_by([NUMBER, *names])
+    return found.agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: pairs[ALONE].sum()})
+
+
+def shared(pairs: Any, persons: Sequence[str]) -> Any:
+    """Pairs of numbers of combination and person.
+
+    Of persons with several combinations.
+    """
+    import ibis
+
+    several = pairs.filter(~pairs[ALONE])
+    person = ibis.dense_rank().over(order_by=[several[key] for key in person_keys(persons)])
+    return several.select(**{NUMBER: several[NUMBER], PERSON: person})
+
+
+def counted(kept: Any, name: str) -> Any:
+    """Distinct values of a column of combinations, with their records, ordered."""
+    return kept.group_by(name).agg(**{RECORDS: kept[RECORDS].sum()}).order_by(name)
+
+
+def mapping(values: pa.Array, labels: pa.Array, at: int) -> pa.Table:
+    """Labels by value of a quasi-identifier, as a table to join with."""
+    return pa.table({f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels})
+
+
+def labelled(
+    rows: Any, names: Sequence[str], mappings: Sequence[Any], of_null: Sequence[str | None], suppressed: Any | None
+) -> Any:
+    """Released rows, with labels in the place of some columns.
+
+    Parameters
+    ----------
+    rows : ibis table
+        With the columns ``names``.
+    names : sequence of str
+        The quasi-identifiers.
+    mappings : sequence of ibis tables
+        As :func:`mapping`, without null; values that no released row has are not there.
+    of_null : sequence of (str or None)
+        Label of a missing value of each quasi-identifier; None: no released row has one.
+    suppressed : ibis table or None
+        Combinations of labels that are left out, in columns named as in :func:`mapping`.
+    """
+    import ibis
+
+    others = [name for name in rows.columns if name not in names]
+    for at, (name, table) in enumerate(zip(names, mappings, strict=True)):
+        rows = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"]).drop(f"hybrid_value_{at}")
+    labels = [f"hybrid_label_{at}" for at in range(len(names))]
+    given = {
+        label: ibis.ifelse(rows[name].isnull(), ibis.literal(null, "string"), rows[label])
+        for label, name, null in zip(labels, names, of_null, strict=True)
+    }
+    rows = rows.mutate(**given)
+    rows = rows.filter([rows[label].notnull() for label in labels])
+    if suppressed is not None:
+        rows = rows.anti_join(suppressed, labels)
+    named = {name: rows[label] for name, label in zip(names, labels, strict=True)}
+    return rows.select(**{name: named.get(name, rows[name]) for name in [*names, *others]})
+
+
+def in_content_order(rows: Any, columns: Sequence[str]) -> Any:
+    """Some columns of the rows, ordered by their content.
+
+    Nothing is left of any other order.
+    """
+    chosen = rows.select(list(columns))
+    return chosen.order_by(list(columns))
+
+
+def persons_of_classes(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
+    """Records and distinct persons of each class of labelled rows."""
+    import ibis
+
+    pairs = combinations(rows, [*names, *person_keys(persons)])
+    return pairs.group_by(list(names)).agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: ibis._.count()})

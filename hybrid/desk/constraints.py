@@ -1,0 +1,97 @@
+"""Screen of the constraints: found ones and kept ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import yaml
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hybrid.constraints import Constraint
+from hybrid.constraints.discover import discover
+from hybrid.desk.desk import Desk, command, form, one_of
+from hybrid.desk.editor import Editor, state_of
+from hybrid.desk.tables import AnyDraft
+from hybrid.pipeline.config import RunConfig
+
+HERE = "/columns/constraints"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Constraints of one table.
+
+    Parameters
+    ----------
+    table : str
+        Its name; empty for the only table.
+    kept, found : list of Constraint
+        Declared ones, and those that hold in all rows and are not declared.
+    """
+
+    table: str
+    kept: Sequence[Constraint]
+    found: Sequence[Constraint]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Keys of the declared ones."""
+        return ("tables", self.table, "constraints") if self.table else ("constraints",)
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Page and actions of the screen."""
+
+    def shown(request: Request) -> Response:
+        editor = desk.own_editor
+        draft = editor.read()
+        listed = _listed(editor, draft)
+        key = ".".join(listed[0].path) if len(listed) == 1 else "tables.TABLE.constraints"
+        return desk.page(
+            request,
+            "constraints.html",
+            tables=listed,
+            state=state_of(draft),
+            can_undo=editor.can_undo,
+            command=command("edit", editor.path, f"{key}=[...]"),
+        )
+
+    def change(request: Request) -> Response:
+        editor = desk.own_editor
+        state, action, table, text = form(request, "state", "action", "table", "constraint")
+        listed = {one.table: one for one in _listed(editor, editor.read())}
+        one = listed[one_of(list(listed), table, "table")]
+        one_of(("keep", "drop"), action, "action")
+        known = {each.text: each for each in (one.found if action == "keep" else one.kept)}
+        chosen = known[one_of(list(known), text, "constraint")]
+        wanted = [*one.kept, chosen] if action == "keep" else [each for each in one.kept if each is not chosen]
+        content = [yaml.safe_load(each.text) for each in wanted]
+
+        def write(draft: AnyDraft) -> None:
+            if content:
+                draft[one.path] = content
+            else:
+                del draft[one.path]
+
+        editor.change(state, write)
+        value = ", ".join(each.text for each in wanted)
+        return desk.done(request, HERE, command("edit", editor.path, f"{'.'.join(one.path)}=[{value}]"))
+
+    return [Route(HERE, change, methods=["POST"]), Route(HERE, shown)]
+
+
+def _listed(editor: Editor, draft: AnyDraft) -> list[Listed]:
+    """Constraints of every table about people."""
+    config = draft.config
+    if isinstance(config, RunConfig):
+        return [_of(editor, draft, "", config.constraints)]
+    return [_of(editor, draft, name, config.links.tables[name].constraints) for name in config.views]
+
+
+def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> Listed:
+    declared = {(one.key, frozenset(one.columns)) for one in kept}
+    found = discover(editor.table_named(draft, name or None))
+    return Listed(name, kept, [one for one in found if (one.key, frozenset(one.columns)) not in declared])

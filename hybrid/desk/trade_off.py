@@ -1,0 +1,166 @@
+"""Screen of the trade-off: what k and the suppression limit cost."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.errors import ConfigError
+from hybrid.desk.charts import Line, line_chart
+from hybrid.desk.desk import Desk, command, form
+from hybrid.desk.editor import state_of
+from hybrid.desk.runner import TRADE_OFF
+from hybrid.desk.tables import AnyDraft
+from hybrid.jobs.trade_off import TradeOff, basis, with_curve
+from hybrid.pipeline.config import RunConfig
+
+FILE = "trade-off.json"
+"""Name of the points in the private zone; of one configuration at a time."""
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Pages and actions of the screen."""
+    file = desk.places.work / FILE
+
+    def kept(config: RunConfig) -> TradeOff | None:
+        """Points searched for the configuration as it is now."""
+        try:
+            found = TradeOff.from_json(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, LookupError):
+            return None
+        return found if found.of == basis(config) else None
+
+    def words() -> list[str]:
+        return ["trade-off", str(desk.own_editor.path), "--out", str(file)]
+
+    def shown(request: Request) -> Response:
+        editor = desk.own_editor
+        draft = editor.read()
+        config = with_curve(draft.config)
+        found = kept(config)
+        content = {} if found is None else _content(found, config, request)
+        run = desk.runner.started.get(TRADE_OFF)
+        return desk.page(
+            request,
+            "trade_off.html",
+            found=found,
+            run=run,
+            state=state_of(draft),
+            can_undo=editor.can_undo,
+            command=command(*words()),
+            **content,
+        )
+
+    def start(request: Request) -> Response:
+        with_curve(desk.own_editor.read().config)
+        desk.runner.begin(TRADE_OFF, words())
+        return desk.done(request, "/trade-off", command(*words()))
+
+    def cancel(request: Request) -> Response:
+        desk.runner.cancel(TRADE_OFF)
+        return desk.done(request, "/trade-off", "")
+
+    def use(request: Request) -> Response:
+        editor = desk.own_editor
+        state, k, limit = form(request, "state", "k", "limit")
+        found = kept(with_curve(editor.read().config))
+        points = () if found is None else found.points
+        point = next((one for one in points if (str(one.k), _percent(one)) == (k, limit)), None)
+        if point is None:
+            raise ConfigError("there is no such point of the trade-off", hint="compute it again")
+
+        def action(draft: AnyDraft) -> None:
+            draft["anonymize.k"] = point.k
+            draft["anonymize.suppression_limit"] = point.suppression_limit
+
+        editor.change(state, action)
+        changes = f"anonymize.k={point.k}", f"anonymize.suppression_limit={point.suppression_limit:g}"
+        return desk.done(request, "/changes", command("edit", editor.path, *changes))
+
+    return [
+        Route("/trade-off", shown),
+        Route("/trade-off/start", start, methods=["POST"]),
+        Route("/trade-off/cancel", cancel, methods=["POST"]),
+        Route("/trade-off/use", use, methods=["POST"]),
+    ]
+
+
+def _content(found: TradeOff, config: RunConfig, request: Request) -> dict[str, Any]:
+    """Chart, sliders, table, and the chosen point beside the configured one."""
+    options = config.anonymize
+    assert options is not None
+    ks = sorted({one.k for one in found.points})
+    limits = sorted({one.suppression_limit for one in found.points})
+    asked = request.query_params
+    k = _number(asked.get("k"), options.k, 1, ks[-1])
+    limit = _number(asked.get("limit"), 100 * options.suppression_limit, 0, 100) / 100
+    chosen, here = found.at(math.ceil(k), limit + 1e-9), found.at(options.k, options.suppression_limit + 1e-9)
+    lines = [
+        Line(f"k = {one}", tuple(point.loss for point in found.points if point.k == one), one == chosen.k) for one in ks
+    ]
+    at = limits.index(chosen.suppression_limit)
+    return {
+        "chart": line_chart(lines, [f"{100 * one:g} %" for one in limits], at, _scale(found)),
+        "ks": ks,
+        "limits": limits,
+        "table": [[_cell(found, point, chosen, here) for point in found.points if point.k == one] for one in ks],
+        "chosen": _cell(found, chosen, chosen, here),
+        "here": _cell(found, here, chosen, here),
+        "levels": sorted((chosen.levels or {}).items()),
+        "more": _more(found, chosen, here),
+        "in_points": bool(_scale(found)),
+    }
+
+
+def _number(text: str | None, otherwise: float, least: float, most: float) -> float:
+    """Number of a request, within its range.
+
+    The configured one where it is none.
+    """
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    return min(max(number if math.isfinite(number) else otherwise, least), most)
+
+
+def _percent(point: TradeoffPoint) -> str:
+    return f"{100 * point.suppression_limit:g}"
+
+
+def _scale(found: TradeOff) -> str:
+    return "%" if found.loss == "loss" else ""
+
+
+def _words(found: TradeOff, loss: float) -> str:
+    return f"{100 * loss:.1f} %" if _scale(found) else f"{loss:.4g}"
+
+
+def _cell(found: TradeOff, point: TradeoffPoint, chosen: TradeoffPoint, here: TradeoffPoint) -> dict[str, Any]:
+    return {
+        "k": point.k,
+        "limit": _percent(point),
+        "loss": None if point.loss is None else _words(found, point.loss),
+        "suppressed": None if point.suppressed is None else f"{100 * point.suppressed / found.records:.1f} %",
+        "classes": point.classes,
+        "chosen": point == chosen,
+        "here": point == here,
+    }
+
+
+def _more(found: TradeOff, chosen: TradeoffPoint, here: TradeoffPoint) -> str | None:
+    """Additional loss of the chosen point, with its sign.
+
+    Shares in percentage points.
+    """
+    if chosen.loss is None or here.loss is None or chosen == here:
+        return None
+    difference = chosen.loss - here.loss
+    sign = "+" if difference > 0 else "−" if difference < 0 else "±"
+    return f"{sign}{100 * abs(difference):.1f}" if _scale(found) else f"{sign}{abs(difference):.4g}"

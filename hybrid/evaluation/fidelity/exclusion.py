@@ -1,0 +1,150 @@
+"""Groups of people who are missing from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.table import Role, Table
+from hybrid.table.people_groups import PeopleGroups, people_groups
+from hybrid.table.persons import n_persons
+
+MOST_NAMED = 50
+"""Groups in the details, at most: the surest shortfalls first."""
+
+
+class Shortfall(NamedTuple):
+    """Shortfall of one group.
+
+    1 - (share of the table) / (share of the training people): 0 where the group has its share, 1 where all of it is
+    missing, below 0 where it has more.
+    """
+
+    column: str
+    group: str
+    people: int
+    """Training people of the group."""
+    share: float
+    """Share of the training people, 0..1."""
+    share_there: float
+    """Share of the table, 0..1."""
+    value: float
+    low: float
+    high: float
+
+
+def group_columns(context: Context) -> list[str]:
+    """Columns whose groups are looked at.
+
+    Those of ``evaluate.groups``, or else quasi-identifiers, sensitive columns and targets; all where there are none.
+    """
+    schema = context.schema
+    if context.options.groups is not None:
+        return list(context.options.groups)
+    stated = {*schema.quasi_identifiers, *schema.sensitive, *context.targets}
+    weights = schema.having(Role.WEIGHT)
+    return [name for name in schema.names if (not stated or name in stated) and name not in weights]
+
+
+def groups_of(context: Context) -> list[PeopleGroups]:
+    """Groups of at least ``min_cell`` training people."""
+    least = context.options.min_cell
+    return context.once_for_all_stages(
+        "people groups", lambda: list(people_groups(context.train, group_columns(context), least))
+    )
+
+
+def group_exclusion(context: Context) -> Outcome:
+    """Largest shortfall of a group's share in the table, at most 1.
+
+    1 - (share of the table) / (share of the training people) of the group whose interval has the highest low end.
+    Groups are categories and intervals with round bounds of quasi-identifiers, sensitive columns and targets (or
+    ``evaluate.groups``), each of at least ``min_cell`` training people; values that fewer people hold are one group.
+
+    People are counted where the rows of a person are known in both tables, else rows. The interval takes both tables
+    for samples (Donner and Zou 2012, from the Wilson bounds of both shares), as large as they have people, and holds
+    for all groups together (Sidak). So a group is missing by its low end only where that is no chance of one draw. The
+    reference is the largest shortfall of control.
+    """
+    groups = groups_of(context)
+    if not groups:
+        return NotComputable(f"no group of at least {context.options.min_cell} people", "too_few")
+    confidence = context.options.confidence
+    found = shortfalls(groups, context.train, context.table, confidence)
+    control = context.control
+    reference = None
+    if control is not None and len(control):
+        reference = context.once_for_all_stages(
+            "group_exclusion", lambda: shortfalls(groups, context.train, control, confidence)[0].value
+        )
+    worst = found[0]
+    details = {
+        "groups": [one._asdict() for one in found[:MOST_NAMED]],
+        "missing": sum(one.low > 0 for one in found),
+        "columns": [one.column.name for one in groups],
+        "interval": f"simultaneous over {len(found)}",
+        "unit": "persons" if _linked(context.train, context.table) else "rows",
+    }
+    n = n_persons(context.table)
+    return Measure(worst.value, worst.low, worst.high, reference, n, details, together=len(found))
+
+
+def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:
+    """Shortfall of every group, the highest low end first.
+
+    Parameters
+    ----------
+    groups : sequence of PeopleGroups
+        Made of ``train``.
+    train, table : Table
+        The real records, and those that should stand for the same people.
+    confidence : float
+        Of all intervals together, 0..1.
+    """
+    level = simultaneous(confidence, sum(map(len, groups)))
+    sizes = n_persons(train), n_persons(table)
+    found = []
+    for of in groups:
+        sides = _shares(of, train, table)
+        people = of.people(train)
+        for at, label in enumerate(of.labels):
+            share, there = float(sides[0][at]), float(sides[1][at])
+            least, most = failure_ratio(((1 - there) * sizes[1], sizes[1]), ((1 - share) * sizes[0], sizes[0]), level)
+            known = of.column.name, label, int(people[at]), share, there
+            found.append(Shortfall(*known, 1 - there / share, 1 - most, 1 - least))
+    return sorted(found, key=lambda one: (-one.low, -one.value, one.column, one.group))
+
+
+def _linked(train: Table, table: Table) -> bool:
+    """True if the rows of a person are known in both."""
+    return train.persons is not None and table.persons is not None
+
+
+def _shares(of: PeopleGroups, train: Table, table: Table) -> list[Array]:
+    """Share of each group in both tables; two of shape (n_groups,), 0..1."""
+    if _linked(train, table):
+        return [of.people(side) / n_persons(side) for side in (train, table)]
+    rows = [np.bincount(of.places(side) + 1, minlength=len(of) + 1)[1:] for side in (train, table)]
+    return [counts / len(side) for counts, side in zip(rows, (train, table), strict=True)]
+
+
+METRICS = (
+    Metric(
+        name="group_exclusion",
+        family="fidelity",
+        direction="lower",
+        sentence="How much smaller the share of a group of people is in this table than in the real one, at worst.",
+        low=None,
+        high=1,
+        no_leak=None,
+        copy=0.0,
+        compute=group_exclusion,
+    ),
+)

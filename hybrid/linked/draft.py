@@ -1,0 +1,106 @@
+"""Draft of a configuration of linked tables, edited key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hybrid.base.atomic import write_text
+from hybrid.base.config_files import read_yaml
+from hybrid.linked.config import LinkedConfig, configured_any, is_linked
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.draft_text import DraftText
+from hybrid.pipeline.starter.config_text import refuse_existing
+from hybrid.table import Table
+
+
+class LinkedDraft(DraftText):
+    """Editable configuration of linked tables, with undo.
+
+    Columns are called TABLE.COLUMN. Keys and parent columns that the configuration does not list are none of them.
+    """
+
+    @property
+    def config(self) -> LinkedConfig:
+        """The checked configuration.
+
+        Raises
+        ------
+        ConfigError
+            With all problems at once.
+        """
+        config = configured_any(self.document.content, {}, self.path)
+        assert isinstance(config, LinkedConfig)
+        return config
+
+    def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for table, about in (self.document.get(("tables",)) or {}).items():
+            for name in about.get("columns") or {}:
+                yield f"{table}.{name}", ("tables", table, "columns", name)
+
+    def write(self, path: Path | str, force: bool = False) -> tuple[Path, ...]:
+        """Write the configuration.
+
+        Parameters
+        ----------
+        path : Path or str
+            Where it goes.
+        force : bool
+            Replace a file that exists.
+
+        Returns
+        -------
+        tuple of Path
+            What was written.
+
+        Raises
+        ------
+        ConfigError
+            The file exists and ``force`` is not set, or the draft is wrong; nothing was written.
+        OutputError
+            The folder is not writable or the disk is full.
+        """
+        target = Path(path)
+        _ = self.config
+        refuse_existing((target,), force)
+        write_text(target, self.text)
+        return (target,)
+
+
+def read_draft(path: Path | str) -> Draft | LinkedDraft:
+    """Read a configuration to edit it: one table or linked tables.
+
+    Raises
+    ------
+    ConfigError
+        The file is missing, or no YAML.
+    """
+    return LinkedDraft.read(path) if is_linked(read_yaml(Path(path))) else Draft.read(path)
+
+
+def table_of(column: DraftColumn) -> str | None:
+    """Name of a column's linked table; None: the only table."""
+    return column.path[1] if column.path[0] == "tables" else None
+
+
+def all_columns(config: RunConfig | LinkedConfig, name: str | None) -> Table:
+    """All columns of one table.
+
+    Parameters
+    ----------
+    config : RunConfig or LinkedConfig
+        Says how it is read.
+    name : str or None
+        Of a linked table; None: the only table.
+
+    Raises
+    ------
+    HybridError
+        The table cannot be used.
+    """
+    if isinstance(config, RunConfig):
+        return config.load_all_columns()
+    assert name is not None
+    return config.person.load_all_columns() if name == config.links.person else config.load_table(name)

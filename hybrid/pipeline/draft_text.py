@@ -1,0 +1,200 @@
+"""Base class of drafts: a configuration edited key by key."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from hybrid.base.config_files import read_yaml
+from hybrid.base.errors import ConfigError
+from hybrid.base.yaml_document import YamlDocument
+from hybrid.pipeline.draft_column import DraftColumn, without_review
+from hybrid.table import Role
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SECTION = ("data", "columns")
+
+
+class DraftText:
+    """Text of a configuration; every change can be undone.
+
+    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a new name holds a dot
+    (``draft["data", "columns", "a.b", "role"]``). Comments and everything that was not changed stay as they are.
+
+    Parameters
+    ----------
+    document : YamlDocument
+        Text of the configuration.
+    folder : Path
+        Where its relative paths start.
+    """
+
+    notes: tuple[str, ...] = ()
+    """What to think about first; no cell values."""
+
+    def __init__(self, document: YamlDocument, folder: Path = Path()) -> None:
+        self._history = [document]
+        self.folder = folder
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Read a configuration, to edit it.
+
+        Raises
+        ------
+        ConfigError
+            The file is missing, or no YAML.
+        """
+        file = Path(path)
+        read_yaml(file)
+        return cls(YamlDocument(file.read_text(encoding="utf-8-sig"), str(file)), file.parent)
+
+    @property
+    def document(self) -> YamlDocument:
+        """The text as it is now."""
+        return self._history[-1]
+
+    @property
+    def text(self) -> str:
+        """The configuration as YAML, with its comments."""
+        return self.document.text
+
+    @property
+    def path(self) -> Path:
+        """The file that the text is of."""
+        return self.folder / Path(self.document.name).name
+
+    @property
+    def columns(self) -> dict[str, DraftColumn]:
+        """Columns that the configuration lists, by name, in its order."""
+        return {name: DraftColumn(self, name, path) for name, path in self._listed()}
+
+    def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Names of the columns, and where the text has them."""
+        for name in self.document.get(_SECTION) or {}:
+            yield name, (*_SECTION, name)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Columns whose role is still a guess, or is undecided."""
+        return tuple(name for name, column in self.columns.items() if not column.is_decided)
+
+    def described_for(self, name: str) -> str | None:  # noqa: ARG002 - drafts with a table at hand describe one
+        """Path of a new hierarchy; None where none can be made."""
+        return None
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> Any:
+        """Value of a key in the text; None if not set."""
+        return self.document.get(self._path(key))
+
+    def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
+        """Set a key; sections on the way to it are made."""
+        self.keep(self.document.with_value(self._path(key), value))
+
+    def __delitem__(self, key: str | tuple[str, ...]) -> None:
+        """Remove a key, so that its default holds."""
+        self.keep(self.document.without(self._path(key)))
+
+    def sign(self, name: str, date: datetime.date | None = None) -> None:
+        """State who has decided the roles of all columns.
+
+        The certificate of a release shows the name.
+
+        Parameters
+        ----------
+        name : str
+            Of the person who has read every line under ``data.columns``.
+        date : datetime.date, optional
+            Day of the decision; by default today.
+
+        Raises
+        ------
+        ConfigError
+            A role is undecided, or the name is empty.
+        """
+        open_ = [column for column, one in self.columns.items() if one.role == Role.UNDECIDED]
+        if open_:
+            raise ConfigError(
+                f"undecided columns: {', '.join(open_)}", hint='for each: draft.columns["NAME"].role = "insensitive"'
+            )
+        if not name.strip():
+            raise ConfigError("roles.decided_by: the name is empty", hint="say who decided")
+        day = datetime.date.today() if date is None else date
+        document = self.document
+        for column in self.columns.values():
+            document = without_review(document, column.path)
+        self.keep(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
+
+    def keep(self, document: YamlDocument) -> None:
+        """Take a changed text; the one before can be had again."""
+        self._history.append(document)
+
+    def undo(self) -> bool:
+        """Take the last change back; False if there is none."""
+        if len(self._history) == 1:
+            return False
+        self._history.pop()
+        return True
+
+    @property
+    def difference(self) -> str:
+        """Unified difference to the first text; empty if none."""
+        return self._history[0].difference(self.document)
+
+    def _path(self, key: str | tuple[str, ...]) -> tuple[str, ...]:
+        """Keys of a dotted key.
+
+        Names with dots that the text has are found.
+        """
+        if isinstance(key, tuple):
+            return key
+        at: Any = self.document.content
+        parts, path = key.split("."), []
+        while parts:
+            known = at if isinstance(at, dict) else {}
+            n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 1)
+            path.append(".".join(parts[:n]))
+            at, parts = known.get(path[-1]), parts[n:]
+        return tuple(path)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns as a DataFrame, one row each; no cell values."""
+        import pandas as pd
+
+        rows = [
+            {
+                "column": name,
+                "role": one.role,
+                "kind": one.kind,
+                "hierarchy": one.hierarchy,
+                "target": one.target,
+                "decided": one.is_decided,
+                "reason": one.reason,
+            }
+            for name, one in self.columns.items()
+        ]
+        return pd.DataFrame(rows, columns=["column", "role", "kind", "hierarchy", "target", "decided", "reason"])
+
+    def __repr__(self) -> str:
+        lines = [f"Draft of {self.document.name}: {len(self.columns)} columns, {len(self.undecided)} to decide"]
+        width = max((len(name) for name in self.columns), default=0)
+        lines += [
+            f"  {name:<{width}}  {one.role:<16}  {'' if one.is_decided else 'review: '}{one.reason}".rstrip()
+            for name, one in self.columns.items()
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(one.role)}</td><td>{escape(one.kind or '')}</td>"
+            f"<td>{'' if one.is_decided else 'review: '}{escape(one.reason)}</td></tr>"
+            for name, one in self.columns.items()
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        head = "<tr><th>column</th><th>role</th><th>kind</th><th>why</th></tr>"
+        return f"<table>{head}{cells}</table><ul>{notes}</ul>"

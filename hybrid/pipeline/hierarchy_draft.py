@@ -1,0 +1,107 @@
+"""New hierarchy of a column in a draft, checked on the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hybrid.base.atomic import write_text
+from hybrid.base.errors import ConfigError
+from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
+from hybrid.hierarchy.read import YAML_SUFFIXES
+from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, starter_text
+from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.roles import GuessedRole
+from hybrid.table import Role, Table
+
+FOLDER = "hierarchies"
+"""Folder of new hierarchy files, beside the configuration."""
+
+
+@dataclass(frozen=True)
+class HierarchyFile:
+    """Text of a hierarchy file, and its place.
+
+    Parameters
+    ----------
+    relative : str
+        Path as the configuration writes it.
+    path : Path
+        The file.
+    text : str
+        Its content; of a CSV hierarchy it holds cell values.
+    """
+
+    relative: str
+    path: Path
+    text: str
+
+    def write(self) -> None:
+        """Write the file; errors as :func:`hybrid.base.atomic.write_text`."""
+        write_text(self.path, self.text)
+
+
+def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
+    """Hierarchy to start from, in a file that does not exist yet.
+
+    Parameters
+    ----------
+    column : DraftColumn
+        Where the hierarchy belongs.
+    table : Table
+        With the column's values.
+
+    Raises
+    ------
+    ConfigError
+        The column has fewer than two values.
+    """
+    own = column.path[-1]
+    schema, values = replace(table.schema[own], role=Role.QUASI_IDENTIFIER), table.frame[own]
+    if values.nunique() < 2:
+        raise ConfigError(
+            f"{column.name!r} has fewer than two values: there is nothing to generalize", hint="another role"
+        )
+    spec = guess_hierarchy(schema, values)
+    guessed = GuessedColumn(schema, GuessedRole(Role.QUASI_IDENTIFIER, False, ""), spec)
+    name = hierarchy_paths((guessed,), Path(FOLDER))[own]
+    return _free(column, name, starter_text(spec, schema, values))
+
+
+def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> HierarchyFile:
+    """Hierarchy file with a given text, checked on the data.
+
+    Parameters
+    ----------
+    column : DraftColumn
+        Where the hierarchy belongs.
+    table : Table
+        With the column's values.
+    text : str
+        A description (YAML) or labels (CSV).
+    suffix : str
+        ``.yaml`` or ``.csv``. A hierarchy of the same sort is replaced; one of the other sort stays, and the new one
+        gets a file of its own.
+
+    Raises
+    ------
+    HierarchyError
+        It is malformed, or does not cover the values.
+    """
+    own = column.path[-1]
+    load_hierarchy(parse_hierarchy(text, Path(f"hierarchy{suffix}")), table.schema[own], table.frame[own])
+    current = column.hierarchy
+    is_yaml = suffix in YAML_SUFFIXES
+    if current is not None and (Path(current).suffix.lower() in YAML_SUFFIXES) == is_yaml:
+        return HierarchyFile(current, column.draft.folder / current, text)
+    name = Path(FOLDER) / f"{Path(current).stem if current else 'column'}{suffix}"
+    return _free(column, name, text)
+
+
+def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
+    """The file under the first name that is free."""
+    path, number = wanted, 2
+    while (column.draft.folder / path).exists():
+        path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1
+    return HierarchyFile(path.as_posix(), column.draft.folder / path, text)

@@ -1,0 +1,254 @@
+"""Differences between a run and the last release of its data set.
+
+Settings, columns and counts are compared as a certificate states them: without places, seeds and exact counts. Metrics
+are those of the certificate too, from the ledger, which has them for private tables as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.publication.certificate import metrics_of
+from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.folder import Release
+from hybrid.publication.key import data_tag, release_key
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.own_release import newest_own
+from hybrid.publication.redact import public_anonymization, public_config
+
+COUNTS = ("k", "records", "persons", "suppressed", "suppressed_persons", "classes")
+"""Numbers of the anonymization that are compared; those of records in tens."""
+_LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Change:
+    """One statement, before and now; "–" where there is none."""
+
+    what: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Metric of the released table that moved.
+
+    Its intervals do not meet, or it has a value only before or only now.
+
+    Parameters
+    ----------
+    metric : str
+        Name in the registry.
+    about : str
+        Column and table it is about; empty: the whole.
+    before, now : str
+        Value with its interval; "–" where it was not computable.
+    better : bool or None
+        Whether it moved into its good direction; None where that is not known.
+    """
+
+    metric: str
+    about: str
+    before: str
+    now: str
+    better: bool | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Changes of a run since the last release of its data set.
+
+    Parameters
+    ----------
+    release, created : str
+        Name of that release; when it was made (UTC, ISO 8601).
+    same_source : bool
+        Whether the records are the very same.
+    policy, settings, roles, counts : tuple of Change
+        Name, version and content of the policy; options; roles of columns; numbers of the anonymization.
+    added, removed : tuple of str
+        Columns that only the run has, and that only the release has.
+    moved : tuple of Moved
+        Metrics that moved beyond their intervals.
+    compared : int
+        Metrics with a value and an interval in both.
+    """
+
+    release: str
+    created: str
+    same_source: bool
+    policy: tuple[Change, ...]
+    settings: tuple[Change, ...]
+    roles: tuple[Change, ...]
+    counts: tuple[Change, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    moved: tuple[Moved, ...]
+    compared: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+
+def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) -> Difference | None:
+    """Compare a run with the newest release of its data set.
+
+    None if there is none. A release that was withdrawn or changed since does not count, nor one that the
+    ledger does not hold.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        What is compared.
+    releases_dir, private_dir : Path
+        The public and the private zone.
+
+    Raises
+    ------
+    OutputError
+        The ledger or the release key cannot be read.
+    """
+    ledger = Ledger(private_dir)
+    last = newest_own(releases_dir, ledger, run.data_set)
+    entry = next((one for one in ledger.entries(run.data_set) if last and one.release == last.path.name), None)
+    if last is None or entry is None:
+        return None
+    return difference(run, last, entry.metrics, entry.data_tag == data_tag(release_key(private_dir), run.manifest))
+
+
+def difference(
+    run: FinishedRun, release: Release, metrics: tuple[Mapping[str, Any], ...], same_source: bool
+) -> Difference:
+    """Compare a run with a release.
+
+    Parameters
+    ----------
+    run : FinishedRun
+        What is compared.
+    release : Release
+        Its certificate has policy, options, columns and counts.
+    metrics : tuple of mapping
+        Of the release, as in a certificate.
+    same_source : bool
+        Whether the records are the same.
+    """
+    certificate, policy = release.certificate, run.policy
+    before, now = certificate["config"], public_config(run.manifest["config"])
+    roles_before, roles_now = _roles(before), _roles(now)
+    named = {"name": policy.name, "version": policy.version, "owner": policy.owner, "sha256": policy.sha256}
+    counted = None if run.anonymization is None else public_anonymization(run.anonymization)
+    found = tuple(_moved(released_metrics(metrics), released_metrics(metrics_of(run.evaluation))))
+    return Difference(
+        release=release.path.name,
+        created=release.created,
+        same_source=same_source,
+        policy=tuple(_changes({name: certificate["policy"].get(name) for name in named}, named)),
+        settings=tuple(_changes(settings_of(before), settings_of(now))),
+        roles=tuple(
+            Change(name, roles_before[name], roles_now[name])
+            for name in roles_now
+            if name in roles_before and roles_before[name] != roles_now[name]
+        ),
+        counts=tuple(_changes(_counts(certificate["anonymization"]), _counts(counted))),
+        added=tuple(name for name in roles_now if name not in roles_before),
+        removed=tuple(name for name in roles_before if name not in roles_now),
+        moved=tuple(one for one in found if one is not None),
+        compared=sum(one is None or "–" not in (one.before, one.now) for one in found),
+    )
+
+
+def released_metrics(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Metrics of the released table by name and what they are about."""
+    return {
+        (one["name"], ", ".join(filter(None, (one.get("column"), one.get("table"))))): one
+        for one in metrics
+        if one["stage"] == "synthetic"
+    }
+
+
+def _moved(
+    before: Mapping[tuple[str, str], Mapping[str, Any]], now: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> Iterator[Moved | None]:
+    """One entry per metric.
+
+    None where it has not moved; metrics that have no interval are left out.
+    """
+    for key in dict.fromkeys((*before, *now)):
+        one, other = before.get(key), now.get(key)
+        known = [metric is not None and metric["state"] == "ok" for metric in (one, other)]
+        if known == [False, False]:
+            continue
+        if not all(known):
+            yield Moved(*key, value_words(one), value_words(other), None)
+            continue
+        assert one is not None
+        assert other is not None
+        if one["ci"] is None or other["ci"] is None:
+            continue
+        apart = one["ci"][1] < other["ci"][0] or other["ci"][1] < one["ci"][0]
+        better = {"lower": other["value"] < one["value"], "higher": other["value"] > one["value"]}
+        yield Moved(*key, value_words(one), value_words(other), better.get(other["direction"])) if apart else None
+
+
+def value_words(metric: Mapping[str, Any] | None) -> str:
+    """Value of a metric with its interval; "–" without one."""
+    if metric is None or metric["state"] != "ok":
+        return "–"
+    ends = "" if metric["ci"] is None else f" ({metric['ci'][0]:.4g} to {metric['ci'][1]:.4g})"
+    return f"{metric['value']:.4g}{ends}"
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Change]:
+    for key in dict.fromkeys((*before, *now)):
+        if before.get(key) != now.get(key):
+            yield Change(key, short_words(before.get(key)), short_words(now.get(key)))
+
+
+def short_words(value: Any) -> str:
+    """One option in a line; "–" for none."""
+    if value is None:
+        return "–"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a public configuration by their dotted keys, without its columns."""
+    rest = {key: value for key, value in config.items() if key not in ("columns", "tables")}
+    tables = config.get("tables") or {}
+    return _flat(rest) | {
+        f"tables.{name}.{key}": value
+        for name, about in tables.items()
+        for key, value in _flat(about).items()
+        if not key.startswith("columns.")
+    }
+
+
+def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Options by their dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        found |= _flat(value, f"{before}{key}.") if isinstance(value, Mapping) and value else {f"{before}{key}": value}
+    return found
+
+
+def _roles(config: Mapping[str, Any]) -> dict[str, str]:
+    """Roles of the columns, those of linked tables by table and column."""
+    tables = {f"{name}.": about["columns"] for name, about in (config.get("tables") or {}).items()}
+    return {
+        f"{table}{name}": str(about.get("role", "–"))
+        for table, columns in (tables or {"": config.get("columns") or {}}).items()
+        for name, about in columns.items()
+    }
+
+
+def _counts(anonymization: Mapping[str, Any] | None) -> dict[str, Any]:
+    found = anonymization or {}
+    loss = {"information loss": f"{found['loss']['value']:.3f}"} if found else {}
+    return {key.replace("_", " "): found[key] for key in COUNTS if found.get(key) is not None} | loss

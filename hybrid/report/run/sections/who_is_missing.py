@@ -1,0 +1,126 @@
+"""Groups of people who are missing: by suppression, or by their share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hybrid.anonymize.left_out import LeftOut, left_out_by_group
+from hybrid.evaluation.engine.intervals import share_interval, simultaneous
+from hybrid.evaluation.measure import Measure
+from hybrid.publication.table_facts import few
+from hybrid.report.charts.figures import percent
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import number
+from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
+from hybrid.table import Role
+from hybrid.table.cells import LEAST_CELL
+
+ANCHOR = "who-is-missing"
+LEAST = 20
+"""Fewest people of a group that suppression is shown for."""
+CONFIDENCE = 0.95
+MOST_SERVED = 5
+"""Groups shown of each table of errors or likeness."""
+TEMPLATE = """\
+{% if missing.left_out %}
+<h3>Left out by suppression</h3>
+{{ exposure_table(["Group", "People", "Left out", "Interval for all at once"], missing.left_out) }}
+<p class="note small">The highest low end first. People without any record of the group in the anonymized table; the interval is about people like them, and holds for all {{ missing.groups|count }} groups together.</p>
+{% endif %}
+{% if missing.shares is not none %}
+<h3>Smaller share in the released table</h3>
+{% if missing.shares %}
+{{ exposure_table(["Group", "Share of the data", "Share of the table", "Missing", "Interval for all at once"], missing.shares) }}
+<p class="note small">Missing: 1 − share of the table / share of the data; 1 is nobody, 0 is the full share. Only groups whose interval lies above 0: chance alone makes none of them in 95 of 100 tables.</p>
+{% else %}<p>No group has a smaller share than chance explains. Groups of fewer than {{ missing.least }} people are not looked at one by one.</p>{% endif %}
+{% endif %}
+{% for title, heads, rows in missing.served %}
+<h3>{{ title }}</h3>
+{{ exposure_table(heads, rows) }}
+{% endfor %}
+{% if missing.served %}<p class="note small">The highest low end first; the intervals hold for all groups of a table together. An error is 0 (sure and right) to 1 (sure and wrong), of numbers a share of their variance; AUC .5: rows of the group look like real ones.</p>{% endif %}
+"""
+
+
+def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
+    """Suppression by group; None where all records were kept."""
+    if run.anonymized is None or not len(run.anonymized.suppressed):
+        return None
+    schema = run.anonymized.originals.schema
+    names = [
+        column.name for column in schema if column.target or column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+    ]
+    found = left_out_by_group(run.anonymized, names, max(smallest, LEAST))
+    return {"rows": _left_out_rows(found, smallest), "groups": len(found)}
+
+
+def _left_out_rows(found: Sequence[LeftOut], smallest: int) -> list[TableRow]:
+    """Rows of suppression by group, the highest low end first.
+
+    Counts below ``smallest`` are not shown.
+    """
+    level = simultaneous(CONFIDENCE, len(found))
+    bounds = {one: share_interval(one.left_out / one.people, one.people, level) for one in found}
+    told = [one for one in found[1:] if one.left_out >= smallest]
+    order = [found[0], *sorted(told, key=lambda one: -bounds[one][0])[:MOST_ROWS]]
+    rows = []
+    for one in order:
+        name = f"{one.column}: {one.group}" if one.column else one.group
+        told_share = percent(one.left_out / one.people) if one.left_out >= smallest else "few"
+        between = " to ".join(map(percent, bounds[one])) if one.left_out >= smallest else "–"
+        rows.append(TableRow((name,), (few(one.people), told_share, between)))
+    return rows
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    measure, suppressed = synthetic_measure(inputs.evaluation, "group_exclusion"), inputs.collected.get(ANCHOR)
+    if measure is None and suppressed is None:
+        return None
+    least = max(LEAST_CELL, inputs.comparison.minimum_cell if inputs.comparison else LEAST)
+    shares = None
+    if measure is not None:
+        groups = [one for one in measure.details["groups"] if one["low"] > 0 and one["people"] >= least]
+        shares = [_share_row(one) for one in groups[:MOST_ROWS]]
+    left_out = suppressed or {"rows": [], "groups": 0}
+    told = {"left_out": left_out["rows"], "groups": left_out["groups"], "shares": shares, "least": least}
+    return {"missing": told | {"served": list(_served(inputs, least))}}
+
+
+def _served(inputs: ReportInputs, least: int) -> Iterator[tuple[str, list[str], list[TableRow]]]:
+    """Title, heads and rows of the tables by group."""
+    for metric in inputs.evaluation.metrics:
+        outcome = metric.outcome
+        if metric.stage != "synthetic" or not isinstance(outcome, Measure):
+            continue
+        if metric.name == "tstr_groups":
+            title, head = f"Models of {metric.column}: rise of the error by group", "Rise of the error"
+        elif metric.name == "discriminator_groups":
+            title, head = "Rows that a classifier separates from real ones, by group", "AUC"
+        else:
+            continue
+        groups = [one for one in outcome.details["groups"] if one["people"] >= least][:MOST_SERVED]
+        rows = [TableRow((f"{one['column']}: {one['group']}",), _score(one)) for one in groups]
+        if rows:
+            yield title, ["Group", "People never seen", head, "Interval for all at once"], rows
+
+
+def _score(group: Mapping[str, Any]) -> tuple[str, str, str]:
+    return few(group["people"]), number(group["value"]), f"{number(group['low'])} to {number(group['high'])}"
+
+
+def _share_row(group: dict[str, Any]) -> TableRow:
+    bounds = f"{number(group['low'])} to {number(group['high'])}"
+    shares = percent(group["share"]), percent(group["share_there"])
+    return TableRow((f"{group['column']}: {group['group']}",), (*shares, number(group["value"]), bounds))
+
+
+SECTION = Section(
+    anchor=ANCHOR,
+    title="Who is missing",
+    lead="Groups of people that are left out, or are rarer in the released table than in the data.",
+    template=TEMPLATE,
+    values=_values,
+    collect=_collect,
+)

@@ -1,0 +1,216 @@
+"""A table that stays in a warehouse is labelled as one in memory is; nothing but counts and values comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import pyarrow as pa
+import pytest
+import yaml
+
+from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
+from hybrid.cli import main
+from hybrid.jobs.anonymize_warehouse import write_in_warehouse
+from hybrid.table.warehouse import Warehouse, opened
+from tests.anonymize.warehouse_job import Job, write_people
+from tests.helpers.postgres_server import PASSWORD, postgres
+
+L = {"model": "l_diversity", "attribute": "diagnosis"}
+PERSONS = {"data.person": "person"}
+MODELS: dict[str, dict[str, Any]] = {
+    "k": {},
+    "persons": PERSONS,
+    "distinct l": {"anonymize.models": [{**L, "kind": "distinct", "l": 2}]},
+    "entropy l": {"anonymize.models": [{**L, "kind": "entropy", "l": 1.5}]},
+    "t": {"anonymize.models": [{"model": "t_closeness", "t": 0.5, "distance": "ordered", "attribute": "severity"}]},
+}
+OTHERS: dict[str, dict[str, Any]] = {
+    "k 2": {"anonymize.k": 2},
+    "k 4": {"anonymize.k": 4, "anonymize.suppression_limit": 0},
+    "k 8": {"anonymize.k": 8, "anonymize.suppression_limit": 0.3},
+    "entropy": {"anonymize.loss": {"name": "entropy"}},
+    "discernibility": {"anonymize.loss": {"name": "discernibility"}, "anonymize.suppression_limit": 0.02},
+    "aecs": {"anonymize.loss": {"name": "aecs"}, "anonymize.k": 5},
+    "weights": {"anonymize.loss": {"weights": {"age": 3.0}, "gs_factor": 0.7}},
+    "fixed level": {"anonymize.levels": {"age": 2}, "anonymize.suppression_limit": 0.5},
+}
+SETTINGS = {
+    f"{model}, {other}": MODELS[model] | OTHERS[other]
+    for at, model in enumerate(MODELS)
+    for beside, other in enumerate(OTHERS)
+    if (at + beside) % 2 == 0
+}
+"""Every second pair, each model with half of the others: all pairs hold, and take twice the time."""
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return write_people(tmp_path_factory.mktemp("job"))
+
+
+def put(file: Path, table: pa.Table) -> None:
+    with duckdb.connect(str(file)) as connection:
+        connection.register("given", table)
+        connection.execute("create table people as select * from given")
+
+
+@pytest.fixture(scope="module")
+def session(job: Job) -> Iterator[Warehouse]:
+    file = job.path.parent / "people.duckdb"
+    put(file, job.table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TEST_WAREHOUSE", f"duckdb:///{file}")
+        with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+            yield warehouse
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_as_in_memory(name: str, job: Job, session: Warehouse) -> None:
+    labels = "labels_" + "".join(letter if letter.isalnum() else "_" for letter in name)
+    assert job.there(session, SETTINGS[name], labels) == job.here(SETTINGS[name])
+
+
+def test_infeasible_leaves_no_table(job: Job, session: Warehouse) -> None:
+    with pytest.raises(InfeasibleError):
+        job.push_down(session, {"anonymize.k": 300}, "never")
+    assert not session.exists("never")
+    assert not session.exists("never_unverified")
+
+
+def test_what_is_not_kept_is_not_there(job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_labels, "_suppressed", lambda *_: pa.table({}))
+    with pytest.raises(VerificationError):
+        job.push_down(session, {"anonymize.k": 4}, "leaky")
+    assert not session.exists("leaky")
+    assert not session.exists("leaky_unverified")
+
+
+def test_tables_of_others_stay_as_they_are(job: Job, session: Warehouse) -> None:
+    with pytest.raises(OutputError, match="left as it is"):
+        job.push_down(session, {}, "people")
+    assert session.fetch("all", session.table("people")).num_rows == job.table.num_rows
+
+
+def test_repeated_identifiers_and_rows_of_nobody_are_refused(job: Job, session: Warehouse, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"identifiers repeat and data\.person is not set: 'person'"):
+        job.push_down(session, {"data.person": None}, "repeated")
+    people = job.table.set_column(job.table.column_names.index("person"), "person", pa.array(["?"] * 10 + ["a"] * 250))
+    put(tmp_path / "nobody.duckdb", people)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/nobody.duckdb")
+        with opened("TEST_WAREHOUSE") as other, pytest.raises(DataError, match=r"10 rows lack a value in data\.person"):
+            job.push_down(other, PERSONS, "nobody")
+
+
+@pytest.fixture(scope="module")
+def server(job: Job) -> Iterator[str]:
+    with postgres() as running:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TEST_WAREHOUSE", running.url)
+            with opened("TEST_WAREHOUSE") as warehouse:
+                warehouse.write("people", job.table)
+        yield running.url
+
+
+@pytest.mark.parametrize("name", ["k, k 2", "persons, k 4", "distinct l, weights", "t, k 8"])
+def test_postgresql_as_in_memory(name: str, job: Job, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", server)
+    labels = f"public.labels_{list(SETTINGS).index(name)}"
+    with opened("TEST_WAREHOUSE") as warehouse:
+        assert job.there(warehouse, SETTINGS[name], labels) == job.here(SETTINGS[name])
+
+
+def test_an_error_of_postgresql_repeats_no_value(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", server)
+    with pytest.raises(DataError, match="SQLSTATE 22P02") as caught, opened("TEST_WAREHOUSE") as warehouse:
+        warehouse.fetch("ward", warehouse.table("people").select(number=ibis._.ward.cast("int64")))
+    assert "north" not in str(caught.value)
+    assert PASSWORD not in str(caught.value)
+
+
+def exit_code(command: str, path: Path, out: Path) -> object:
+    with pytest.raises(SystemExit) as caught:
+        main([command, str(path), "--out", str(out)])
+    return caught.value.code
+
+
+def test_from_the_command_line(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, out = tmp_path / "clinic.duckdb", tmp_path / "out"
+    put(file, job.table)
+    monkeypatch.setenv("CLINIC_URL", f"duckdb:///{file}")
+    content = yaml.safe_load(job.path.read_text())
+    content["data"] |= {"person": "person", "sql": {"url_env": "CLINIC_URL", "table": "people", "push_down": True}}
+    del content["data"]["path"]
+    path = job.path.with_name("clinic.yaml")
+    path.write_text(yaml.safe_dump(content))
+    assert exit_code("anonymize", path, out) == 0
+    told = json.loads((out / "anonymization.json").read_text())
+    assert told["warehouse"]["labels"] == "people_labels"
+    assert told["min_class_persons"] >= 3
+    moved = told["warehouse"]["transfers"]
+    assert sum(one["bytes"] for one in moved) < 400 * told["warehouse"]["combinations"]
+    assert {path.name for path in out.iterdir()} == {"anonymization.json", "manifest.json"}
+    with duckdb.connect(str(file)) as connection:
+        written = connection.execute("select * from people_labels").fetch_arrow_table()
+        tables = {name for (name,) in connection.execute("show tables").fetchall()}
+    assert tables == {"people", "people_labels"}
+    assert written.num_rows == told["records"] - told["suppressed"]
+    assert "id" not in written.column_names
+    assert "person" not in written.column_names
+    assert written.equals(written.sort_by([(name, "ascending") for name in written.column_names]))
+    # A second time there is a table of that name, and a run needs the rows here.
+    assert exit_code("anonymize", path, out) == 1
+    assert exit_code("run", path, tmp_path / "run") == 2
+
+
+def test_what_is_not_done_there_is_refused_at_once(job: Job) -> None:
+    sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True}
+    asked = {"data.path": "", "data.sql": sql, "data.person": "person", "anonymize.known_rows": 2}
+    wanted = MODELS["distinct l"] | {"anonymize.recoding": "local", "protect": {}, "split.control": 0.3}
+    with pytest.raises(ConfigError) as caught:
+        write_in_warehouse(job.config(**asked, **wanted), job.path.parent / "out")
+    said = [problem.message for problem in caught.value.problems]
+    for rule in ("local recoding", "known_rows", "models of sensitive", "protection", "every row"):
+        assert any(rule in message for message in said), rule
+    with pytest.raises(ConfigError, match="UNSET_WAREHOUSE is not set"), opened("UNSET_WAREHOUSE"):
+        pass
+
+
+@pytest.mark.parametrize("url", ["mysql://me:canary@host/x", "duckdb:///nowhere/at/all.duckdb", "canary"])
+def test_urls_of_no_warehouse(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", url)
+    with pytest.raises(HybridError) as caught, opened("TEST_WAREHOUSE"):
+        pass
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "pyspark", "snowflake", "bigquery"])
+def test_every_operation_compiles(dialect: str) -> None:
+    rows = ibis.table({"age": "int64", "sex": "string", "person": "string", "cost": "int64"}, name="people")
+    names, persons = ["age", "sex"], ["person"]
+    keyed = expressions.with_keys(rows, persons, ("", "?"))
+    pairs = expressions.person_rows(keyed, names, persons)
+    mappings = [
+        ibis.table({f"hybrid_value_{at}": kind, f"hybrid_label_{at}": "string"}, name=f"labels_{at}")
+        for at, kind in enumerate(("int64", "string"))
+    ]
+    suppressed = ibis.table({"hybrid_label_0": "string", "hybrid_label_1": "string"}, name="suppressed")
+    labelled = expressions.labelled(keyed, names, mappings, ["?", None], suppressed)
+    for expression in (
+        expressions.combinations(rows, names),
+        expressions.repeated(rows, persons),
+        expressions.without_key(keyed, persons).as_table(),
+        expressions.combinations_of(pairs, names),
+        expressions.shared(pairs, persons),
+        expressions.in_content_order(labelled, [*names, "cost"]),
+        expressions.persons_of_classes(labelled, names, persons),
+    ):
+        text = str(ibis.to_sql(expression, dialect=dialect)).upper()
+        assert text.startswith(("SELECT", "WITH"))
+    assert "ORDER BY" in str(ibis.to_sql(expressions.in_content_order(labelled, names), dialect=dialect)).upper()

@@ -1,0 +1,101 @@
+"""A table of people in a warehouse, and the same table here, under one configuration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import yaml
+
+from hybrid.anonymize.warehouse.anonymize_rows import PushedDown, TableTask, anonymize_rows
+from hybrid.base.manifest import Recorder
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.table.warehouse import Warehouse
+from tests.anonymize.streamed_people import people, write_job
+
+MEMORY = 2**30
+Rows = Counter[tuple[object, ...]]
+
+
+def visits(n: int, seed: int) -> pa.Table:
+    """Rows of persons, some of whom have several, with some equal quasi-identifiers among them."""
+    rng = np.random.default_rng(seed)
+    table = people(n, seed).drop_columns(["visit", "account", "cost"])
+    row = np.sort(rng.integers(0, n, n))
+    copied = table.take(pa.array(np.where(rng.random(n) < 0.7, row, np.arange(n))))
+    persons = pa.array([f"p{number}" for number in row])
+    whole = copied.set_column(0, "id", pa.array(np.arange(n))).append_column("person", persons)
+    for name in ("sex", "ward"):
+        whole = whole.set_column(whole.column_names.index(name), name, whole[name].cast(pa.string()))
+    return whole
+
+
+@dataclass(frozen=True)
+class Job:
+    """A configuration file beside the same rows in a file and in a warehouse."""
+
+    path: Path
+    table: pa.Table
+
+    def config(self, **overrides: Any) -> RunConfig:
+        return load_config(self.path, overrides)
+
+    def here(self, overrides: Mapping[str, Any]) -> tuple[dict[str, Any], Rows]:
+        """Aggregates and labelled rows of the table in memory."""
+        done = Pipeline(load_config(self.path, overrides)).anonymized
+        assert done is not None
+        labels = done.labels.to_table().frame
+        names = done.quasi_identifiers
+        return facts(done.result), Counter(map(tuple, labels[names].astype(str).to_numpy().tolist()))
+
+    def there(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> tuple[dict[str, Any], Rows]:
+        """Aggregates and labelled rows of the table that stays in the warehouse."""
+        done = self.push_down(warehouse, overrides, labels)
+        names = done.decided.task.records.names
+        found = warehouse.fetch("labels", warehouse.table(labels).select(names))
+        return facts(done.result), Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def push_down(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> PushedDown:
+        sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}
+        config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
+        assert config.anonymize is not None
+        task = TableTask(
+            warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, config.load_population()
+        )
+        return anonymize_rows(task, Recorder())
+
+
+def facts(result: Any) -> dict[str, Any]:
+    """What has to be the same on every path."""
+    return {
+        "levels": result.levels,
+        "loss": round(result.loss["value"], 12),
+        "suppressed": result.suppressed,
+        "records": result.records,
+        "classes": result.classes,
+        "min_class_size": result.min_class_size,
+        "smallest": result.smallest,
+        "persons": (result.persons, result.suppressed_persons),
+        "optimal": result.optimal,
+        "models": [(model["name"], round(model["reached"], 12)) for model in result.verified["models"]],
+    }
+
+
+def write_people(folder: Path, n: int = 260, seed: int = 1) -> Job:
+    """Three quasi-identifiers and two sensitive columns, everybody in training."""
+    table = visits(n, seed)
+    path = write_job(folder, table.append_column("visit", pa.nulls(n, pa.string())))
+    content = yaml.safe_load(path.read_text())
+    for name in ("zip", "born", "smoker"):
+        content["data"]["columns"].pop(name)
+    content["data"]["columns"]["person"] = {"role": "identifier"}
+    content["data"]["person"] = "none"
+    content["split"] = {"control": 0}
+    path.write_text(yaml.safe_dump(content))
+    return Job(path, pa.table({name: table[name] for name in table.column_names}))

@@ -1,0 +1,63 @@
+"""The plan of chapter 5 states the settings that the thesis prints (tests/data/thesis_ch5.yaml)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hybrid.comparison import ComparePlan, load_plan
+from hybrid.comparison.expand import expand
+from hybrid.synthesize.options import SynthesizeOptions
+
+ROOT = Path(__file__).parents[2]
+PLAN = ROOT / "configs" / "thesis_ch5.yaml"
+
+
+@pytest.fixture(scope="module")
+def thesis() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((ROOT / "tests" / "data" / "thesis_ch5.yaml").read_text())
+    return content
+
+
+@pytest.fixture(scope="module")
+def plan() -> ComparePlan:
+    return load_plan(PLAN)
+
+
+def test_anonymization_sampling_and_transitions(plan: ComparePlan, thesis: dict[str, Any]) -> None:
+    factors = plan.factors
+    assert factors["anonymize.k"] == thesis["k"]
+    assert factors["sample.beta"] == thesis["beta"]
+    assert factors["sample.method"] == thesis["sampling"]
+    assert plan.set["anonymize.suppression_limit"] == thesis["suppression_limit"]
+    [model] = plan.set["anonymize.models"]
+    assert (model["model"], model["kind"], model["l"]) == ("l_diversity", "distinct", thesis["l"])
+    ways = factors["transition"]
+    assert isinstance(ways, dict)
+    assert [[way["transition.method"], way["transition.order"]] for way in ways.values()] == thesis["transitions"]
+    assert set(thesis["attacks"]) <= set(plan.set["evaluate.metrics"])
+
+
+def test_generators_at_the_settings_of_the_thesis(plan: ComparePlan, thesis: dict[str, Any]) -> None:
+    levels = plan.factors["generator"]
+    assert isinstance(levels, dict)
+    assert set(levels) == {*thesis["generators"], *thesis["not_ours"]}
+    for name, wanted in thesis["generators"].items():
+        keys = {key.removeprefix("synthesize."): value for key, value in levels[name].items()}
+        assert keys["generator"] == name
+        options = SynthesizeOptions.model_validate(keys).resolve().model_dump(mode="json")
+        assert {key: options[key] for key in wanted} == wanted
+
+
+def test_scales_beyond_the_thesis_are_valid() -> None:
+    """Other privacy models, anonymization alone, and linkability with more neighbours."""
+    found = {scale: expand(load_plan(PLAN, scale), PLAN.parent).configurations for scale in ("models", "linkability")}
+    assert {scale: len(configurations) for scale, configurations in found.items()} == {"models": 32, "linkability": 32}
+    assert all(each.config is not None for configurations in found.values() for each in configurations)
+    alone = [each for each in found["models"] if each.factors["generator"] == "anonymization alone"]
+    assert len(alone) == 16 and all(each.config and each.config.synthesize.is_off for each in alone)
+    neighbours = {each.config.evaluate.linkability_neighbours for each in found["linkability"] if each.config}
+    assert neighbours == {1, 5, 10, 50}

@@ -1,0 +1,148 @@
+"""Comparisons and laboratories on the desk, and attacks through what others wrote into their folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+
+from hybrid.analysis import answer, results
+from hybrid.base.ownership import seal
+from hybrid.evaluation import REGISTRY
+from hybrid.lab.files import league_json
+from hybrid.lab.league import league
+from hybrid.report import comparison_json, describe, render_comparison
+from tests.desk.open_desk import Visitor, opened
+from tests.lab.conftest import PLAN
+from tests.lab.simulated import METRICS, simulated
+
+HOSTILE = '"><script>alert(1)<'
+SCRIPT = "<script>document.title = 1</script>"
+
+
+def _comparison(folder: Path, name: str) -> None:
+    """Three configurations with two seeds; one setting is hostile."""
+    rows = [
+        {"configuration": one, "anonymize.k": k, "seed": seed, "status": "ok", "reason": "", "verdict": "review"}
+        | {"synthetic.identical_match": copies + seed / 1e3, "synthetic.identical_match_reference": 0.0}
+        | {"synthetic.tstr.income": utility + seed / 1e3}
+        for one, k, copies, utility in (("c1", 5, 0.01, 0.8), ("c2", HOSTILE, 0.05, 0.88), ("c3", 20, 0.02, 0.79))
+        for seed in (1, 2)
+    ]
+    table, texts = pd.DataFrame(rows), describe(REGISTRY.values())
+    answers = answer(results(table, ["anonymize.k"]))
+    (folder / name).mkdir(parents=True)
+    table.to_csv(folder / name / "comparison.csv", index=False)
+    (folder / name / "comparison.json").write_text(json.dumps(comparison_json(HOSTILE, answers, texts)))
+    (folder / name / "comparison.html").write_text(render_comparison(HOSTILE, answers, texts) + SCRIPT)
+    (folder / name / "rows.jsonl").write_text("")
+    seal(folder / name, name, "comparison")
+
+
+def _laboratory(folder: Path, name: str) -> None:
+    trials, rows = simulated({"identical_match": METRICS["sharp"], "dcr_share": METRICS["alarmist"]})
+    (folder / name).mkdir(parents=True)
+    (folder / name / "league.json").write_text(json.dumps(league_json(PLAN, league(trials, rows))))
+    (folder / name / "rows.jsonl").write_text("")
+    (folder / name / "lab.html").write_text(f"<h1>lab</h1>{SCRIPT}")
+    seal(folder / name, name, "laboratory")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    _comparison(folder / "runs", HOSTILE)
+    _comparison(folder / "runs", "changed")
+    _laboratory(folder / "runs", "bench")
+    (folder / "secret").mkdir()
+    (folder / "secret" / "comparison.json").write_text('{"name": "secret"}')
+    (folder / "runs" / "link").symlink_to(folder / "secret")
+    with (folder / "runs" / "changed" / "comparison.html").open("a") as file:
+        file.write("<b>later</b>")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reader(place: Path) -> Iterator[Visitor]:
+    with opened(None, place) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        yield visitor
+
+
+def test_a_comparison_is_shown_with_its_recommendation(reader: Visitor) -> None:
+    assert reader.get("/comparisons").text.count('<li><a href="/comparisons/') == 2
+    page = reader.get(f"/comparisons/{quote(HOSTILE)}").text
+    assert "recommended" in page and "safest" in page and "<svg" in page and "hybrid compare PLAN --out" in page
+    assert "Strongest attack" in page and "anonymize.k = 5" in page
+    assert "<script" not in page and "style=" not in page and "&lt;script" in page
+
+
+def test_a_laboratory_is_shown_with_what_can_be_trusted(reader: Visitor) -> None:
+    page = reader.get("/laboratories/bench").text
+    assert "<b>trusted</b>" in page and "<b>misleading</b>" in page and "40 / 40" in page and "<svg" in page
+    assert page.index("<b>trusted</b>") < page.index("<b>misleading</b>")
+    german = reader.get("/laboratories/bench", Accept_Language="de").text
+    assert "verlässlich" in german and "Fehlalarme" in german and "hybrid lab PLAN" in german
+
+
+@pytest.mark.parametrize("path", [f"/comparisons/{quote(HOSTILE)}/report", "/laboratories/bench/report"])
+def test_a_report_is_shown_without_its_script(path: str, reader: Visitor) -> None:
+    answer = reader.get(path)
+    policy = answer.headers["content-security-policy"]
+    assert answer.status == 200 and SCRIPT in answer.text, "it is the file as it lies there"
+    assert "default-src 'none'" in policy and policy.endswith("sandbox") and "script" not in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "changed",
+        "link",
+        "bench",
+        "..",
+        "%2e%2e",
+        "..%2fsecret",
+        "bench%2f..%2fchanged",
+        "%00",
+        "secret",
+        "changed/report",
+    ],
+)
+def test_nothing_else_is_shown(path: str, reader: Visitor) -> None:
+    answer = reader.get(f"/comparisons/{path}")
+    assert answer.status in (404, 409) and "secret" not in answer.text and "later" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"name": "x", "configurations": 3}',
+        '{"schema": "hybrid-league/1", "metrics": [{}]}',
+        "[" * 99_999,
+    ],
+)
+def test_a_file_of_something_else_is_refused_and_harms_nothing(content: str, tmp_path: Path) -> None:
+    for kind, file, page in (("comparison", "comparison", "comparison"), ("laboratory", "league", "lab")):
+        folder = tmp_path / "runs" / kind
+        folder.mkdir(parents=True)
+        for name in (f"{file}.json", f"{page}.html", "comparison.csv"):
+            (folder / name).write_text(content)
+        seal(folder, kind, kind)
+    with opened(None, tmp_path) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        assert visitor.get("/comparisons/comparison").status == 409
+        assert visitor.get("/laboratories/laboratory").status == 409
+
+
+def test_results_are_no_runs(reader: Visitor) -> None:
+    page = reader.get("/runs").text
+    assert "There is no run yet." in page and "bench" not in page

@@ -1,0 +1,95 @@
+"""The trade-off: the points of the exact search, the sliders, and taking a point into the configuration."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.errors import ConfigError
+from hybrid.cli import main
+from hybrid.desk.charts import Dot, Line, line_chart, scatter_chart
+from hybrid.jobs.trade_off import TradeOff, basis, with_curve
+from hybrid.pipeline.config import load_config
+from tests.desk.open_desk import OpenDesk, Visitor
+
+Own = tuple[Visitor, OpenDesk, Path]
+GRID = TradeOff(
+    "x", "loss", 5, 0.02, 100,
+    tuple(TradeoffPoint(k, limit, 0.1, {}, 0, 1, float("inf")) for k in (2, 5, 10) for limit in (0.0, 0.02, 0.1)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("k", "limit", "found"),
+    [(5, 0.02, (5, 0.02)), (3, 0.03, (5, 0.02)), (6, 0.019, (10, 0.0)), (99, 1.0, (10, 0.1)), (1, 0.0, (2, 0.0))],
+)
+def test_the_nearest_point_is_at_least_as_strict(k: int, limit: float, found: tuple[int, float]) -> None:
+    point = GRID.at(k, limit)
+    assert (point.k, point.suppression_limit) == found
+
+
+def test_points_come_back_from_json_also_where_no_bound_is_proven() -> None:
+    assert TradeOff.from_json(GRID.to_json()) == GRID
+
+
+def test_charts_have_no_style_and_no_markup_of_others() -> None:
+    hostile = '"><script>alert(1)</script>'
+    lines = [Line(hostile, (0.3, None, 0.1), chosen=True), Line("k = 2", (None, None, None))]
+    chart = line_chart(lines, ["0 %", "1 %", "2 %"], 0, "%")
+    dots = scatter_chart([Dot(hostile, 0.2, 7.0, named=True)], "privacy", "use")
+    for one in (chart, dots):
+        assert "<script" not in one and "style=" not in one and "&lt;script" in one
+    assert "0 %: 30.0 %, 1 %: –, 2 %: 10.0 %" in chart
+
+
+def test_a_point_is_looked_at_and_taken_into_the_file(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, found, folder = own
+    config = folder / "config.yaml"
+    assert "nothing was searched yet" in visitor.get("/trade-off").text
+    begun: list[list[str]] = []
+    monkeypatch.setattr(found.desk.runner, "begin", lambda _, words: begun.append(words))
+    assert visitor.post("/trade-off/start").status == 303
+    with pytest.raises(SystemExit) as done:
+        main([*begun[0], "--k", "2", "--k", "20", "--limit", "0", "--limit", "0.1"])
+    assert done.value.code == 0
+    page = visitor.get("/trade-off?k=17&limit=10").text
+    assert "k = 20, at most 10 % suppressed" in page and "<svg" in page and "style=" not in page
+    assert "percentage points against k = 5" in page
+    assert 'type="range"' in page and f"hybrid trade-off {config}" in page
+    losses = re.findall(r'href="/trade-off\?k=(\d+)&amp;limit=([\d.]+)"[^>]*>([\d.]+) %', page)
+    assert len(losses) >= 6
+    by_point = {(int(k), float(limit)): float(loss) for k, limit, loss in losses}
+    assert by_point[2, 10.0] <= by_point[20, 10.0] <= by_point.get((20, 0.0), 100.0), "more protection costs more"
+    for odd in ("k=nan&limit=x", "k=-1&limit=1e999", "k=1e9&limit=-5", "k=%3Cscript%3E&limit="):
+        assert visitor.get(f"/trade-off?{odd}").status == 200
+    visitor.get("/trade-off?k=20&limit=10")
+    state = visitor.field("state")
+    assert visitor.post("/trade-off/use", state=state, k="7", limit="10").status == 409, "no searched point"
+    visitor.get("/trade-off?k=20&limit=10")
+    assert visitor.post("/trade-off/use", state=state, k="20", limit="10").status == 303
+    loaded = load_config(config).anonymize
+    assert loaded is not None and (loaded.k, loaded.suppression_limit) == (20, 0.1)
+    assert "This is what the configuration says." in visitor.get("/trade-off").text, "the points are still of this file"
+    log = found.desk.clicks.path.read_text()
+    assert "hybrid edit" in log and "anonymize.k=20 anonymize.suppression_limit=0.1" in log
+    visitor.get("/changes")
+    assert visitor.post("/columns/undo", state=visitor.field("state")).status == 303
+    assert load_config(config).k != 20
+
+
+def test_points_of_another_configuration_are_not_shown(own: Own) -> None:
+    _, _, folder = own
+    config = load_config(folder / "config.yaml")
+    assert config.anonymize is not None
+    stricter = config.model_copy(update={"anonymize": config.anonymize.model_copy(update={"k": 50})})
+    before = basis(config)
+    assert basis(stricter) == before
+    with (folder / "people.csv").open("a") as file:
+        file.write("x\n")
+    assert basis(config) != before
+    local = config.model_copy(update={"anonymize": config.anonymize.model_copy(update={"recoding": "local"})})
+    with pytest.raises(ConfigError, match="exact"):
+        with_curve(local)
