@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from hybrid.base.arrays import Codes, Mask
+from hybrid.base.arrays import Codes, Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Schema, Table
@@ -191,6 +191,11 @@ def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
     Shape (n_rows,), bool.
     """
     return np.asarray(rule.broken(table) & ~rule.broken(before))
+
+
+def numbers(values: pd.Series) -> Numbers:
+    """A column as float64, NaN where it is missing."""
+    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def people(table: Table) -> Codes | None:

@@ -14,6 +14,8 @@ from hybrid.table import Table
 
 SAMPLED = 5_000
 """Rows that candidates are looked for in; those found are checked on all rows."""
+MOST_COLUMNS = 200
+"""Columns beyond which no constraints are looked for: a person could not decide on those of all pairs."""
 
 
 def discover(table: Table) -> list[Constraint]:
@@ -28,10 +30,11 @@ def discover(table: Table) -> list[Constraint]:
     -------
     list of Constraint
         In the order of the kinds. They name columns and hold no value. Each has at least a hundred rows to show for
-        it, and would be broken if the columns were independent. What follows from others is left out.
+        it, and would be broken if the columns were independent. What follows from others is left out. None for tables
+        of more than :data:`MOST_COLUMNS` columns.
     """
     rows = table.without_identifiers()
-    if len(rows) < LEAST_ROWS:
+    if len(rows) < LEAST_ROWS or len(rows.schema) > MOST_COLUMNS:
         return []
     rng = rng_for(0, "discover constraints")
     some = rows if len(rows) <= SAMPLED or rows.persons is not None else rows.take(rng.permutation(len(rows))[:SAMPLED])

@@ -14,6 +14,7 @@ from pydantic import StringConstraints
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
+from hybrid.pipeline.starter.person_numbers import person_numbers
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table import Role, Table
 
@@ -100,7 +101,8 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     """Repeating identifiers without a decision about persons.
 
     Those of households are no persons. If numbers repeat, only these are named. Names and addresses count only where no
-    other identifier repeats: different people share them.
+    other identifier repeats: different people share them. A column of any other role counts if each of its values goes
+    with the sex, birth or name of one person.
     """
     if config.data.person is not None:
         return ()
@@ -108,7 +110,8 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     found = {name: evidence_of(table.schema[name], table.frame[name]) for name in own}
     repeating = [name for name in found if repeats(table.frame[name])]
     shared = [name for name in repeating if (evidence := found[name]) and evidence.identity in ("name", "address")]
-    numbers = [name for name in repeating if name not in shared]
+    others = [name for name in table.schema.names if name not in (*own, *config.data.household_columns)]
+    numbers = [name for name in repeating if name not in shared] + list(person_numbers(table, others))
     return tuple(numbers or ([] if len(found) > len(shared) else shared))
 
 

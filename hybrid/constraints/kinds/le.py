@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -20,10 +20,11 @@ from hybrid.constraints.constraint import (
     Rule,
     different_kinds,
     kept_then_broken,
+    numbers,
     people,
     with_column,
 )
-from hybrid.table import DTYPES, Kind, Schema, Table
+from hybrid.table import DTYPES, Column, Kind, Schema, Table
 from hybrid.table.holders import bounds
 from hybrid.table.schema import ColumnFormat
 
@@ -47,8 +48,10 @@ class Le(Constraint):
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
         """Pairs of one sort in order, which shuffled rows would not be."""
-        for low, high in permutations([column for column in table.schema if column.kind.is_continuous], 2):
-            if low.kind.is_temporal != high.kind.is_temporal:
+        columns = [column for column in table.schema if column.kind.is_continuous]
+        in_order = _never_above([_in_order(table, column) for column in columns])
+        for (at, low), (other, high) in permutations(enumerate(columns), 2):
+            if low.kind.is_temporal != high.kind.is_temporal or not in_order[at, other]:
                 continue
             both = table.frame[[low.name, high.name]].dropna()
             first, second = both[low.name], both[high.name]
@@ -165,6 +168,18 @@ class _Gap(_Order):
             if column.kind is Kind.DECIMAL and column.format.decimals is not None:
                 values = values.round(column.format.decimals)
         return with_column(table, column, values.astype(DTYPES[column.kind]))
+
+
+def _in_order(table: Table, column: Column) -> Numbers:
+    """Numbers in the order of a column's values."""
+    values = table.frame[column.name]
+    return numbers((values - pd.Timestamp(0)).dt.total_seconds() if column.kind.is_temporal else values)
+
+
+def _never_above(columns: Sequence[Numbers]) -> Mask:
+    """Pairs of columns of which the first is nowhere above the second."""
+    values = np.array(columns)
+    return np.array([~(one > values).any(axis=1) for one in values], dtype=bool)
 
 
 def _gaps(table: Table, low: str, high: str) -> Numbers:

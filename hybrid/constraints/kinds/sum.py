@@ -22,6 +22,7 @@ from hybrid.constraints.constraint import (
     different_kinds,
     listed,
     no_row,
+    numbers,
     with_column,
 )
 from hybrid.table import DTYPES, Kind, Schema, Table
@@ -51,7 +52,7 @@ class Sum(Constraint):
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
         """Totals of two or three columns that are no mere zeros."""
         names = [column.name for column in table.schema if column.kind in NUMBERS][:MOST_COLUMNS]
-        values = np.column_stack([_number(table.frame[name]) for name in names]) if names else np.empty((0, 0))
+        values = np.column_stack([numbers(table.frame[name]) for name in names]) if names else np.empty((0, 0))
         parts = [at for at in range(len(names)) if np.mean(np.nan_to_num(values[:, at]) != 0) >= BY_CHANCE]
         for total in range(len(names)):
             for size in (2, 3):
@@ -93,7 +94,7 @@ class Sum(Constraint):
         """As :meth:`Constraint.broken`."""
         found = no_row(table)
         for total, parts in self.sum.items():
-            values = _number(table.frame[total])
+            values = numbers(table.frame[total])
             decimals = table.schema[total].format.decimals
             allowed = RELATIVE * np.maximum(np.abs(values), 1) + (0.0 if decimals is None else 0.5 * 10.0**-decimals)
             # A comparison with a missing value is false.
@@ -143,9 +144,4 @@ def _adds_up(values: Numbers, total: int, parts: tuple[int, ...]) -> bool:
 
 def _added(table: Table, parts: tuple[str, ...]) -> Numbers:
     """Sums of the parts, shape (n_rows,); NaN where one is missing."""
-    return np.asarray(np.sum([_number(table.frame[name]) for name in parts], axis=0), dtype=np.float64)
-
-
-def _number(values: pd.Series) -> Numbers:
-    """A column as float64, NaN where it is missing."""
-    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(np.sum([numbers(table.frame[name]) for name in parts], axis=0), dtype=np.float64)

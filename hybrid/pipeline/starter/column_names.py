@@ -36,8 +36,9 @@ class Vocabulary:
         Phrases that identify a person wherever they occur in a name.
     alone : mapping
         Words that do so if there is no other.
-    known_outside, secrets, targets, personal, code_words : frozenset of tuple of str
-        Phrases for quasi-identifiers, sensitive columns, prediction targets, traits of persons, and codes.
+    known_outside, secrets, targets, lasting, personal, code_words : frozenset of tuple of str
+        Phrases for quasi-identifiers, sensitive columns, prediction targets, traits that a person keeps, traits of
+        persons, and codes.
     """
 
     fillers: frozenset[str]
@@ -54,6 +55,7 @@ class Vocabulary:
     known_outside: frozenset[Phrase]
     secrets: frozenset[Phrase]
     targets: frozenset[Phrase]
+    lasting: frozenset[Phrase]
     personal: frozenset[Phrase]
     code_words: frozenset[Phrase]
     first_names: frozenset[str]
@@ -114,7 +116,7 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 def vocabulary() -> Vocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
-    phrased = ("known_outside", "secrets", "targets", "personal", "code_words")
+    phrased = ("known_outside", "secrets", "targets", "lasting", "personal", "code_words")
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}
     parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
@@ -175,7 +177,7 @@ def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
 def has_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
     """True if a phrase occurs in the words without a gap.
 
-    ``birth*`` matches all words that begin so.
+    ``birth*`` matches all words that begin so, ``*dtc`` all that end so.
     """
     return any(
         all(_matches(word, wanted) for word, wanted in zip(words[at:], phrase, strict=False))
@@ -185,6 +187,8 @@ def has_phrase(words: list[str], phrases: Iterable[Phrase]) -> bool:
 
 
 def _matches(word: str, wanted: str) -> bool:
+    if wanted.startswith("*"):
+        return word.endswith(wanted[1:])
     return word.startswith(wanted[:-1]) if wanted.endswith("*") else word == wanted
 
 

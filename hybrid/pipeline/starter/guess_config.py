@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hybrid.constraints import Constraint
-from hybrid.constraints.discover import discover
+from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import person_key
@@ -95,18 +94,20 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
-    constraints = _constraints(table, columns, person)
+    learned = _learned(table, columns)
+    constraints = discover(with_persons(table, [] if person is None else [person]).only(learned))
+    if len(learned) > MOST_COLUMNS:
+        notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     if constraints:
         notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
-    return GuessedConfig(path, options, table, columns, tuple(notes), person, constraints)
+    return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints))
 
 
-def _constraints(table: Table, columns: Sequence[GuessedColumn], person: str | None) -> tuple[Constraint, ...]:
-    """Constraints between the columns that are learned as they are read."""
-    learned = [
+def _learned(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
+    """Columns between which constraints are looked for."""
+    return [
         guessed.column.name
         for guessed in columns
         if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
         and guessed.column.kind is table.schema[guessed.column.name].kind
     ]
-    return tuple(discover(with_persons(table, [] if person is None else [person]).only(learned)))

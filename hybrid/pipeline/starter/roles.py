@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
+from hybrid.pipeline.starter.person_numbers import lasting_traits, may_number_persons, person_numbers
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
 from hybrid.table.text import as_text
@@ -27,8 +28,8 @@ _WORDS = 3.0
 """Mean number of words of a text from which it is free text."""
 _FREE_TEXTS = 20
 """Distinct free texts from which a person has to decide."""
-_DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,4})?\z"
-"""ICD-10 codes."""
+_DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,3}([0-9X]?[A-HJ-NP-S])?)?\z"
+"""ICD-10 codes; a seventh character is a letter."""
 _MOSTLY = 0.8
 _LIFETIME = 30.0
 """Years from which dates are taken for dates of birth."""
@@ -53,6 +54,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     give a quasi-identifier away.
     """
     roles = {column.name: _guess(column, table.frame[column.name]) for column in table.schema}
+    roles |= _numbers_of_persons(table, roles)
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in giveaways(table, known, others):
@@ -68,12 +70,17 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     str or None
         Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
         (physicians, providers) last, and of those the one with the fewest values; of names the one with the most, since
-        many persons share a first name or a surname. None if no identifier repeats.
+        many persons share a first name or a surname. Numbers of a few categories do not count, nor numbers whose rows
+        differ in traits that a person keeps. None if no identifier repeats.
     """
+    traits = lasting_traits(table)
     repeating = {
         name: guessed.evidence
         for name, guessed in roles.items()
-        if guessed.role is Role.IDENTIFIER and guessed.evidence is not None and repeats(table.frame[name])
+        if guessed.role is Role.IDENTIFIER
+        and guessed.evidence is not None
+        and repeats(table.frame[name])
+        and (guessed.evidence.identity not in (None, "number") or may_number_persons(table.frame[name], traits))
     }
     known = vocabulary()
 
@@ -104,6 +111,20 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
     if _is_free_text(column, values, distinct):
         return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
     return role_by_name(column, distinct) or _by_values(column, values, distinct)
+
+
+def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
+    """Identifiers found by the traits of persons."""
+    asked = [name for name, guessed in roles.items() if guessed.role is not Role.IDENTIFIER and not guessed.target]
+    return {
+        name: GuessedRole(
+            Role.IDENTIFIER,
+            False,
+            f"{table.frame[name].nunique():,} different values, each with the sex, birth or name of one person",
+            Evidence("its values go with the traits of persons", "number"),
+        )
+        for name in person_numbers(table, asked)
+    }
 
 
 def role_by_name(column: Column, distinct: int) -> GuessedRole | None:

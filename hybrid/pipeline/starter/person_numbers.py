@@ -1,0 +1,95 @@
+"""Columns that number persons, found by traits that persons keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array
+from hybrid.base.keys import pack
+from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
+from hybrid.table import Kind, Role, Table
+
+FEWEST_PERSONS = 20
+"""Values of a column below which it numbers categories, not persons, in a table of many rows each."""
+FEWEST_NUMBERED = 50
+"""Values of a column up to which its name or form has to say that it numbers persons."""
+_SAME = 0.95
+"""Share of the repeated rows whose traits are those of the first row of the same value."""
+_CHANCE = 0.35
+"""Probability that two rows agree on all traits, above which agreement says nothing."""
+_ROWS_EACH = 1.5
+"""Mean rows of a value from which agreement can be seen."""
+
+
+def lasting_traits(table: Table) -> Array | None:
+    """Combinations of the traits that a person keeps (sex, birth, names).
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (n,), or None
+        Equal numbers for equal traits; None where there are no such columns, or two persons often share all of them.
+    """
+    names = [column.name for column in table.schema if column.kind is not Kind.DECIMAL and _is_lasting(column.name)]
+    if not names or not len(table):
+        return None
+    coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
+    traits, _ = pack(((codes, len(levels)) for codes, levels in coded), len(table))
+    _, counts = np.unique(traits, return_counts=True)
+    return traits if float(((counts / len(table)) ** 2).sum()) <= _CHANCE else None
+
+
+def _is_lasting(name: str) -> bool:
+    return has_phrase(vocabulary().split(name), vocabulary().lasting)
+
+
+def agreement(values: pd.Series, traits: Array) -> float | None:
+    """Share (0..1) of a column's repeated rows that keep their value's traits.
+
+    None where too few rows repeat.
+    """
+    known = values.notna().to_numpy()
+    codes = pd.factorize(values[known])[0]
+    if not len(codes) or len(codes) < _ROWS_EACH * (int(codes.max()) + 1):
+        return None
+    _, first = np.unique(codes, return_index=True)
+    kept = traits[known]
+    return float((kept == kept[first][codes]).sum() - len(first)) / (len(codes) - len(first))
+
+
+def person_numbers(table: Table, among: Sequence[str]) -> tuple[str, ...]:
+    """Columns with many values, each with the lasting traits of one person.
+
+    Parameters
+    ----------
+    table : Table
+        One row per record; without columns of lasting traits nothing is found.
+    among : sequence of str
+        Columns that are asked; only texts and whole numbers that repeat can number persons, and no weights or traits.
+    """
+    traits = lasting_traits(table)
+    return () if traits is None else tuple(name for name in among if _numbers_persons(table, name, traits))
+
+
+def _numbers_persons(table: Table, name: str, traits: Array) -> bool:
+    column, values = table.schema[name], table.frame[name]
+    if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER) or column.role is Role.WEIGHT or _is_lasting(name):
+        return False
+    if int(values.nunique()) <= FEWEST_NUMBERED:
+        return False
+    share = agreement(values, traits)
+    return share is not None and share >= _SAME
+
+
+def may_number_persons(values: pd.Series, traits: Array | None) -> bool:
+    """False for values that cannot be numbers of persons.
+
+    They are too few in a table of many rows, or their rows have different traits.
+    """
+    distinct = int(values.nunique())
+    if distinct <= FEWEST_PERSONS and len(values) > FEWEST_PERSONS * distinct:
+        return False
+    share = None if traits is None else agreement(values, traits)
+    return share is None or share >= _SAME

@@ -1,0 +1,155 @@
+"""Numbers of persons are found by what persons keep; names of data standards are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from hybrid.base.errors import ConfigError
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.roles import refuse_without_person
+from hybrid.pipeline.starter.columns import guess_columns
+from hybrid.pipeline.starter.guess_config import guess_frame
+from hybrid.pipeline.starter.person_numbers import agreement, lasting_traits, person_numbers
+from hybrid.pipeline.starter.reading import guess_frame_reading
+from hybrid.pipeline.starter.roles import person_key
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.read_file import read_table
+from hybrid.table.read_frame import read_frame
+
+
+def _table(frame: pd.DataFrame) -> Table:
+    return read_frame(frame, guess_frame_reading(frame))
+
+
+def _panel(people: int = 300, years: int = 5) -> pd.DataFrame:
+    """A panel of persons: what they keep, and what changes."""
+    rng = np.random.default_rng(0)
+    born, race = rng.integers(40, 60, people), rng.integers(1, 4, people)
+    each = np.repeat(np.arange(people), years)
+    return pd.DataFrame(
+        {
+            "idcode": each + 1,
+            "year": np.tile(np.arange(years), people),
+            "birth_yr": born[each],
+            "race": race[each],
+            "industry_code": rng.integers(1, 90, len(each)),
+            "hours": rng.integers(10, 90, len(each)),
+        }
+    )
+
+
+def _roles(frame: pd.DataFrame) -> dict[str, Role]:
+    return {guessed.column.name: guessed.role.role for guessed in guess_columns(_table(frame))}
+
+
+def _person(frame: pd.DataFrame) -> str | None:
+    table = _table(frame)
+    return person_key(table, {guessed.column.name: guessed.role for guessed in guess_columns(table)})
+
+
+def test_the_number_of_a_panel_s_persons_is_the_person() -> None:
+    """Its name says nothing, and each value goes with one race: it was once taken for a quasi-identifier."""
+    assert _roles(_panel())["idcode"] is Role.IDENTIFIER
+    assert _person(_panel()) == "idcode"
+    assert _roles(_panel())["industry_code"] is not Role.IDENTIFIER
+
+
+def test_codes_that_look_like_diagnoses_are_numbers_where_they_go_with_persons() -> None:
+    frame = _panel().assign(code=lambda rows: "M" + rows["idcode"].map("{:06d}".format)).drop(columns="idcode")
+    frame["lastname"] = ("name" + (frame["code"].str[-2:])).to_numpy()
+    assert _roles(frame)["code"] is Role.IDENTIFIER
+    assert _person(frame) == "code"
+
+
+def test_a_scale_of_seven_points_is_no_person() -> None:
+    frame = _panel().assign(uid=lambda rows: rows["idcode"] * 7 + 3).drop(columns=["idcode", "race", "birth_yr"])
+    frame["pid7"] = np.arange(len(frame)) % 7 + 1
+    assert _person(frame) == "uid"
+    assert _person(frame.drop(columns="uid")) is None
+
+
+def test_a_number_whose_rows_have_different_births_is_no_person() -> None:
+    frame = _panel().assign(contract_id=lambda rows: rows["idcode"] % 40).drop(columns="idcode")
+    assert _roles(frame)["contract_id"] is Role.IDENTIFIER
+    assert _person(frame) is None
+
+
+def test_agreement_by_hand() -> None:
+    """Six rows of two values: four repeat, three of them keep the first row's traits."""
+    values, traits = pd.Series(["a", "a", "a", "b", "b", "b", None]), np.array([1, 1, 2, 5, 5, 5, 9])
+    assert agreement(values, traits) == 3 / 4
+    assert agreement(pd.Series(["a", "b", "c", "c"]), traits[:4]) is None  # four rows of three values say too little
+
+
+def test_traits_that_many_share_say_nothing() -> None:
+    sex = Schema((Column("sex", Role.INSENSITIVE, Kind.CATEGORICAL),))
+    assert lasting_traits(Table(pd.DataFrame({"sex": pd.Categorical(["f", "m"] * 50)}), sex)) is None
+    assert lasting_traits(_table(_panel())) is not None
+    assert person_numbers(_table(_panel()), ["idcode", "year", "race", "hours"]) == ("idcode",)
+    assert person_numbers(_table(_panel()[["idcode", "year", "hours"]]), ["idcode"]) == ()
+    assert person_numbers(_table(_panel(people=50)), ["idcode"]) == ()  # its name would have to say so
+
+
+@pytest.mark.parametrize("person", [None, "none"])
+def test_a_release_needs_a_decision_about_persons(tmp_path: Path, person: str | None) -> None:
+    """Whatever role somebody gave the number: k would count rows."""
+    _panel().to_csv(tmp_path / "panel.csv", index=False)
+    columns = {name: {"role": "insensitive", "kind": "integer"} for name in _panel().columns}
+    data = {"path": "panel.csv", "columns": columns} | ({"person": person} if person else {})
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"version": 1, "name": "panel", "data": data}))
+    config = load_config(tmp_path / "config.yaml")
+    table = read_table(tmp_path / "panel.csv", config.data)
+    if person is None:
+        with pytest.raises(ConfigError, match=r"data\.person is not set: 'idcode'"):
+            refuse_without_person(config, table)
+    else:
+        refuse_without_person(config, table)
+
+
+STANDARDS = {
+    "CDISC SDTM": {
+        "identifier": ["USUBJID", "SUBJID"],
+        "quasi_identifier": ["BRTHDTC", "DTHDTC", "RFSTDTC", "RFENDTC", "AESTDTC", "SITEID", "SEX", "RACE", "AGE"],
+        "sensitive": ["AEDECOD", "CMDECOD", "MHDECOD"],
+    },
+    "OMOP CDM": {
+        "identifier": ["person_id", "visit_occurrence_id"],
+        "quasi_identifier": ["year_of_birth", "gender_concept_id", "race_concept_id", "visit_start_date", "death_date"],
+        "sensitive": ["condition_concept_id", "drug_concept_id", "procedure_concept_id"],
+    },
+    "MIMIC": {
+        "identifier": ["subject_id", "hadm_id", "stay_id"],
+        "quasi_identifier": ["gender", "anchor_age", "admittime", "dischtime", "dod", "marital_status", "language"],
+    },
+    "Synthea": {
+        "identifier": ["SSN", "DRIVERS", "PASSPORT", "FIRST", "LAST", "MAIDEN", "ADDRESS"],
+        "quasi_identifier": ["BIRTHDATE", "DEATHDATE", "RACE", "ETHNICITY", "GENDER", "CITY", "COUNTY", "ZIP", "LAT"],
+    },
+    "PCORnet": {
+        "identifier": ["PATID", "ENCOUNTERID"],
+        "quasi_identifier": ["BIRTH_DATE", "ADMIT_DATE", "DISCHARGE_DATE", "SEX", "RACE"],
+        "sensitive": ["DX"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [(name, role) for roles in STANDARDS.values() for role, names in roles.items() for name in names],
+)
+def test_columns_of_data_standards(name: str, role: str) -> None:
+    values = pd.Series([f"{value % 60}" for value in range(400)])
+    assert _roles(pd.DataFrame({name: values}))[name] == role
+
+
+def test_constraints_are_not_looked_for_between_hundreds_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"q{at}": rng.integers(0, 5, 150) for at in range(230)})
+    guessed = guess_frame(frame)
+    assert guessed.constraints == ()
+    assert "no constraints between columns were looked for: more than 200 columns" in guessed.notes
