@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import pytest
 import yaml
 
 from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
+from hybrid.jobs import anonymize_warehouse
+from hybrid.jobs.anonymize_file import memory_limit
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
 from hybrid.table.warehouse import Warehouse, opened
 from tests.anonymize.warehouse_job import Job, write_people
@@ -52,6 +56,28 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return write_people(tmp_path_factory.mktemp("job"))
+
+
+def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[float] = []
+
+    def stop(task: TableTask, *_: object) -> None:
+        given.append(task.memory)
+        raise HybridError("enough")
+
+    @contextmanager
+    def nothing(_: str, memory: float) -> Iterator[None]:
+        given.append(memory)
+        yield None
+
+    monkeypatch.setattr(anonymize_warehouse, "opened", nothing)
+    monkeypatch.setattr(anonymize_warehouse, "anonymize_rows", stop)
+    sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
+    config = job.config(**{"data.path": "", "data.sql": sql})
+    with pytest.raises(HybridError, match="enough"):
+        write_in_warehouse(config, tmp_path / "out")
+    assert config.anonymize is not None
+    assert min(given) > 0 and sum(given) == memory_limit(config.anonymize)
 
 
 def put(file: Path, table: pa.Table) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
-from hybrid.desk.charts import Dot, Line, line_chart, scatter_chart
+from hybrid.desk.charts import HEIGHT, LEFT, WIDTH, Dot, Line, line_chart, scatter_chart
 from hybrid.jobs.trade_off import TradeOff, basis, with_curve
 from hybrid.pipeline.config import load_config
 from tests.desk.open_desk import OpenDesk, Visitor
@@ -43,6 +43,16 @@ def test_charts_have_no_style_and_no_markup_of_others() -> None:
     for one in (chart, dots):
         assert "<script" not in one and "style=" not in one and "&lt;script" in one
     assert "0 %: 30.0 %, 1 %: –, 2 %: 10.0 %" in chart
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_points_stand_on_their_axes(log: bool) -> None:
+    """Equal steps of x, or of its logarithm, to the right; greater y above; all within the frame of the axes."""
+    dots = [Dot("a", 1.0, 5.0), Dot("b", 10.0 if log else 2.0, 6.0), Dot("c", 100.0 if log else 3.0, 9.0)]
+    places = re.findall(r'<circle cx="([\d.-]+)" cy="([\d.-]+)"', scatter_chart(dots, "privacy", "use", log=log))
+    (ax, ay), (bx, by), (cx, cy) = [(float(x), float(y)) for x, y in places]
+    assert bx - ax == pytest.approx(cx - bx, abs=0.2) and LEFT < ax < bx < cx < WIDTH
+    assert (by - cy) == pytest.approx(3 * (ay - by), abs=0.4) and 0 < cy < by < ay < HEIGHT
 
 
 def test_a_point_is_looked_at_and_taken_into_the_file(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:

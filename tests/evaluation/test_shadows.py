@@ -132,7 +132,7 @@ def test_bagging_by_rows_compares_the_nearest_with_random_ones() -> None:
     assert 0.6 < near[NEAR:].mean() < 1
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 7, "chebyshev", "hamming"])
+@pytest.mark.parametrize("power", [1, 1.5, 2, 3, 7, "chebyshev", "hamming"])
 def test_distances_by_the_definition(power: float | str) -> None:
     rng = np.random.default_rng(5)
     tables = [make_people(25, rng), make_people(30, rng)]
