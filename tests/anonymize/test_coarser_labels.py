@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,34 @@ def test_a_label_without_donors_in_the_sample_is_restored_as_a_wider_one() -> No
         some.labels, rng_for(1, "r")
     )
     assert set(restored.table.frame["origin"]) == {"north"}
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_many_records_of_one_person_are_nobody_to_hide_among(alone: bool) -> None:
+    """Six people of origin a are left over; six other records have that origin, of one person or of six."""
+    origins = [*(f"o{at}" for at in range(40)), *"a" * 6, *"a" * 6]
+    sexes = [*("f" if at % 2 else "m" for at in range(46)), *"uvwxyz"]
+    persons = np.arange(52)
+    if alone:
+        persons[40:46] = 40
+    found = coarsened(replace(table(origins, sexes), persons=persons))
+    assert found.coarsened is not None
+    assert np.flatnonzero(found.coarsened).tolist() == list(range(46, 52))
+    assert {origin == "a" for origin, _ in texts(found)[46:]} == {not alone}
+
+
+def test_records_without_a_key_are_nobody_to_hide_among() -> None:
+    train = table([*COMMON, *"abcdef"])
+    task = prepare(
+        replace(train, persons=np.where(np.arange(56) < 47, -1, np.arange(56))),
+        hierarchies(train),
+        AnonymizeOptions(k=5, suppressed="coarsen"),
+        None,
+    )
+    left = np.isin(np.arange(56), np.arange(50, 56))[np.unique(task.records.row_of, return_index=True)[1]]
+    nodes = np.zeros((task.records.n_distinct, 2), dtype=np.int32)
+    with pytest.raises(InfeasibleError, match="6 records are left over"):
+        coarsen(task, Recoding(nodes, left, {}, Score(1.0, ()), 0.0))
 
 
 def test_without_others_there_is_nobody_to_hide_among() -> None:

@@ -4,9 +4,10 @@ The records that no class of the chosen levels takes in are recoded by themselve
 :mod:`~hybrid.anonymize.search.local_recoding`, into classes that meet k and all models. Every other record keeps its
 labels. Where the left over are too few for a class, the smallest other classes join them.
 
-Each label of theirs then stands for at least k of the other records: a node with fewer below it is replaced by the
-nearest ancestor with enough. So a label does not give away values that only they have, and the transition, which learns
-from the other records alone, finds values below it. Whole classes move, so classes can only merge.
+Each label of theirs then stands for at least k persons of the other records: a node with fewer below it is replaced by
+the nearest ancestor with enough. So a label does not give away values that only they have, and the transition, which
+learns from the other records alone, finds values below it. Whole classes move, so classes can only merge. Where each
+record is another person, persons are records; records without a person's key count for nobody.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hybrid.anonymize.search.local_recoding import SPLIT_COSTS, TopDown
 from hybrid.anonymize.search.losses import CellLoss, Score
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.base.arrays import Mask, Nodes, Rows
+from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.keys import group_rows, group_sums, pack_small
 
@@ -43,7 +44,7 @@ def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
     Raises
     ------
     InfeasibleError
-        No class that takes the left over in meets the models, or fewer than k records are not left over.
+        No class that takes the left over in meets the models, or the other records are of fewer than k persons.
     """
     nobody = np.zeros(task.records.n_distinct, dtype=bool)
     if not recoding.suppressed.any():
@@ -76,10 +77,10 @@ def _enough(task: SearchProblem, run: TopDown, recoding: Recoding) -> Rows:
     sizes = group_sums(classes[~left], run.people[~left], int(classes.max()) + 1)
     order = np.argsort(sizes, kind="stable")
     order = order[sizes[order] > 0]
-    joining = 0
+    whole, joining = np.zeros(len(left), dtype=np.int64), 0
     while joining < len(order):
-        rows = np.flatnonzero(left | (~left & np.isin(classes, order[:joining])))
-        others = int(task.records.counts.sum() - task.records.counts[rows].sum())
+        chosen = left | np.isin(classes, order[:joining])
+        rows, others = np.flatnonzero(chosen), _people(task, whole, ~chosen, 1)[0]
         if others >= task.options.k and run.holds(rows, np.zeros(len(rows), dtype=np.int64), 1).all():
             return rows
         joining = max(2 * joining, 1)
@@ -90,17 +91,25 @@ def _enough(task: SearchProblem, run: TopDown, recoding: Recoding) -> Rows:
 
 
 def _shared(task: SearchProblem, nodes: Nodes, others: Mask) -> Nodes:
-    """Nodes with at least k other records below them.
+    """Nodes with at least k persons below them in the other records.
 
     Each node is itself, or its nearest ancestor that has them.
     """
     shared = nodes.copy()
     for at, hierarchy in enumerate(task.records.hierarchies):
-        leaves, counts = task.records.leaves[at], task.records.counts * others
+        leaves = task.records.leaves[at]
         level = hierarchy.level_of()[nodes[:, at]]
         for below in range(hierarchy.n_levels - 1):
             here = hierarchy.node_of[leaves, below]
-            lacks = np.bincount(here, counts, hierarchy.n_nodes)[hierarchy.node_of[leaves, level]] < task.options.k
+            people = _people(task, here, others, hierarchy.n_nodes)
+            lacks = people[hierarchy.node_of[leaves, level]] < task.options.k
             level = np.where((level == below) & lacks, below + 1, level)
         shared[:, at] = hierarchy.node_of[leaves, level]
     return shared
+
+
+def _people(task: SearchProblem, groups: Codes, among: Mask, n_groups: int) -> Numbers:
+    """Persons in each group of some distinct rows; shape (n_groups,), float64."""
+    if task.records.persons is None:
+        return group_sums(groups[among], task.records.counts[among], n_groups)
+    return task.records.persons.in_classes(np.where(among, groups, -1), n_groups)

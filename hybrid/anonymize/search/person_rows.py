@@ -110,6 +110,21 @@ class PersonRows:
         result: Mask = few & ~(in_doubt & (np.bincount(members, minlength=len(few)) >= least))
         return result
 
+    def in_classes(self, class_of: Codes, n_classes: int) -> Numbers:
+        """Persons of each class; shape (n_classes,), float64.
+
+        Parameters
+        ----------
+        class_of : numpy.ndarray, shape (n_rows,), int64
+            Class of each row, -1 for rows that are in none.
+        n_classes : int
+            Classes are numbered 0..n_classes-1.
+        """
+        classes = class_of[self.rows].astype(np.int64)
+        inside = classes >= 0
+        members = _distinct(classes[inside] * self.n_persons + self.persons[inside]) // max(self.n_persons, 1)
+        return np.bincount(members, minlength=n_classes).astype(np.float64)
+
     def gone(self, left_out: Mask) -> int:
         """Number of persons all of whose rows are left out.
 
