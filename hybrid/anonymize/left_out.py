@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Mask
-from hybrid.table import Table
+from hybrid.table import Role, Schema, Table
 from hybrid.table.append import appended
 from hybrid.table.people_groups import people_groups
 from hybrid.table.persons import n_persons
 
 EVERYBODY = "everybody"
 ALONE = "alone with their quasi-identifiers"
+LEAST = 20
+"""Fewest people of a group that is named; rarer values are one group."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,25 @@ class LeftOut:
     group: str
     people: int
     left_out: int
+
+
+def counted(anonymized: AnonymizedTable) -> dict[str, Any]:
+    """Content of a run's ``anonymization.json``, with exact counts by group.
+
+    ``left_out`` lists :class:`LeftOut` where any record was suppressed. It is for the house alone: beside those of one
+    more release, exact counts tell of single people. A release is written from
+    :class:`~hybrid.anonymize.AnonymizationResult`, which has no such counts, and its report has rounded ones.
+    """
+    content = anonymized.result.to_json()
+    if not len(anonymized.suppressed):
+        return content
+    found = left_out_by_group(anonymized, group_columns(anonymized.originals.schema), LEAST)
+    return content | {"left_out": [asdict(one) for one in found]}
+
+
+def group_columns(schema: Schema) -> list[str]:
+    """Columns that groups are made by: quasi-identifiers, sensitive columns, targets."""
+    return [column.name for column in schema if column.target or column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
 
 
 def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOut]:

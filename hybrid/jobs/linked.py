@@ -11,9 +11,8 @@ from typing import Any
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.rng import rng_for
 from hybrid.jobs.linked_report import linked_pages
-from hybrid.jobs.run import LABELS, staged
+from hybrid.jobs.run import staged, write_labels
 from hybrid.jobs.source_statistics import keep_source_statistics
 from hybrid.linked.facts import file_of, joint_facts, stated
 from hybrid.linked.run import LinkedRun
@@ -21,7 +20,6 @@ from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY, account
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.finished_run import (
-    ANONYMIZATION,
     EVALUATION,
     POLICY,
     PROTECTION,
@@ -85,18 +83,13 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
 def _write_anonymization(run: LinkedRun, folder: Path) -> None:
     """Write the results of protection and of anonymization.
 
-    Labels of the person table are in random order.
+    The latter is that of the person table.
     """
     protected = {name: table.protected for name, table in run.tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
         write_json(folder / PROTECTION, found)
-    anonymized = run.person.anonymized
-    if anonymized is not None:
-        labels = anonymized.labels.to_table()
-        order = rng_for(run.seed, "order", "labels").permutation(len(labels))
-        write_table(labels.take(order), folder / LABELS)
-        write_json(folder / ANONYMIZATION, anonymized.result.to_json())
+    write_labels(run.person, folder)
 
 
 def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[Entry]) -> None:

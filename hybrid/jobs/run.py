@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hybrid.anonymize.left_out import counted
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
@@ -143,7 +144,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
             pipeline.draw = count_draw(
                 private_dir, pipeline.data_fingerprint, pipeline.policy, sha256, pipeline.evaluation
             )
-        _write_labels(pipeline, temporary)
+        write_labels(pipeline, temporary)
         _write_protection(pipeline, temporary)
         write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
@@ -164,7 +165,7 @@ def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
     if pipeline.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
-        _write_labels(pipeline, temporary)
+        write_labels(pipeline, temporary)
         _write_protection(pipeline, temporary)
         _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
     return pipeline.anonymized.result
@@ -231,14 +232,14 @@ def _write_protection(pipeline: Pipeline, folder: Path) -> None:
         write_json(folder / PROTECTION, pipeline.protected.result.to_json())
 
 
-def _write_labels(pipeline: Pipeline, folder: Path) -> None:
-    """Write the labels of the kept records, in random order."""
+def write_labels(pipeline: Pipeline, folder: Path) -> None:
+    """Write the labels of the kept records, in random order, and how they were reached."""
     if pipeline.anonymized is None:
         return
     labels = pipeline.anonymized.labels.to_table()
     order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
-    write_json(folder / ANONYMIZATION, pipeline.anonymized.result.to_json())
+    write_json(folder / ANONYMIZATION, counted(pipeline.anonymized))
 
 
 def _write_manifest(

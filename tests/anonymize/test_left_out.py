@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.anonymize.left_out import ALONE, EVERYBODY, LeftOut, left_out_by_group
+from hybrid.anonymize import AnonymizationResult, AnonymizeOptions, anonymize
+from hybrid.anonymize.left_out import ALONE, EVERYBODY, LeftOut, counted, left_out_by_group
+from hybrid.anonymize.steps import anonymize_in_steps
+from hybrid.base.rng import rng_for
 from hybrid.hierarchy import flat_hierarchy
+from hybrid.publication.redact import public_anonymization
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 SCHEMA = Schema(
@@ -51,3 +54,27 @@ def test_people_are_counted_once(rows: int) -> None:
     origins = np.repeat(["a"] * 60 + ["c"] * 3, rows).tolist()
     train = replace(table(origins), persons=np.repeat(np.arange(63), rows))
     assert left_out(train, 2)[0] == LeftOut("", EVERYBODY, 63, 3)
+
+
+@pytest.mark.parametrize("technique", [None, [{"name": "suppression"}]])
+def test_exact_counts_stay_in_the_house(technique: list[dict[str, str]] | None) -> None:
+    """Of whatever suppresses; what a release is written from has no counts by group."""
+    train = table(["a"] * 60 + ["b"] * 30 + ["c"] * 4 + ["d", "e"])
+    trees = {"origin": flat_hierarchy(SCHEMA["origin"], [train.frame["origin"]])}
+    asked = {"k": 5, "suppression_limit": 0.2, "levels": {"origin": 0}} | (
+        {"technique": technique} if technique else {}
+    )
+    found = anonymize_in_steps(train, trees, AnonymizeOptions.model_validate(asked), rng_for(1, "steps"))
+    content = counted(found)
+    assert content["left_out"][0] == {"column": "", "group": EVERYBODY, "people": 96, "left_out": 6}
+    assert [one["people"] for one in content["left_out"] if one["column"] == "origin"] == [60, 30]
+    released = public_anonymization(AnonymizationResult.from_json(content))
+    assert "left_out" not in released and released["suppressed"] == 10
+
+
+@pytest.mark.parametrize("options", [{"recoding": "local"}, {"suppressed": "coarsen", "suppression_limit": 0.2}])
+def test_where_nobody_is_left_out_nothing_is_counted(options: dict[str, object]) -> None:
+    train = table(["a"] * 60 + ["b"] * 30 + ["c"] * 4 + ["d", "e"])
+    trees = {"origin": flat_hierarchy(SCHEMA["origin"], [train.frame["origin"]])}
+    found = anonymize(train, trees, AnonymizeOptions.model_validate({"k": 5, **options}))
+    assert "left_out" not in counted(found)

@@ -18,13 +18,16 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
 from hybrid.jobs import linked
 from hybrid.jobs.release import Candidate, Places, write_candidate
+from hybrid.jobs.run import write_labels
 from hybrid.linked.check import diagnose_linked
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun, worst_power
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.power import LeakTrials, Power
+from hybrid.publication.table_facts import few
 from hybrid.publication.verify import verify
+from hybrid.report.run.sections.who_is_missing import SECTION
 from tests.linked.hospital import content, frames, write
 
 TABLES = ("patients", "visits", "drugs", "hospitals")
@@ -93,6 +96,24 @@ def test_one_verdict_judges_all_tables_and_their_references(run: LinkedRun, cand
     ) or candidate.verdict.status in ("review", "block")
     found = run.evaluation.find("children_per_parent", "synthetic", table="visits")
     assert found is not None and found.outcome.value < 0.2
+
+
+def test_who_is_left_out_is_told_of_the_table_of_persons(tmp_path: Path) -> None:
+    """Exact counts in the house, rounded ones on its page; the pages of other tables have none."""
+    fixed = {"k": 8, "levels": {"age": 1, "sex": 0}, "suppression_limit": 0.9}
+    found = load_any(write(tmp_path, settings=content() | {"anonymize": fixed}))
+    assert isinstance(found, LinkedConfig)
+    run = LinkedRun(found, seed=1)
+    write_labels(run.person, tmp_path)
+    anonymized = run.person.anonymized
+    assert anonymized is not None
+    everybody, *groups = json.loads((tmp_path / "anonymization.json").read_text())["left_out"]
+    assert (everybody["people"], everybody["left_out"]) == (len(run.person.train), len(anonymized.suppressed))
+    assert everybody["left_out"] > 0 and all(one["people"] >= 20 for one in groups)
+    assert SECTION.collect is not None
+    shown = SECTION.collect(run.person, 5)["rows"][0]
+    assert shown.numbers[0] == few(everybody["people"])
+    assert SECTION.collect(run.tables["visits"], 5) is None
 
 
 def test_a_broken_reference_blocks(run: LinkedRun) -> None:

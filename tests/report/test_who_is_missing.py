@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
+from hybrid.anonymize.left_out import LeftOut
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.hierarchy import flat_hierarchy
 from hybrid.report import ReportInputs, render_report
-from hybrid.report.run.sections.who_is_missing import ANCHOR, SECTION
+from hybrid.report.run.sections.who_is_missing import ANCHOR, SECTION, _left_out_rows
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.report.documents import Document
 
@@ -75,3 +76,23 @@ def test_suppression_is_shown_by_group_without_small_counts(
     assert named == (alone if shown != "few" else {})
     text = Document(render_report(replace(full_inputs, collected={ANCHOR: collected}))).text
     assert "Left out by suppression" in text
+
+
+@pytest.mark.parametrize(("people", "left_out"), [((41, 44), (17, 24)), ((36, 40), (36, 40))])
+def test_one_person_more_or_less_does_not_show(people: tuple[int, int], left_out: tuple[int, int]) -> None:
+    """Shares are those of rounded counts: 17 of 41 reads as 20 of 40, and 36 of 36 as 39 of 40."""
+    rows = {
+        str(_left_out_rows([LeftOut("", "everybody", 1000, 100), LeftOut("origin", "island", n, out)], 5))
+        for n in people
+        for out in range(left_out[0], min(left_out[1], n) + 1)
+    }
+    assert len(rows) == 1
+
+
+def test_the_few_who_remain_of_a_group_do_not_show() -> None:
+    (_, all_gone), (_, two_remain) = (
+        _left_out_rows([LeftOut("", "everybody", 1000, 100), LeftOut("origin", "island", 40, out)], 5)
+        for out in (40, 38)
+    )
+    assert all_gone == two_remain
+    assert all_gone.numbers[:2] == ("about 40", "100.0 %")

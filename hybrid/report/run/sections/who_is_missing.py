@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybrid.anonymize.left_out import LeftOut, left_out_by_group
+from hybrid.anonymize.left_out import LEAST, LeftOut, group_columns, left_out_by_group
 from hybrid.evaluation.engine.intervals import share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
-from hybrid.publication.table_facts import few
+from hybrid.publication.table_facts import few, rounded
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import number
 from hybrid.report.run.sections.section import FinishedRun, Section
 from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
-from hybrid.table import Role
 from hybrid.table.cells import LEAST_CELL
 
 ANCHOR = "who-is-missing"
-LEAST = 20
-"""Fewest people of a group that suppression is shown for."""
 CONFIDENCE = 0.95
 MOST_SERVED = 5
 """Groups shown of each table of errors or likeness."""
@@ -27,7 +24,7 @@ TEMPLATE = """\
 {% if missing.left_out %}
 <h3>Left out by suppression</h3>
 {{ exposure_table(["Group", "People", "Left out", "Interval for all at once"], missing.left_out) }}
-<p class="note small">The highest low end first. People without any record of the group in the anonymized table; the interval is about people like them, and holds for all {{ missing.groups|count }} groups together.</p>
+<p class="note small">The highest low end first. People without any record of the group in the anonymized table; the interval is about people like them, and holds for all {{ missing.groups|count }} groups together. Shares are those of counts rounded to tens.</p>
 {% endif %}
 {% if missing.shares is not none %}
 <h3>Smaller share in the released table</h3>
@@ -48,29 +45,28 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
     """Suppression by group; None where all records were kept."""
     if run.anonymized is None or not len(run.anonymized.suppressed):
         return None
-    schema = run.anonymized.originals.schema
-    names = [
-        column.name for column in schema if column.target or column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
-    ]
-    found = left_out_by_group(run.anonymized, names, max(smallest, LEAST))
+    found = left_out_by_group(run.anonymized, group_columns(run.anonymized.originals.schema), max(smallest, LEAST))
     return {"rows": _left_out_rows(found, smallest), "groups": len(found)}
 
 
 def _left_out_rows(found: Sequence[LeftOut], smallest: int) -> list[TableRow]:
     """Rows of suppression by group, the highest low end first.
 
-    Counts below ``smallest`` are not shown.
+    The report leaves the house: shares and intervals are those of counts rounded to tens, so that neither one person
+    nor the few who remain of a group show. Counts below ``smallest``, or that round to none, are not shown.
     """
     level = simultaneous(CONFIDENCE, len(found))
-    bounds = {one: share_interval(one.left_out / one.people, one.people, level) for one in found}
-    told = [one for one in found[1:] if one.left_out >= smallest]
-    order = [found[0], *sorted(told, key=lambda one: -bounds[one][0])[:MOST_ROWS]]
+    told = {one: (rounded(one.left_out), rounded(one.people)) for one in found if one.left_out >= smallest}
+    bounds = {one: share_interval(out / of, of, level) for one, (out, of) in told.items() if out}
+    shown = sorted((one for one in bounds if one != found[0]), key=lambda one: -bounds[one][0])
     rows = []
-    for one in order:
+    for one in [found[0], *shown[:MOST_ROWS]]:
         name = f"{one.column}: {one.group}" if one.column else one.group
-        told_share = percent(one.left_out / one.people) if one.left_out >= smallest else "few"
-        between = " to ".join(map(percent, bounds[one])) if one.left_out >= smallest else "–"
-        rows.append(TableRow((name,), (few(one.people), told_share, between)))
+        share = between = ""
+        if one in bounds:
+            out, of = told[one]
+            share, between = percent(out / of), " to ".join(map(percent, bounds[one]))
+        rows.append(TableRow((name,), (few(one.people), share or "few", between or "–")))
     return rows
 
 
