@@ -233,7 +233,7 @@ def _write_protection(pipeline: Pipeline, folder: Path) -> None:
 
 
 def write_labels(pipeline: Pipeline, folder: Path) -> None:
-    """Write the labels of the kept records, in random order, and how they were reached."""
+    """Write labels in random order, and how they were reached."""
     if pipeline.anonymized is None:
         return
     labels = pipeline.anonymized.labels.to_table()
