@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,11 @@ from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
 from hybrid.cli.group import Group
 from hybrid.cli.options import ConfigPath, Releases, Runs, Work
+
+if TYPE_CHECKING:
+    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.hierarchy_draft import HierarchyFile
 
 
 def desk(
@@ -52,18 +57,37 @@ def edit(
 ) -> None:
     """Set keys of a configuration file; comments and everything else stay.
 
-    Nothing is written if the result is wrong.
+    A column that becomes a quasi-identifier gets a hierarchy to start from. Nothing is written if the result is wrong.
     """
     from hybrid.cli.options import overrides
     from hybrid.linked.draft import read_draft
 
     draft = read_draft(config)
-    for key, value in overrides(changes).items():
-        draft[key] = value
+    hierarchies = [one for key, value in overrides(changes).items() if (one := _set(draft, key, value)) is not None]
     if not draft.difference:
         raise ConfigError(f"{config}: nothing would change", hint="hybrid check CONFIG --show prints the values")
+    _ = draft.config
+    for hierarchy in hierarchies:
+        hierarchy.write()
     draft.write(config, force=True)
     console.out.print(draft.difference)
+    for hierarchy in hierarchies:
+        console.line("ok", f"{hierarchy.relative}: a hierarchy to start from; hybrid hierarchy show prints it")
+
+
+def _set(draft: Draft | LinkedDraft, key: str, value: object) -> HierarchyFile | None:
+    """Set a key; gives the hierarchy that a new quasi-identifier lacks."""
+    from hybrid.linked.draft import all_columns, table_of
+    from hybrid.pipeline.hierarchy_draft import starter_file
+    from hybrid.table import Role
+
+    of = {".".join((*column.path, "role")): column for column in draft.columns.values() if column.hierarchy is None}
+    hierarchy = None
+    if key in of and value == Role.QUASI_IDENTIFIER:
+        hierarchy = starter_file(of[key], all_columns(draft.config, table_of(of[key])))
+        of[key].hierarchy = hierarchy.relative
+    draft[key] = value
+    return hierarchy
 
 
 GROUP = Group("Look", (desk, edit))

@@ -40,6 +40,23 @@ def test_a_wrong_or_empty_change_writes_nothing(change: str, config: Path) -> No
     assert config.read_text() == before
 
 
+def test_a_new_quasi_identifier_gets_a_hierarchy_to_start_from(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = "data.columns.diagnosis.role=quasi_identifier"
+    assert _hybrid("edit", config, change, "anonymize.k=none") == 2
+    assert sorted((config.parent / "hierarchies").glob("diagnosis*")) == []
+    assert _hybrid("edit", config, change) == 0
+    found = load_config(config).data.columns["diagnosis"]
+    assert found.role == "quasi_identifier" and found.hierarchy is not None
+    assert f"{found.hierarchy}: a hierarchy to start from" in capsys.readouterr().out
+    assert _hybrid("hierarchy", "check", config, "diagnosis") == 0
+    given = f"data.columns.sex.hierarchy={load_config(config).data.columns['sex'].hierarchy}"
+    assert _hybrid("edit", config, "data.columns.sex.role=insensitive") == 0
+    assert _hybrid("edit", config, given, "data.columns.sex.role=quasi_identifier") == 0
+    assert not (config.parent / "hierarchies" / "sex_2.csv").exists()
+
+
 def test_a_desk_that_cannot_open_says_why(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _hybrid("desk", config.parent / "nothing.yaml") == 2
     with socket.socket() as taken:
