@@ -16,6 +16,7 @@ from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
+from hybrid.comparison.research import research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
 
 MOST = 100_000
@@ -39,12 +40,15 @@ class Configuration:
         The outcome; None where the combination is no valid configuration.
     problem : str
         Then, why.
+    research_order : tuple of str
+        Order of stages that no release may have; empty: that of ``config``.
     """
 
     name: str
     factors: Mapping[str, Any]
     config: RunConfig | None
     problem: str = ""
+    research_order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,28 +98,29 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     base = folder / plan.base
     content = read_yaml(base)
     configured(content, plan.set, base)
-    kept: list[tuple[_Combination, RunConfig | None, str]] = []
+    kept: list[tuple[_Combination, RunConfig | None, str, tuple[str, ...]]] = []
     left_out: list[LeftOut] = []
     seen: dict[str, _Combination] = {}
     for combination in _combinations(plan):
-        config, problem = _configured(content, combination.settings, base)
+        settings, order = without_research_order(plan, combination.settings)
+        config, problem = _configured(content, settings, base, order)
         reason = _dropped(plan.constraints, combination, config, content)
-        key = fingerprint(combination.settings) if config is None else _identity(config)
+        key = fingerprint(combination.settings) if config is None else fingerprint(_identity(config), order)
         if not reason and key in seen:
             reason = _same(combination, seen[key])
         if reason:
             left_out.append(LeftOut(combination.factors, reason))
             continue
         seen[key] = combination
-        kept.append((combination, config, problem))
+        kept.append((combination, config, problem, order))
         if plan.subset is not None and len(kept) == plan.subset.n:
             break
     kept.sort(key=lambda item: item[0].order)
     width = len(str(len(kept)))
     return Expansion(
         tuple(
-            Configuration(f"c{i:0{width}d}", each.factors, config, problem)
-            for i, (each, config, problem) in enumerate(kept, start=1)
+            Configuration(f"c{i:0{width}d}", each.factors, config, problem, order)
+            for i, (each, config, problem, order) in enumerate(kept, start=1)
         ),
         tuple(left_out),
     )
@@ -178,11 +183,15 @@ def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
         yield from new
 
 
-def _configured(content: Mapping[str, Any], settings: Mapping[str, Any], base: Path) -> tuple[RunConfig | None, str]:
+def _configured(
+    content: Mapping[str, Any], settings: Mapping[str, Any], base: Path, order: Sequence[str]
+) -> tuple[RunConfig | None, str]:
     try:
-        return configured(content, settings, base), ""
+        config = configured(content, settings, base)
     except ConfigError as error:
         return None, str(error)
+    problem = research_problem(config, order) if order else ""
+    return (None, problem) if problem else (config, "")
 
 
 def _dropped(

@@ -87,6 +87,9 @@ class ComparePlan(Options):
     margin: float = Field(default=MARGIN, gt=0, le=1)
     """Largest difference of a metric that counts as none in the verdict on the transition paradox, in the metric's
     unit: shares and risks have a range of 1. No gain is claimed only where more than this is excluded."""
+    research: bool = False
+    """Whether configurations may state an order of stages that no release may have: `stages: [synthesize, anonymize,
+    transition]`, the generator first. They are measured, never released: needs `runs: none`, and recommends nothing."""
     runs: Literal["all", "none"] = "all"
     """Whether every run leaves its folder with the synthetic table and its report."""
     store: str | None = None
@@ -104,6 +107,8 @@ class ComparePlan(Options):
             raise ValueError(f"factors without a value: {', '.join(empty)}")
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("a seed is listed twice")
+        if self.research and self.runs != "none":
+            raise ValueError("research: true measures tables that no release may have: set runs: none")
         return self
 
     @property

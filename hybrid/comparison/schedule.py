@@ -14,7 +14,7 @@ from hybrid.leak import leak_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.stages import TRADEOFF
+from hybrid.pipeline.stages import BASELINE, TRADEOFF
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate
 
@@ -95,7 +95,8 @@ def trials(plan: ComparePlan, folder: Path) -> list[Trial]:
 
 def _trial(configuration: Configuration, seed: int) -> Trial:
     factors = {name: shown(value) for name, value in configuration.factors.items()}
-    return Trial(configuration.name, factors, seed, configuration.config, configuration.problem)
+    order = configuration.research_order
+    return Trial(configuration.name, factors, seed, configuration.config, configuration.problem, order)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,10 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
         read.policies[config.policy_path] = fingerprint(pipeline.policy)
     stages = {name: key for name, key in pipeline.keys.items() if write or name != TRADEOFF.name}
     policy = read.policies[config.policy_path]
-    key = fingerprint(code_version(), trial.head, config, policy, write, sorted(stages.items()))
+    if trial.research_order:
+        stages = {BASELINE.name: stages[BASELINE.name]}
+    kept = write, sorted(stages.items()), trial.research_order
+    key = fingerprint(code_version(), trial.head, config, policy, read.data[source], *kept)
     cost = _cost(pipeline, source, read.costs)
     again = None if cost is None else retraining_seconds(config, pipeline.train, cost)
     return Planned(trial, key, stages, config.synthesize.generator, cost, again)

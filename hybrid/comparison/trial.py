@@ -17,12 +17,13 @@ from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_colu
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
+from hybrid.comparison.research import PROMISE, REFUSED, evaluate_anonymized_last
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.store import StorePlace
+from hybrid.store import Store, StorePlace
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Trial:
     """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
     problem: str = ""
     """Then, why."""
+    research_order: tuple[str, ...] = ()
+    """Order of stages that no release may have; empty: that of the configuration."""
 
     @property
     def folder(self) -> str:
@@ -79,6 +82,8 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
     if trial.config is None:
         return Ended(failed(trial, trial.problem))
     store = place.store.open()
+    if trial.research_order:
+        return _research_trial(trial, trial.config, store)
     try:
         pipeline = Pipeline(trial.config, seed=trial.seed, store=store, judge_power=False)
         pipeline.check()
@@ -96,6 +101,18 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
     said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
     row = trial.head | said | sizes | metrics | losses | seconds
     return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
+
+
+def _research_trial(trial: Trial, config: RunConfig, store: Store) -> Ended:
+    """Row of a trial whose order no release may have: numbers, and no folder."""
+    try:
+        metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
+    except HybridError as error:
+        return Ended(failed(trial, str(error)))
+    except Exception as error:  # noqa: BLE001 - as above
+        return Ended(failed(trial, type(error).__name__))
+    said = {"status": "ok", "reason": "", "verdict": REFUSED, "promise": PROMISE}
+    return Ended(trial.head | said | metrics)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:

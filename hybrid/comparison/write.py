@@ -6,7 +6,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.comparison.budget import SpentTogether
 from hybrid.comparison.expand import Configuration, Expansion, shown
 from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.research import NOTE
 from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison
@@ -59,8 +60,12 @@ def write_report(
     """
     configurations = {each.name: each for each in expansion.configurations}
     answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
+    if plan.research:
+        answers = replace(answers, recommendation=None)
     texts = describe(REGISTRY.values())
     content = comparison_json(plan.name, answers, texts) | {"privacy_budget": None if spent is None else asdict(spent)}
+    if plan.research:
+        content |= {"research": NOTE}
     found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     write_text(out / "comparison.json", found + "\n")
     chosen = answers.recommendation and answers.recommendation.chosen
@@ -69,8 +74,8 @@ def write_report(
     if chosen and config is not None:
         write_text(out / RECOMMENDED, recommended_yaml(plan.name, chosen.configuration, config, out))
     reasons = [each.reason for each in expansion.left_out]
-    budget = "" if spent is None else spent.sentence
-    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, budget))
+    notes = ([] if spent is None else [spent.sentence]) + ([NOTE] if plan.research else [])
+    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, notes))
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
@@ -110,6 +115,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
     valid are left out.
     """
     configs = {each.name: each.config for each in configurations if each.config is not None}
+    orders = {each.name: "anonymized last" if each.research_order else "" for each in configurations}
     named = {
         "transition": _named({name: _section(config.transition, "method") for name, config in configs.items()}),
         "generator": _named({name: _section(config.synthesize, "generator") for name, config in configs.items()}),
@@ -120,7 +126,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
             "sampling": config.sample.method,
             "beta": "1" if config.sample.method == "none" else f"{config.sample.beta:g}",
             "transition": named["transition"][name],
-            "order": "none" if config.transition is None else config.transition.order,
+            "order": orders[name] or ("none" if config.transition is None else config.transition.order),
             "generator": named["generator"][name],
             "rest": _rest(config),
         }

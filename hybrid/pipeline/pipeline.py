@@ -143,6 +143,15 @@ class Pipeline(Tables):
         """
         return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
 
+    def evaluate_beside(self, table: Table) -> Evaluation:
+        """Evaluation of a table made in another way, as synthetic, beside the original and the generator alone.
+
+        No verdict comes of it, and nothing of it is kept.
+        """
+        others: tuple[Subject, ...] = ("original", "baseline")
+        found = [self.evaluated(subject) for subject in others if evaluation_of(subject) in self.keys]
+        return Evaluation(tuple(one for each in [*found, self._evaluate({"synthetic": table})] for one in each.metrics))
+
     @cached_property
     def explanation(self) -> Explanation:
         """Privacy statement of this configuration.

@@ -9,6 +9,7 @@ from hybrid.transition.repeats import Repeats
 from hybrid.transition.strategies.blend import Blend
 from hybrid.transition.strategies.chow_liu import ChowLiu
 from hybrid.transition.strategies.conditional import Conditional
+from hybrid.transition.strategies.learned import Learned
 from hybrid.transition.strategies.marginal import Marginal
 from hybrid.transition.strategies.noisy import Noisy
 from hybrid.transition.strategies.original import Original
@@ -18,7 +19,7 @@ from hybrid.transition.strategies.tree import Tree
 from hybrid.transition.strategies.uniform import Uniform
 
 _STRATEGIES = (
-    *(Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk()),
+    *(Single(), Uniform(), Conditional(), Tree(), Marginal(), ChowLiu(), Noisy(), Blend(), Shrunk(), Learned()),
     Original(),
 )
 REGISTRY: dict[str, Transition] = {strategy.name: strategy for strategy in _STRATEGIES}

@@ -53,9 +53,10 @@ def test_generators_at_the_settings_of_the_thesis(plan: ComparePlan, thesis: dic
 
 
 def test_scales_beyond_the_thesis_are_valid() -> None:
-    """Other privacy models, anonymization alone, and linkability with more neighbours."""
-    found = {scale: expand(load_plan(PLAN, scale), PLAN.parent).configurations for scale in ("models", "linkability")}
-    assert {scale: len(configurations) for scale, configurations in found.items()} == {"models": 32, "linkability": 32}
+    """Other privacy models, anonymization alone, learned transitions, and linkability with more neighbours."""
+    sizes = {"models": 32, "linkability": 28, "learned": 17}
+    found = {scale: expand(load_plan(PLAN, scale), PLAN.parent).configurations for scale in sizes}
+    assert {scale: len(configurations) for scale, configurations in found.items()} == sizes
     assert all(each.config is not None for configurations in found.values() for each in configurations)
     alone = [each for each in found["models"] if each.factors["generator"] == "anonymization alone"]
     assert len(alone) == 16 and all(each.config and each.config.synthesize.is_off for each in alone)

@@ -165,7 +165,7 @@ def test_nothing_ended_well() -> None:
     failed = _table().tail(1).dropna(axis=1).reset_index(drop=True)
     html = _html(failed)
     assert "No run ended well." in html and "1 of them" in html
-    assert "None: no run has both" in html
+    assert "None: it takes a privacy and a utility metric" in html
 
 
 def test_one_configuration_without_factors() -> None:

@@ -138,6 +138,18 @@ def test_tree_learns_values_drawn_so_far_and_the_target():
     assert same_table_of(blind, original, ["age", "rich"]) < 1e-6
 
 
+def test_learned_keeps_what_labels_lose_and_small_leaves_bring_back_the_records():
+    anonymized = two_classes(1500)
+    original = anonymized.originals.frame
+    frame = restore(anonymized, "learned", {"min_records": 20}).table.frame
+    assert same_table_of(frame, original, ["age", "job", "rich"]) > 1e-3
+    # A column with another value for every record tells them apart: leaves of one record give it its own value.
+    unlike = mixed_table(300)
+    ages = {n: restore(unlike, "learned", {"min_records": n}).table.frame["age"] for n in (1, 100)}
+    own = {n: float((age == unlike.originals.frame["age"]).mean()) for n, age in ages.items()}
+    assert own[1] > own[100] + 0.2
+
+
 def test_tree_with_one_leaf_is_the_labels_distribution():
     anonymized = two_classes()
     frame = restore(anonymized, "tree", {"min_records": 4000}).table.frame

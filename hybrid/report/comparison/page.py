@@ -36,7 +36,11 @@ MOST_RANKED = 10
 
 
 def render_comparison(
-    title: str, answers: Answers, texts: Mapping[str, MetricText], left_out: Sequence[str] = (), budget: str = ""
+    title: str,
+    answers: Answers,
+    texts: Mapping[str, MetricText],
+    left_out: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """A comparison as one self-contained HTML document.
 
@@ -50,8 +54,8 @@ def render_comparison(
         Explanations by metric name (``hybrid.report.describe``).
     left_out : sequence of str
         The reason of every combination that the plan left out.
-    budget : str
-        Statement of what all private tables spend; empty where there is none.
+    notes : sequence of str
+        What a reader must know beside the promises: what all private tables spend, what is for research only.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def render_comparison(
             recommendation=words.recommendation(answers, texts),
             has_file=recommended is not None,
             promises=_promises(results),
-            budget=budget,
+            notes=notes,
             paradox_words=words.paradox(answers.paradox.differences, results.margin, texts),
             paradox={
                 "differences": _differences(answers.paradox.differences, texts),

@@ -71,7 +71,7 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
     """Recommendation and its reasons, one sentence each."""
     found = answers.recommendation
     if found is None:
-        return ["None: no run has both a privacy and a utility metric for every seed."]
+        return ["None: it takes a privacy and a utility metric for every seed, and a plan that is not for research."]
     total = len(answers.results.configurations)
     gate = f"{found.ended:,} of {total:,} configurations ended well with every seed; {found.admitted:,} of them "
     gate += f"{GATE[found.verdict]}. No leaks were planted in a comparison: what a verdict would have noticed is "

@@ -12,6 +12,7 @@ from hybrid.hierarchy import LabelTable
 from hybrid.table import Column, Kind
 from hybrid.transition.drawing.domain import Domain
 from hybrid.transition.drawing.groups import numbers_of
+from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,23 @@ class Cells:
         found: Array = self.tree.apply(matrix).astype(np.int64)  # type: ignore[attr-defined]
         return found
 
+    def groups(self, matrix: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
+        """Cell of each row."""
+        return self.of(matrix)
+
+    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
+        """Records by cell and rank."""
+        return ranked_pools(self.of(matrix), ranks, n_ranks)
+
 
 MOST_CLASSES = 50
 """Columns with more distinct values (or more than half as many as records) are split by the variance of the
 tree-order rank instead of Gini impurity."""
+
+
+def predicts_classes(ranks: Array) -> bool:
+    """True if a column has few enough values for each to be a class of its own; ``ranks`` of shape (n,)."""
+    return len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
 
 
 def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
@@ -108,7 +122,6 @@ def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    few = len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
-    model = DecisionTreeClassifier if few else DecisionTreeRegressor
+    model = DecisionTreeClassifier if predicts_classes(ranks) else DecisionTreeRegressor
     tree = model(min_samples_leaf=min_records, random_state=seed).fit(matrix, ranks)
     return Cells(tree, tree.tree_.node_count)
