@@ -43,7 +43,10 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
 
 
 def research_problem(config: RunConfig, order: Sequence[str]) -> str:
-    """The reason why a configuration cannot run in a research order; empty if it can."""
+    """Reason why a configuration cannot run in a research order.
+
+    Empty if it can.
+    """
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"

@@ -104,7 +104,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
 
 
 def _research_trial(trial: Trial, config: RunConfig, store: Store) -> Ended:
-    """Row of a trial whose order no release may have: numbers, and no folder."""
+    """Row of a trial in a research order: numbers, no folder."""
     try:
         metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     except HybridError as error:

@@ -144,7 +144,9 @@ class Pipeline(Tables):
         return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
 
     def evaluate_beside(self, table: Table) -> Evaluation:
-        """Evaluation of a table made in another way, as synthetic, beside the original and the generator alone.
+        """Evaluation of a table that was made in another way.
+
+        It is judged as the synthetic one, beside the original and the generator alone.
 
         No verdict comes of it, and nothing of it is kept.
         """

@@ -102,7 +102,10 @@ tree-order rank instead of Gini impurity."""
 
 
 def predicts_classes(ranks: Array) -> bool:
-    """True if a column has few enough values for each to be a class of its own; ``ranks`` of shape (n,)."""
+    """True if a column's values are few enough to be classes.
+
+    ``ranks`` of shape (n,), tree-order ranks of the values.
+    """
     return len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
 
 

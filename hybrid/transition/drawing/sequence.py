@@ -1,4 +1,4 @@
-"""Sequence of partitions: each column from records alike in labels, other columns, drawn values."""
+"""Sequence of partitions: values of alike records, column after column."""
 
 from __future__ import annotations
 

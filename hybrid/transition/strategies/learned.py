@@ -44,7 +44,10 @@ class Forest:
     starts: Array
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
-        """A leaf of the row in one tree, each tree being equally likely."""
+        """Leaf of the row in one tree.
+
+        Every tree is equally likely.
+        """
         tree = rng.integers(len(self.starts), size=len(matrix))
         found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
         return found
@@ -78,9 +81,9 @@ def grow_forest(matrix: Array, ranks: Array, min_records: int, seed: int) -> For
 
 
 class Learned:
-    """Random forests of the quasi-identifiers given labels, other columns and values drawn so far.
+    """Random forests of the quasi-identifiers given all other columns.
 
-    The distribution of a value is the mean over the trees of what a row's leaf holds below its label (Meinshausen
+    Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the trees of what a row's leaf holds below its label (Meinshausen
     2006, for numbers and categories alike; one tree is drawn per row and column). A leaf holds at least
     ``min_records`` records, of any labels; where none has a value below the row's label, the label's records serve.
     It is the extreme of what a transition can learn from the data, for comparisons: small leaves are close to the
