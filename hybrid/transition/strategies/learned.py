@@ -83,11 +83,12 @@ def grow_forest(matrix: Array, ranks: Array, min_records: int, seed: int) -> For
 class Learned:
     """Random forests of the quasi-identifiers given all other columns.
 
-    Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the trees of what a row's leaf holds below its label (Meinshausen
-    2006, for numbers and categories alike; one tree is drawn per row and column). A leaf holds at least
-    ``min_records`` records, of any labels; where none has a value below the row's label, the label's records serve.
-    It is the extreme of what a transition can learn from the data, for comparisons: small leaves are close to the
-    records, and that is their risk. Quasi-identifiers are restored in the order of the columns.
+    Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the
+    trees of what a row's leaf holds below its label (Meinshausen 2006, for numbers and categories alike; one tree is
+    drawn per row and column). A leaf holds at least ``min_records`` records, of any labels; where none has a value
+    below the row's label, the label's records serve. It is the extreme of what a transition can learn from the data,
+    for comparisons: small leaves are close to the records, and that is their risk. Quasi-identifiers are restored in
+    the order of the columns.
     """
 
     name = "learned"
