@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hybrid.anonymize import AnonymizeOptions, tradeoff
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.exhaustive import search
+from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.node_check import Checker
 from hybrid.anonymize.search.problem import prepare
 from tests.anonymize.adult import Q8, adult
 from tests.anonymize.cases import LOSSES, MODELS
@@ -44,23 +46,31 @@ def test_every_point_is_optimal(
             assert point.gap == 0
 
 
-def test_the_family_costs_less_than_its_members() -> None:
+def test_the_family_costs_less_than_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
     table, hierarchies = adult(Q8)
     ks, limits = (2, 3, 5, 10, 20), (0.0, 0.01, 0.02, 0.05, 0.1)
-    started = time.process_time()
-    points = tradeoff(table, hierarchies, AnonymizeOptions(), ks, limits)
-    together = time.process_time() - started
+    nodes: list[Node] = []
+    group = Checker.group
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            Checker, "group", lambda self, node, base=None: (nodes.append(node), group(self, node, base))[1]
+        )
+        started = time.process_time()
+        points = tradeoff(table, hierarchies, AnonymizeOptions(), ks, limits)
+        together = time.process_time() - started
     assert len(points) == 25
-    alone = 0.0
+    alone, checked = 0.0, {}
     for point in points:
         options = AnonymizeOptions(k=point.k, suppression_limit=point.suppression_limit)
         started = time.process_time()
         task = prepare(table, hierarchies, options, None)
         solution = search(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
         alone += time.process_time() - started
+        checked[point.k, point.suppression_limit] = solution.checked
         assert dict(zip(Q8, task.lattice.levels(solution.node), strict=True)) == point.levels
         assert solution.score.value == point.loss and solution.found.n_suppressed == point.suppressed
     print(f"25 optima: {together:.2f} s together, {alone:.2f} s one by one")
+    assert len(nodes) < 4 * checked[5, 0.02] and len(nodes) < sum(checked.values()) / 4
     by_key = {(point.k, point.suppression_limit): point.loss for point in points}
     assert all(by_key[k, a] >= by_key[k, b] for k in ks for a, b in itertools.pairwise(limits))
     assert all(by_key[a, x] <= by_key[b, x] for x in limits for a, b in itertools.pairwise(ks))

@@ -60,6 +60,11 @@ def search(
     return run.outcome()
 
 
+def at_or_below(node: Node) -> tuple[slice, ...]:
+    """Index of the nodes at or below a node, one slice per axis."""
+    return tuple(slice(0, position + 1) for position in node)
+
+
 @dataclass
 class Search:
     """Bounds of all nodes and the best node so far.
@@ -157,19 +162,27 @@ class Search:
 
     def conclude(self, node: Node, found: NodeOutcome) -> None:
         """Bound and rule out other nodes from the check of one."""
-        at_or_below = tuple(slice(0, position + 1) for position in node)
+        if self.hopeless(found):
+            self.bounds[at_or_below(node)] = np.inf
+        else:
+            self.learn(self.bounds, node, found)
+
+    def hopeless(self, found: NodeOutcome) -> bool:
+        """True if no node at or below a checked one is feasible."""
+        if found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records:
+            return True
+        return self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex
+
+    def learn(self, bounds: Numbers, node: Node, found: NodeOutcome) -> None:
+        """Raise bounds, in place, by what holds under every suppression limit."""
         at_or_above = tuple(slice(position, None) for position in node)
-        hopeless = found.n_certain > self.allowed or found.n_certain == self.checker.records.n_records
-        if hopeless or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex):
-            self.bounds[at_or_below] = np.inf
-            return
         if found.n_suppressed == 0:
-            self.bounds[at_or_above] = np.inf
-        if found.n_certain > 0 or self.loss.above(found) > -np.inf:
-            self.loss.below(found).lift(self.bounds, node, self.reach)
-            region = self.bounds[at_or_above]
-            np.maximum(region, self.loss.above(found), out=region)
-        self.bounds[node] = np.inf
+            bounds[at_or_above] = np.inf
+        above = self.loss.above(found)
+        if found.n_certain > 0 or above > -np.inf:
+            self.loss.below(found).lift(bounds, node, self.reach)
+            np.maximum(bounds[at_or_above], above, out=bounds[at_or_above])
+        bounds[node] = np.inf
 
     def probe_pairs(self) -> None:
         """Rule out nodes by violating generalizations of one or two columns.

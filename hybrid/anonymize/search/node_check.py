@@ -50,16 +50,21 @@ class Groups:
         """Class number of each distinct row; shape (n_distinct,), int64."""
         return self.class_of[self.base.of_distinct]
 
+    @cached_property
+    def size_of_row(self) -> Numbers:
+        """Records in the class of each row; shape (len(base),), float64."""
+        return self.sizes[self.class_of]
+
     def fewer_than(self, least: int) -> Mask:
-        """Mask of the class numbers with fewer persons.
+        """Mask of the rows in classes with fewer persons; shape (len(base),).
 
         Records are counted, where each is another person.
         """
         persons = self.bases.records.persons
         if persons is None or self.base.shown is None:
-            return self.sizes < least
+            return np.asarray(self.size_of_row < least)
         few = group_sums(self.class_of, self.base.shown, len(self.sizes)) < least
-        return persons.fewer(few, self.sizes, least, lambda: self.of_distinct)
+        return persons.fewer(few, self.sizes, least, lambda: self.of_distinct)[self.class_of]
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,10 @@ class NodeOutcome:
         """Records per row of the base; shape (len(groups.base),), float64."""
         return self.groups.base.counts
 
-    @cached_property
+    @property
     def size_of_row(self) -> Numbers:
         """Records in the class of each row; shape (len(groups.base),), float64."""
-        return self.groups.sizes[self.groups.class_of]
+        return self.groups.size_of_row
 
     @cached_property
     def n_gone(self) -> int:
@@ -197,7 +202,7 @@ class Checker:
 
     def judge(self, groups: Groups) -> NodeOutcome:
         """Find the violating classes."""
-        certain = groups.fewer_than(self.k)[groups.class_of]
+        certain = groups.fewer_than(self.k)
         if self.population_k and groups.base.population is not None:
             people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
             certain |= (people < self.population_k)[groups.class_of]
