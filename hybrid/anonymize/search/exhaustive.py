@@ -61,7 +61,7 @@ def search(
 
 
 def at_or_below(node: Node) -> tuple[slice, ...]:
-    """Index of the nodes at or below a node, one slice per axis."""
+    """Index of the nodes at or below a node."""
     return tuple(slice(0, position + 1) for position in node)
 
 

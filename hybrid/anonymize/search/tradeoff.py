@@ -148,7 +148,10 @@ class _Known:
         return certain
 
     def note(self, k: int, node: Node, groups: Groups) -> None:
-        """Classes that are too small for k or a smaller one are so below a node, too."""
+        """Count what is suppressed for this k and smaller ones.
+
+        Classes that are too small are so below the node, too.
+        """
         ks = self.ks[self.ks <= k]
         small = np.flatnonzero(groups.size_of_row < k)
         per_size = group_sums(groups.size_of_row[small].astype(np.int64), groups.base.counts[small], k)
@@ -157,7 +160,10 @@ class _Known:
 
 
 def _at_or_below_any(chosen: Mask) -> Mask:
-    """Mask of the nodes at or below a chosen one; shape of the lattice."""
+    """Mask of the nodes at or below a chosen one.
+
+    Shape of the lattice, bool.
+    """
     result = chosen.copy()
     for axis, n_positions in enumerate(chosen.shape):
         positions = np.moveaxis(result, axis, 0)
@@ -208,7 +214,10 @@ class _AtK(exhaustive.Search):
         return min(self.value, self.worst)
 
     def visit(self, node: Node, base: Grouping | None = None) -> None:
-        """Group the records at a node, for this k and the smaller ones."""
+        """Group the records at a node.
+
+        For this k and the smaller ones.
+        """
         groups = self.checker.group(node, base)
         self.checked += 1
         self.known.note(self.checker.k, node, groups)
