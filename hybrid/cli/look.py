@@ -1,4 +1,4 @@
-"""Commands that describe: explain, metrics."""
+"""Commands that describe, and that prepare this installation: explain, metrics, warm."""
 
 from __future__ import annotations
 
@@ -44,4 +44,19 @@ def metrics(as_json: AsJson = False) -> None:
         )
 
 
-GROUP = Group("Look", (explain, metrics))
+def warm() -> None:
+    """Compile what long searches and metrics use, once per installation.
+
+    Ten to thirty processor seconds, which the first long run would spend otherwise.
+    """
+    from hybrid.jobs.warm import warm
+
+    with console.progress() as progress:
+        folders = warm(progress)
+    for folder in folders:
+        console.line("ok", f"machine code in {folder}")
+    if not folders:
+        console.line("note", "no folder for machine code may be written: every process compiles anew")
+
+
+GROUP = Group("Look", (explain, metrics, warm))
