@@ -30,7 +30,9 @@ _SECONDS = 3600.0
 
 
 def warm(progress: Progress = silent) -> list[Path]:
-    """Compile all loops, by using them on simulated records.
+    """Compile the loops that searches and default metrics use.
+
+    By using them on simulated records.
 
     Parameters
     ----------
