@@ -47,7 +47,7 @@ def metrics(as_json: AsJson = False) -> None:
 def warm() -> None:
     """Compile what long searches and metrics use, once per installation.
 
-    Ten to thirty processor seconds, which the first long run would spend otherwise.
+    Some forty processor seconds, which the first runs would spend otherwise.
     """
     from hybrid.jobs.warm import warm
 
