@@ -1,4 +1,4 @@
-"""Compilation of the loops of searches and metrics ahead of their first use."""
+"""Compilation of the loops of searches and metrics ahead of use."""
 
 from __future__ import annotations
 
