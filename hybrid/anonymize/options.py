@@ -13,7 +13,11 @@ from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.techniques.assignment import generalizes, refuse_misfits
 from hybrid.anonymize.techniques.generalization import Generalization
 from hybrid.anonymize.techniques.registry import Steps
+from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
+
+_FREE_SHARE = 0.75
+"""Share of the free memory that is used where no limit is set."""
 
 
 class LossOptions(Options):
@@ -83,7 +87,8 @@ class AnonymizeOptions(Options):
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
     memory_limit: PositiveFloat | None = None
-    """GiB that streaming a Parquet file (`hybrid anonymize`) may take; default: three quarters of what is free."""
+    """GiB that streaming a Parquet file (`hybrid anonymize`) may take, or the search on a warehouse's table; default:
+    three quarters of what is free."""
 
     @model_validator(mode="after")
     def _fits(self) -> AnonymizeOptions:
@@ -118,6 +123,14 @@ class AnonymizeOptions(Options):
     def generalizes(self) -> bool:
         """True if all quasi-identifiers are generalized, and nothing else is done."""
         return generalizes(self)
+
+    @property
+    def memory_bytes(self) -> float:
+        """Memory limit of streaming, or of the search on a warehouse's table.
+
+        The one that was set, or three quarters of the free memory.
+        """
+        return _FREE_SHARE * available_bytes() if self.memory_limit is None else self.memory_limit * 2**30
 
     @property
     def _foreign_models(self) -> bool:

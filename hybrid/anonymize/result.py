@@ -62,6 +62,12 @@ class AnonymizationResult:
     """households, risk_mean and risk_max (:func:`hybrid.anonymize.households.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
 
+    drawn: int | None = None
+    """Records that were drawn at random from those with labels, where the others stayed in a warehouse: all other
+    numbers are of the whole table there; None where all records are here."""
+    drawn_persons: int | None = None
+    """Persons who were drawn, with all their records that have labels; None as above, and without persons."""
+
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types.
 
@@ -71,7 +77,7 @@ class AnonymizationResult:
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
-        for key in ("population_risk", "household", "steps", "information_loss", "coarsened"):
+        for key in ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn", "drawn_persons"):
             if content[key] is None:
                 del content[key]
         return content
@@ -81,6 +87,18 @@ class AnonymizationResult:
         """The inverse of :meth:`to_json`; keys of other versions are left out."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: content[name] for name in content if name in known})
+
+    @property
+    def drawn_share(self) -> float:
+        """Share of the labelled records that were drawn; 1 for all.
+
+        Of the persons, where records share them.
+        """
+        if self.drawn is None:
+            return 1.0
+        if self.drawn_persons is None or self.persons is None:
+            return self.drawn / (self.records - self.suppressed)
+        return self.drawn_persons / (self.persons - (self.suppressed_persons or 0))
 
     @property
     def k_anonymous(self) -> bool:

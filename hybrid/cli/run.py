@@ -91,10 +91,11 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
-    from hybrid.jobs.anonymize_warehouse import is_pushed_down, write_in_warehouse
+    from hybrid.jobs.anonymize_warehouse import write_in_warehouse
     from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.warehouse_problems import is_pushed_down
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import DataError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
-from hybrid.base.memory import available_bytes
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import Hierarchy
@@ -27,9 +25,6 @@ from hybrid.table import Schema
 from hybrid.table.persons import within_limit
 from hybrid.table.read_batches import is_parquet, open_parquet, person_column
 from hybrid.table.split import control_mask
-
-_SHARE = 0.75
-"""Share of the free memory that is used where no limit is set."""
 
 
 def why_not_streamed(config: RunConfig) -> str | None:
@@ -85,7 +80,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
         data=config.data,
         hierarchies=config.hierarchy_sources,
         options=config.anonymize,
-        memory=memory_limit(config.anonymize),
+        memory=config.anonymize.memory_bytes,
         training=_training(config, rows.n_rows, persons, seed),
         population=config.load_population(),
         persons=persons,
@@ -125,14 +120,6 @@ def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) 
     limited = np.zeros(n_rows, dtype=bool)
     limited[chosen] = True
     return limited
-
-
-def memory_limit(options: AnonymizeOptions) -> float:
-    """Memory limit of streaming in bytes.
-
-    The options', or three quarters of the free memory.
-    """
-    return options.memory_limit * 2**30 if options.memory_limit is not None else _SHARE * available_bytes()
 
 
 def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:

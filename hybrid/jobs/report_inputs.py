@@ -35,6 +35,13 @@ LIMITS = (
     "Attacks that were not run may succeed where these did not.",
     "Each release adds to what earlier releases of the same people give away.",
 )
+LIMITS_OF_SAMPLE = (
+    "k was counted on all rows in the warehouse; among the drawn ones a combination of labels can be that of fewer "
+    "people.",
+    "Privacy, utility and fidelity were measured on the drawn records: a leak too small for so many to show passes "
+    "unnoticed. Suppressed records were never drawn, so which groups lost most of them is not known here.",
+)
+"""Of a table that stayed in a warehouse, but for a random sample."""
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
@@ -43,10 +50,11 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
 
     No seed, no path, no record: the report is published.
     """
-    config, anonymized, train = pipeline.config, pipeline.anonymized, pipeline.train
+    config, anonymized = pipeline.config, pipeline.anonymized
     result = None if anonymized is None else anonymized.result
     compared, control = pipeline.compared
     smallest = least_cell(0 if result is None else result.k)
+    before, after = _classes(pipeline)
     method = config.model_copy(update={"seed": None})
     return ReportInputs(
         name=config.name,
@@ -62,8 +70,8 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         steps=tuple(Step(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},
-        class_sizes_before=None if anonymized is None else _class_sizes(train),
-        class_sizes_after=None if anonymized is None else np.bincount(anonymized.class_ids),
+        class_sizes_before=before,
+        class_sizes_after=after,
         trade_off=tuple(_trade_off(pipeline)),
         losses=tuple(Loss(name, tuple(points)) for name, points in _losses(pipeline).items()),
         fallbacks=dict(pipeline.generated.fallbacks),
@@ -72,7 +80,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         evaluation=pipeline.evaluation,
         stage_verdicts=verdicts_by_stage(pipeline.policy, pipeline.evaluation),
         metric_texts=describe(REGISTRY.values()),
-        limits=LIMITS[anonymized is None :],
+        limits=(*LIMITS[anonymized is None :], *([] if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE)),
         licences=licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
@@ -142,6 +150,19 @@ def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]
         if min(share.before * pipeline.sampled.before, share.after * pipeline.sampled.actual) >= smallest:
             text = f"{100 * share.before:.1f} % before, {100 * share.after:.1f} % after sampling"
             yield f"group {share.column} = {share.group}", text
+
+
+def _classes(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
+    """Records in each class before and after anonymization.
+
+    Of all rows, wherever they are.
+    """
+    anonymized, whole = pipeline.anonymized, pipeline.inputs.whole
+    if anonymized is None:
+        return None, None
+    if whole is not None:
+        return whole.sizes_before, whole.sizes_after
+    return _class_sizes(pipeline.train), np.bincount(anonymized.class_ids)
 
 
 def _class_sizes(train: Table) -> Array:

@@ -102,7 +102,7 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
     write_run(pipeline, folder, Ledger(private_dir).entries(pipeline.config.name), private_dir)
     run_id = read_run(folder).id
     keep_origin(private_dir, run_id, pipeline)
-    if pipeline.anonymized is not None:
+    if pipeline.anonymized is not None and pipeline.inputs.whole is None:
         found = pipeline.membership(record_secret(release_key(private_dir)))
         keep_membership(private_dir, run_id, found)
     keep_source_statistics(pipeline, private_dir)
@@ -239,7 +239,9 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
     labels = pipeline.anonymized.labels.to_table()
     order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
-    write_json(folder / ANONYMIZATION, counted(pipeline.anonymized))
+    whole, found = pipeline.inputs.whole, pipeline.anonymized
+    content = counted(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
+    write_json(folder / ANONYMIZATION, content)
 
 
 def _write_manifest(

@@ -17,6 +17,8 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.anonymize.steps import anonymize_in_steps
+from hybrid.anonymize.warehouse.draw_rows import WholeTable
+from hybrid.anonymize.warehouse.label_sample import label_sample
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
@@ -97,6 +99,8 @@ class Anonymization:
         Columns with one value per person; None where the generator draws single rows.
     rules : Rules
         Rules that restored rows must keep.
+    whole : WholeTable or None
+        The labels of all rows, where ``train`` comes from a sample of a warehouse's table.
     """
 
     config: RunConfig
@@ -111,6 +115,7 @@ class Anonymization:
     protection: Protection | None = None
     static: tuple[str, ...] | None = None
     rules: Rules = NO_RULES
+    whole: WholeTable | None = None
 
     @cached_property
     def anonymized(self) -> AnonymizedTable:
@@ -121,6 +126,9 @@ class Anonymization:
         InfeasibleError
             No generalization meets the models; it names the sensitive columns whose rare values were replaced.
         """
+        whole = self.whole
+        if whole is not None:
+            return self.compute(ANONYMIZE.name, lambda: label_sample(self.train, self.hierarchies, whole))
         rng, known = rng_for(self.seed, "anonymize"), (self.progress, self.population)
         try:
             return self.compute(

@@ -14,7 +14,9 @@ from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.findings import Finding
-from hybrid.base.rng import rng_for
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import silent
+from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.contrastive import TORCH_HINT
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.run_metrics import check_options, metrics_of
@@ -31,6 +33,8 @@ from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.pipeline.technique_findings import technique_findings
+from hybrid.pipeline.warehouse_inputs import WarehouseInputs
+from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
@@ -72,7 +76,9 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
-    whole = _attempt(findings, config.load_all_columns) if table is None else table
+    there = WarehouseInputs(config, Recorder(), silent, fresh_seed) if is_pushed_down(config) else None
+    read = config.load_all_columns if there is None else lambda: there.table
+    whole = _attempt(findings, read) if table is None else table
     findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []
     _attempt(findings, lambda: check_targets(config.nightly.deliver, {SYNTHETIC: config.data}, config.folder))
     if not config.synthesize.is_off:
@@ -80,7 +86,8 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     if whole is not None:
         table = whole.without_undecided()
         findings = [_size(whole), *findings]
-        findings += _stages(config, table, whole)
+        findings += _stages(config, table, whole, elsewhere=there is not None)
+        findings += [] if there is None else [_labels(there)]
         findings += _roles(config, whole)
         findings += _notes(table)
         findings += _retrainings(config, table)
@@ -234,8 +241,11 @@ def _examples(table: Table, name: str) -> str:
     return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
 
-def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
-    """Findings about the ability of each stage to run on this table."""
+def _stages(config: RunConfig, table: Table, whole: Table, *, elsewhere: bool) -> list[Finding]:
+    """Findings about the ability of each stage to run on this table.
+
+    Not of anonymization that was decided elsewhere.
+    """
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     _attempt(findings, lambda: refuse_undeclared(config, table.schema))
@@ -253,7 +263,7 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
         policy = _attempt([], lambda: load_policy(config.policy_path))
         findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
     options = config.anonymize
-    if options is None:
+    if options is None or elsewhere:
         return findings
     hierarchies = _attempt(findings, lambda: load_hierarchies(table, config.hierarchy_sources, config.unlabelled))
     if hierarchies is not None:
@@ -266,6 +276,18 @@ def _stages(config: RunConfig, table: Table, whole: Table) -> list[Finding]:
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
         findings += _prepared(options, train, hierarchies)
     return findings
+
+
+def _labels(there: WarehouseInputs) -> Finding:
+    """Labels that the search found on all rows of a warehouse."""
+    whole = there.whole
+    result = whole.result
+    return Finding(
+        "ok",
+        f"{whole.engine}: {result.records:,} rows stay there; verified on all of them: the smallest class has "
+        f"{result.smallest:,} {result.unit}, {result.suppressed:,} rows are left out, {result.loss['name']} "
+        f"{result.loss['value']:.3f}. The table above is a sample of the others, and a run draws another one",
+    )
 
 
 def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:

@@ -42,6 +42,7 @@ from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition
+from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.privacy.options import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.options import PublishOptions
@@ -250,11 +251,11 @@ class RunConfig(Options):
     def has_tradeoff(self) -> bool:
         """True if information loss is computed at several suppression limits.
 
-        It is where the whole lattice is searched.
+        It is where the whole lattice is searched, but not for a sample of a warehouse's rows.
         """
         options = self.anonymize
         searched = options is not None and options.engine == "exact" and options.recoding == "global"
-        return searched and options is not None and options.generalizes
+        return searched and not is_pushed_down(self) and options is not None and options.generalizes
 
     @property
     def unlabelled(self) -> frozenset[str]:
@@ -322,6 +323,13 @@ class RunConfig(Options):
             The table, or its persons, households, order or weights cannot be used.
         """
         found = load_table(self.data, self._folder) if self._frame is None else read_frame(self._frame, self.data)
+        return self.prepared(found)
+
+    def prepared(self, found: Table) -> Table:
+        """Rows with their persons, households and order.
+
+        Errors as :meth:`load_all_columns`.
+        """
         refuse_unusable_weights(found)
         known = with_households(with_persons(found, self.data.person_columns), self.data.household_columns)
         return with_order(known, self.data.order)

@@ -15,6 +15,7 @@ from hybrid.pipeline.masked_values import explain_masking
 from hybrid.pipeline.noisy_values import explain_noisy
 from hybrid.pipeline.sampled_labels import Walk, explain
 from hybrid.privacy.accounting import epsilon_of
+from hybrid.sample import SampleOptions
 from hybrid.synthesize.registry import engine
 from hybrid.table import Role, Schema
 
@@ -28,6 +29,7 @@ def promises(
     nameless: bool,
     seeded: bool,
     linked: bool = False,
+    drawn: float = 1.0,
 ) -> tuple[Explanation, ...]:
     """Explain each mechanism that a configuration uses.
 
@@ -47,6 +49,8 @@ def promises(
         Whether somebody chose the seed.
     linked : bool
         Whether other tables, linked to this one, are learned from, too.
+    drawn : float
+        Share of the records with labels, in (0, 1], that were drawn from a table that stayed in a warehouse.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def promises(
         Empty where nothing is anonymized and the generator has no budget.
     """
     found = (
-        explain_sampling(config, schema, derived, nameless=nameless, seeded=seeded),
+        explain_sampling(config, schema, derived, nameless=nameless, seeded=seeded, drawn=drawn),
         explain_noisy(config, schema, derived, seeded=seeded, linked=linked),
         _of_generator(config, schema, listed),
     )
@@ -62,7 +66,13 @@ def promises(
 
 
 def explain_sampling(
-    config: RunConfig, schema: Schema, derived: Sequence[str], *, nameless: bool, seeded: bool
+    config: RunConfig,
+    schema: Schema,
+    derived: Sequence[str],
+    *,
+    nameless: bool,
+    seeded: bool,
+    drawn: float = 1.0,
 ) -> Explanation | None:
     """Explain anonymization with sampling; None without anonymization. Arguments as for :func:`promises`."""
     if config.anonymize is None or config.transition is None:
@@ -75,7 +85,7 @@ def explain_sampling(
     return explain(
         Walk(
             config.anonymize,
-            config.sample,
+            config.sample if drawn == 1 else SampleOptions(method="simple", beta=drawn),
             schema,
             reads_originals=reads or allowed,
             from_records=derived,

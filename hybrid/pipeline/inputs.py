@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from hybrid.anonymize.warehouse.draw_rows import WholeTable
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
@@ -38,6 +39,14 @@ class Inputs:
 
     def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress) -> None:
         self.config, self.recorder, self.progress = config, recorder, progress
+
+    @property
+    def whole(self) -> WholeTable | None:
+        """Verified labels of a table that stays in a warehouse.
+
+        Its sample is the table here; None where all rows are here.
+        """
+        return None
 
     @cached_property
     def table(self) -> Table:
@@ -114,6 +123,10 @@ class _GivenTraining(Inputs):
     def __init__(self, source: Inputs, table: Table) -> None:
         super().__init__(source.config, Recorder(), source.progress)
         self._source, self._given = source, table
+
+    @property
+    def whole(self) -> WholeTable | None:
+        return self._source.whole
 
     @cached_property
     def table(self) -> Table:

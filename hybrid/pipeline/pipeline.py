@@ -187,7 +187,9 @@ class Pipeline(Tables):
         nameless = persons is not None and bool((persons < 0).any())
         linked = schema != self.table.schema.without_identifiers()
         about = self.config, schema, self.inputs.domains, derived
-        return promises(*about, nameless=nameless, seeded=seeded, linked=linked)
+        whole = self.inputs.whole
+        drawn = 1.0 if whole is None else whole.result.drawn_share
+        return promises(*about, nameless=nameless, seeded=seeded, linked=linked, drawn=drawn)
 
     @property
     def statement(self) -> str | None:

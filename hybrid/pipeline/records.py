@@ -36,7 +36,7 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
     The later ones are those after each configured stage, in order.
     """
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
-    yield StageRecords("input", rounded(len(pipeline.table)), seconds.get(READ.name))
+    yield from _read(pipeline, seconds.get(READ.name))
     control = "no" if pipeline.control is None else few(len(pipeline.control))
     apart = f"{control} records are kept apart as control{_people(pipeline)}"
     yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
@@ -46,6 +46,16 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
             rows, note = found
             released = stage in (SYNTHESIZE, FILTER)
             yield StageRecords(stage.name, rows if released else rounded(rows), seconds.get(stage.name), note)
+
+
+def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
+    """Rows that were read, and those that stayed in a warehouse."""
+    whole, note = pipeline.inputs.whole, ""
+    if whole is not None:
+        there = "stay there; labels were found and verified on all of them"
+        yield StageRecords(f"{whole.engine} table", rounded(whole.result.records), seconds, there)
+        seconds, note = None, "drawn at random from the rows with labels"
+    yield StageRecords("input", rounded(len(pipeline.table)), seconds, note)
 
 
 def _people(pipeline: Pipeline) -> str:
@@ -77,12 +87,16 @@ def _anonymized(pipeline: Pipeline) -> Count | None:
     lost = result.suppressed_persons
     persons = "" if lost is None else f" persons, {few(lost)} of them left out"
     how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
+    if result.drawn is not None:
+        beyond = f"; {few(len(table.suppressed))} drawn records left out, whose classes protection changed"
+        how = f"of all rows of the warehouse: {how}"
+        return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed{beyond}"
     return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
 
 
 def _sampled(pipeline: Pipeline) -> Count | None:
     found = pipeline.sampled
-    if found is None:
+    if found is None or pipeline.inputs.whole is not None:
         return None
     return found.actual, f"{pipeline.config.sample.method}, {few(round(found.expected))} {found.unit} expected"
 

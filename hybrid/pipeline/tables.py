@@ -17,6 +17,7 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Redrawn, Rules
 from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.leak import KnownLeak, leak_of, removal_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
@@ -32,6 +33,8 @@ from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
 from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
 from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import BASELINE, FILTER, PROTECT, SYNTHESIZE
+from hybrid.pipeline.warehouse_inputs import WarehouseInputs
+from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.privacy.accounting import Budget
 from hybrid.protect import Protected
 from hybrid.publication.draw import Draw
@@ -81,7 +84,7 @@ class Tables:
         self.store = store or Store(None)
         self.progress = progress
         self.recorder = Recorder()
-        self.inputs = inputs or Inputs(config, self.recorder, progress)
+        self.inputs = inputs or self._inputs()
         self.origin = origin
         self.ledger_dir = ledger_dir
         self._given_seed = config.seed if seed is None else seed
@@ -95,6 +98,11 @@ class Tables:
         """Control records of the filter where there are none of this run's own."""
         self._decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
+
+    def _inputs(self) -> Inputs:
+        """Tables of the configuration, or the sample of one in a warehouse."""
+        about = self.config, self.recorder, self.progress
+        return WarehouseInputs(*about, lambda: self.split_seed) if is_pushed_down(self.config) else Inputs(*about)
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
         """The same configuration for other training records, without control records.
@@ -144,6 +152,10 @@ class Tables:
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchy of every quasi-identifier; none without anonymization."""
         inputs = self.inputs
+        if inputs.whole is not None:
+            frame, schema = self.learned.frame, self.learned.schema
+            known = inputs.hierarchies.items()
+            return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
         if self.protected is None or self.config.anonymize is None:
             return inputs.hierarchies
         return protected_hierarchies(self.config, self.protected.table, inputs.population)
@@ -263,6 +275,7 @@ class Tables:
             protection=None if self.protected is None else self.protected.result,
             static=self.static,
             rules=self.rules,
+            whole=self.inputs.whole,
         )
 
     @property
@@ -385,7 +398,9 @@ class Tables:
         table, source = self.generated.table, self.table
         if self.config.output.identifiers == "drop":
             return table
-        return with_surrogates(table, source.schema, source, self.config.data.person_columns)
+        whole = self.inputs.whole
+        elsewhere = None if whole is None else whole.identifiers
+        return with_surrogates(table, source.schema, source, self.config.data.person_columns, elsewhere)
 
     @property
     def synthetic_name(self) -> str:

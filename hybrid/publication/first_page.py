@@ -14,7 +14,7 @@ from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decisi
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import TableFacts, rounded
 from hybrid.publication.verdict import Decision, Verdict
 
 ANSWERS: dict[Decision, str] = {
@@ -164,7 +164,9 @@ def _table(facts: RunFacts) -> Iterator[str]:
         return
     table = facts.table
     yield _size(facts)
-    yield f"It was made from about {text_of(table.records)} records."
+    whole = None if facts.anonymization is None or facts.anonymization.drawn is None else facts.anonymization.records
+    among = "" if whole is None else f", drawn at random from a table of about {text_of(rounded(whole))}"
+    yield f"It was made from about {text_of(table.records)} records{among}."
     if table.control:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:

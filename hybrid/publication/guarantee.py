@@ -93,7 +93,7 @@ def guarantee_sentence(
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
     if not private and anonymization is not None and has_local_privacy(anonymization):
         claim = NO_CLAIM_BEYOND
-    end = [_sampled(config, records), claim, *_measured(evaluation)]
+    end = [_sampled(config, records, anonymization), claim, *_measured(evaluation)]
     return " ".join([*start, *end])
 
 
@@ -106,11 +106,15 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
         return
     models = "".join(f", {describe(model)}" for model in result.models)
     checked = " (checked again on the finished table)" if result.verified else ""
+    if result.drawn is not None:
+        checked = " (counted again there by queries on all of its rows)"
     yield (
-        f"The intermediate table has k-anonymity with k = {result.k}{models} on the quasi-identifiers{checked}: "
+        f"The intermediate table{_elsewhere(result)} has k-anonymity with k = {result.k}{models} on the "
+        f"quasi-identifiers{checked}: "
         f"its smallest class has {result.smallest} {result.unit}, and {few(result.suppressed)} of "
         f"{few(result.records)} records were suppressed{_persons_left_out(result)}."
     )
+    yield from _drawn(result)
     if result.coarsened:
         yield (
             f"Instead of being left out, {few(result.coarsened)} records have coarser labels than the others, in "
@@ -152,6 +156,23 @@ def household_sentence(found: Mapping[str, float]) -> str:
         f"Of {few(int(found['households']))} households, the probability that at least one member is recognized by the "
         "quasi-identifiers (1 minus the product over the members of 1 - 1/persons in the class) is "
         f"{public['risk_mean']:g} on average and at most {public['risk_max']:g}."
+    )
+
+
+def _elsewhere(result: AnonymizationResult) -> str:
+    return "" if result.drawn is None else ", which stayed in its warehouse with all records,"
+
+
+def _drawn(result: AnonymizationResult) -> Iterator[str]:
+    """Statement of the sample of a table that stayed in a warehouse."""
+    if result.drawn is None:
+        return
+    whose = "" if result.drawn_persons is None else f" of {few(result.drawn_persons)} persons"
+    yield (
+        f"Of the records that were not suppressed, {few(result.drawn)}{whose} were drawn at random "
+        "and came out: protection, generator and measurements saw these alone, and what was measured holds for so many "
+        f"records. Each combination of their labels is one that at least {result.k} {result.unit} of the whole table "
+        "have; among those drawn it can be that of fewer, down to a single one."
     )
 
 
@@ -252,11 +273,14 @@ def _filtered(config: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _sampled(config: Mapping[str, Any], records: str) -> str:
+def _sampled(config: Mapping[str, Any], records: str, anonymization: AnonymizationResult | None) -> str:
     sample = SampleOptions.model_validate(config.get("sample") or {})
     generator = (config.get("synthesize") or {}).get("generator")
     trained = "no generator was trained" if generator == "none" else f"the generator was {generator}"
     first = ", before it was anonymized" if _sampled_first(config) else ""
+    if anonymization is not None and anonymization.drawn is not None:
+        apart = "those kept apart as control, and those that protection moved to a combination that was not verified"
+        return f"All drawn records were used but {apart}; {trained}."
     return f"{_used(sample, records)}{first}; {trained}."
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from hybrid.anonymize.result import AnonymizationResult
 from hybrid.publication.composition import Exposure, JointClasses, Membership
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import releases_in
-from hybrid.publication.ledger import Ledger
+from hybrid.publication.ledger import Entry, Ledger
 from hybrid.store import keep_private
 
 FOLDER = "memberships"
@@ -47,6 +49,8 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
         return JoinedHistory("nothing was anonymized, so there are no classes to intersect", None)
     if not run.anonymization.k_anonymous:
         return JoinedHistory("the technique of anonymization makes no classes that could be intersected", None)
+    if run.anonymization.drawn is not None:
+        return _of_whole_table(run.anonymization, ledger.entries(run.data_set))
     path = _path(private_dir, run.id)
     if not path.is_file():
         return JoinedHistory("the run kept no membership (publish it with hybrid release)", None)
@@ -61,6 +65,16 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
         found = Membership(content["records"], content["classes"], content.get("persons"))
     joint = earlier.joined(found)
     return JoinedHistory(joint.exposure(found, run.anonymization.k), joint)
+
+
+def _of_whole_table(found: AnonymizationResult, earlier: Sequence[Entry]) -> JoinedHistory:
+    """Exposure of a first release with classes in a warehouse."""
+    if earlier:
+        return JoinedHistory(
+            "the classes of all rows are in the warehouse, and were not compared with earlier ones", None
+        )
+    kept = found.records - found.suppressed
+    return JoinedHistory(Exposure(found.k, 1, kept, exposed=0, departed=0, smallest=found.smallest), None)
 
 
 def _path(private_dir: Path, run_id: str) -> Path:

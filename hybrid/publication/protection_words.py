@@ -16,7 +16,7 @@ from hybrid.publication.guarantee import (
 )
 from hybrid.publication.private_words import is_dp, steps
 from hybrid.publication.rules.rule import text_of
-from hybrid.publication.table_facts import ROUNDED_TO, TableFacts
+from hybrid.publication.table_facts import ROUNDED_TO, TableFacts, rounded
 from hybrid.publication.technique_words import makes_labels, masks_values, technique_sentences
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
@@ -52,7 +52,10 @@ def protection(
     yield from _protected(protected)
     several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
     sample = SampleOptions.model_validate(config.get("sample") or {})
-    both = [*_anonymized(table, anonymization), _sampled(sample, "person" if several else "record")]
+    unit = "person" if several else "record"
+    elsewhere = anonymization is not None and anonymization.drawn is not None
+    drawn = _drawn_there(anonymization) if anonymization is not None and elsewhere else _sampled(sample, unit)
+    both = [*_anonymized(table, anonymization), drawn]
     yield from both if sample.effective.order == "post" else [both[-1], *both[:-1]]
     if is_linked(config):
         yield "Released rows that are linked by their keys are those of one made-up person."
@@ -63,6 +66,17 @@ def protection(
     yield from _written(config, anonymization)
     yield from _left(table, protected)
     yield _promised(anonymization, private)
+
+
+def _drawn_there(anonymization: AnonymizationResult) -> str:
+    """Sentences about the sample of a table that stayed in a warehouse."""
+    people = "people" if anonymization.persons is not None else "records"
+    share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
+    return (
+        f"All this was done and checked in the warehouse, on all of about {text_of(rounded(anonymization.records))} "
+        f"records. Of the {people} that remained, about {share} % were then drawn at random. Only these came out, and "
+        "all that follows saw these alone. Among them fewer may look alike."
+    )
 
 
 def _drawn(config: Mapping[str, Any]) -> str:

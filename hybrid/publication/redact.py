@@ -25,7 +25,7 @@ METHOD = ("version", "name", "constraints", "split", "protect", *get_args(StageN
 COLUMN = ("role", "kind", "target")
 TABLE = ("key", "parent", "order", "references", "public", "constraints")
 """Keys of one of several linked tables about the method."""
-COUNTS = ("suppressed", "coarsened", "records", "persons", "suppressed_persons")
+COUNTS = ("suppressed", "coarsened", "records", "persons", "suppressed_persons", "drawn", "drawn_persons")
 """Counts of the anonymization of which a release tells the nearest ten."""
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")

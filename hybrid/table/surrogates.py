@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from hybrid.table.persons import constant_within
 from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 
+SURROGATES = "^SY*[0-9]+$"
+"""Regular expression of texts that surrogates may equal."""
 
-def with_surrogates(table: Table, schema: Schema, source: Table, person: Sequence[str] = ()) -> Table:
+
+def with_surrogates(
+    table: Table,
+    schema: Schema,
+    source: Table,
+    person: Sequence[str] = (),
+    elsewhere: Mapping[str, tuple[int, int]] | None = None,
+) -> Table:
     """Add the missing identifier columns of ``schema``, filled with surrogates.
 
     Parameters
@@ -24,6 +33,9 @@ def with_surrogates(table: Table, schema: Schema, source: Table, person: Sequenc
     person : sequence of str
         Identifiers of the person of a row. Where the table knows the persons of its rows, these and all other
         identifiers that are constant within the persons of ``source`` are the same in all rows of a person.
+    elsewhere : mapping of str to (int, int), optional
+        Of records that are not in ``source``: length of each identifier's longest value, and of the longest one that
+        matches :data:`SURROGATES`; 0 for none.
 
     Returns
     -------
@@ -33,16 +45,34 @@ def with_surrogates(table: Table, schema: Schema, source: Table, person: Sequenc
     """
     owners = None if table.persons is None else pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
+    known = {
+        column.name: _known(column, source, elsewhere or {}) for column in schema if column.name not in table.schema
+    }
     frame = {}
     for column in schema:
         if column.name in table.schema:
             frame[column.name] = table.frame[column.name]
         elif owners is not None and column.name in of_person:
-            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, source.frame[column.name])
+            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known[column.name])
             frame[column.name] = numbers.take(owners).reset_index(drop=True)
         else:
-            frame[column.name] = _surrogates(column, len(table), source.frame[column.name])
+            frame[column.name] = _surrogates(column, len(table), known[column.name])
     return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(table))), schema, table.persons)
+
+
+def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
+    """Identifiers that must not occur.
+
+    With others in the place of those of records that are elsewhere.
+    """
+    values = source.frame[column.name]
+    longest, alike = elsewhere.get(column.name, (0, 0))
+    if column.kind is Kind.INTEGER and longest:
+        return pd.concat([values, pd.Series([10 ** min(longest, 18) - 1], dtype=values.dtype)])
+    if column.kind is Kind.CATEGORICAL and alike:
+        others = [f"S{'Y' * length}0" for length in range(alike - 1)]
+        return pd.concat([values.astype(object), pd.Series(others, dtype=object)])
+    return values
 
 
 def _surrogates(column: Column, n: int, source: pd.Series) -> pd.Series:

@@ -19,6 +19,8 @@ import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
 
+ENGINE_SHARE = 0.5
+"""Share of the memory limit that an engine in this process (DuckDB) may take."""
 _CONNECT_SECONDS = 10
 _CHUNK = 1 << 18
 _SCHEMES = {"duckdb": "duckdb", "postgres": "postgres", "postgresql": "postgres"}

@@ -14,15 +14,18 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.warehouse import digest_rows, expressions, write_labels
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
+from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import silent
 from hybrid.cli import main
 from hybrid.jobs import anonymize_warehouse
-from hybrid.jobs.anonymize_file import memory_limit
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
+from hybrid.pipeline import warehouse_inputs
 from hybrid.table.warehouse import Warehouse, opened
-from tests.anonymize.warehouse_job import Job, write_people
+from tests.anonymize.warehouse_job import Job, facts, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 L = {"model": "l_diversity", "attribute": "diagnosis"}
@@ -70,14 +73,14 @@ def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.Monkey
         given.append(memory)
         yield None
 
-    monkeypatch.setattr(anonymize_warehouse, "opened", nothing)
+    monkeypatch.setattr(warehouse_inputs, "opened", nothing)
     monkeypatch.setattr(anonymize_warehouse, "anonymize_rows", stop)
     sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
     config = job.config(**{"data.path": "", "data.sql": sql})
     with pytest.raises(HybridError, match="enough"):
         write_in_warehouse(config, tmp_path / "out")
     assert config.anonymize is not None
-    assert min(given) > 0 and sum(given) == memory_limit(config.anonymize)
+    assert min(given) > 0 and sum(given) == config.anonymize.memory_bytes
 
 
 def put(file: Path, table: pa.Table) -> None:
@@ -152,6 +155,22 @@ def test_postgresql_as_in_memory(name: str, job: Job, server: str, monkeypatch: 
         assert job.there(warehouse, SETTINGS[name], labels) == job.here(SETTINGS[name])
 
 
+@pytest.mark.parametrize("name", ["k, k 2", "persons, k 4"])
+def test_engines_draw_the_same_sample(
+    name: str, job: Job, session: Warehouse, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_WAREHOUSE", server)
+    key, drawn = bytes(32), []
+    with opened("TEST_WAREHOUSE") as warehouse:
+        for place in (session, warehouse):
+            task = job.task(place, SETTINGS[name], "not_written")
+            whole, rows = draw_rows(task, 60, lambda _: key, Recorder(), silent)
+            assert 0 < rows.num_rows < whole.result.records - whole.result.suppressed
+            drawn.append((facts(whole.result), whole.result.drawn, sorted(rows["id"].to_pylist())))
+    assert drawn[0] == drawn[1]
+    assert drawn[0][1] == 60 or "persons" in name
+
+
 def test_an_error_of_postgresql_repeats_no_value(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", server)
     with pytest.raises(DataError, match="SQLSTATE 22P02") as caught, opened("TEST_WAREHOUSE") as warehouse:
@@ -190,9 +209,8 @@ def test_from_the_command_line(job: Job, tmp_path: Path, monkeypatch: pytest.Mon
     assert "id" not in written.column_names
     assert "person" not in written.column_names
     assert written.equals(written.sort_by([(name, "ascending") for name in written.column_names]))
-    # A second time there is a table of that name, and a run needs the rows here.
+    # A second time there is a table of that name.
     assert exit_code("anonymize", path, out) == 1
-    assert exit_code("run", path, tmp_path / "run") == 2
 
 
 def test_what_is_not_done_there_is_refused_at_once(job: Job) -> None:
@@ -227,7 +245,7 @@ def test_every_operation_compiles(dialect: str) -> None:
         for at, kind in enumerate(("int64", "string"))
     ]
     suppressed = ibis.table({"hybrid_label_0": "string", "hybrid_label_1": "string"}, name="suppressed")
-    labelled = expressions.labelled(keyed, names, mappings, ["?", None], suppressed)
+    labelled = expressions.labelled(expressions.kept_rows(keyed, names, mappings, ["?", None], suppressed), names)
     for expression in (
         expressions.combinations(rows, names),
         expressions.repeated(rows, persons),
@@ -236,6 +254,11 @@ def test_every_operation_compiles(dialect: str) -> None:
         expressions.shared(pairs, persons),
         expressions.in_content_order(labelled, [*names, "cost"]),
         expressions.persons_of_classes(labelled, names, persons),
+        expressions.longest(rows, persons),
+        digest_rows.content(rows, names),
+        digest_rows.digested(
+            rows, names, ibis.table({digest_rows.KEY: "string"}, name="key"), each_row=True, engine=dialect
+        ),
     ):
         text = str(ibis.to_sql(expression, dialect=dialect)).upper()
         assert text.startswith(("SELECT", "WITH"))

@@ -62,13 +62,15 @@ class Job:
         return facts(done.result), Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def push_down(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> PushedDown:
+        return anonymize_rows(self.task(warehouse, overrides, labels), Recorder())
+
+    def task(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> TableTask:
         sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}
         config = load_config(self.path, {**overrides, "data.path": "", "data.sql": sql})
         assert config.anonymize is not None
-        task = TableTask(
+        return TableTask(
             warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, config.load_population()
         )
-        return anonymize_rows(task, Recorder())
 
 
 def facts(result: Any) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import Decided, Request, decide
+from hybrid.anonymize.decide import Counted, Decided, Request, decide
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.streaming.count_rows import most_combinations
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import Rows, count_rows
-from hybrid.anonymize.warehouse.write_labels import labelled_rows, verify_rows
+from hybrid.anonymize.warehouse.write_labels import Verified, kept_rows, verify_rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -28,7 +28,7 @@ from hybrid.table.options import DataOptions
 from hybrid.table.read_file import column_problems
 from hybrid.table.warehouse import Transfer, Warehouse, unverified
 
-_STEPS = ("read", "search", "write", "verify")
+_STEPS = ("read", "search", "write", "verify", "sample")
 
 
 @dataclass(frozen=True)
@@ -106,23 +106,43 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
         of that name; the warehouse refused.
     """
     warehouse, place = task.warehouse, task.data.place
-    rows, asked = _rows(task)
-    with _stage("read", recorder, progress):
-        counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
-    with _stage("search", recorder, progress):
-        decided = decide(asked, counted, progress)
+    searched = search_rows(task, recorder, progress)
+    rows, asked, counted, decided = searched.rows, searched.asked, searched.counted, searched.decided
     with unverified(warehouse, place.labels_table) as name:
-        with _stage("write", recorder, progress):
-            labelled = labelled_rows(rows, asked, counted, decided)
+        with stage("write", recorder, progress):
+            labelled = expressions.labelled(kept_rows(rows, asked, counted, decided), asked.names)
             written = warehouse.write(name, expressions.in_content_order(labelled, decided.schema.names))
-        with _stage("verify", recorder, progress):
-            sizes, verified = verify_rows(rows, labelled, written, asked, counted, decided)
-    seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
-    result = replace(summarize(decided.task, decided.recoding, sizes, seconds), verified=verified)
-    if counted.members is not None:
-        result = replace(result, min_class_persons=verified["k"])
+        with stage("verify", recorder, progress):
+            verified = verify_rows(rows, labelled, written, asked, counted, decided)
+    result = searched.summary(verified, recorder)
     transfers = tuple(warehouse.transfers)
     return PushedDown(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Rows of a warehouse, their distinct combinations, and the decision on them."""
+
+    rows: Rows
+    asked: Request
+    counted: Counted
+    decided: Decided
+
+    def summary(self, verified: Verified, recorder: Recorder) -> AnonymizationResult:
+        """Aggregates of the verified labels."""
+        seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
+        found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
+        least = verified.reached["k"] if self.counted.members is not None else None
+        return replace(found, verified=verified.reached, min_class_persons=least)
+
+
+def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> Searched:
+    """Count combinations in the warehouse, and search here; errors as :func:`anonymize_rows`."""
+    rows, asked = _rows(task)
+    with stage("read", recorder, progress):
+        counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
+    with stage("search", recorder, progress):
+        return Searched(rows, asked, counted, decide(asked, counted, progress))
 
 
 def _rows(task: TableTask) -> tuple[Rows, Request]:
@@ -162,7 +182,8 @@ def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str
 
 
 @contextmanager
-def _stage(name: str, recorder: Recorder, progress: Progress) -> Iterator[None]:
+def stage(name: str, recorder: Recorder, progress: Progress) -> Iterator[None]:
+    """One step, shown and recorded."""
     progress(name, _STEPS.index(name), len(_STEPS))
     with recorder.stage(name):
         yield

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hybrid.table.surrogates import SURROGATES
+
 RECORDS, NUMBER, PERSON, PERSONS, ALONE = (
     f"hybrid_{name}" for name in ("records", "number", "person", "persons", "alone")
 )
@@ -62,6 +64,19 @@ def repeated(rows: Any, names: Sequence[str]) -> Any:
     return rows.aggregate(**counts)
 
 
+def longest(rows: Any, names: Sequence[str]) -> Any:
+    """Length of each column's longest value.
+
+    And of the longest one that a surrogate may equal.
+    """
+    lengths = {}
+    for at, name in enumerate(names):
+        text = rows[name].cast("string").strip()
+        lengths[f"any_{at}"] = text.length().max()
+        lengths[f"like_{at}"] = text.length().max(where=text.re_search(SURROGATES))
+    return rows.aggregate(**lengths)
+
+
 def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
     """Distinct pairs of a person and a combination.
 
@@ -106,10 +121,10 @@ def mapping(values: pa.Array, labels: pa.Array, at: int) -> pa.Table:
     return pa.table({f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels})
 
 
-def labelled(
+def kept_rows(
     rows: Any, names: Sequence[str], mappings: Sequence[Any], of_null: Sequence[str | None], suppressed: Any | None
 ) -> Any:
-    """Released rows, with labels in the place of some columns.
+    """Released rows as they are, with their labels beside them.
 
     Parameters
     ----------
@@ -126,20 +141,28 @@ def labelled(
     """
     import ibis
 
-    others = [name for name in rows.columns if name not in names]
     for at, (name, table) in enumerate(zip(names, mappings, strict=True)):
         rows = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"]).drop(f"hybrid_value_{at}")
-    labels = [f"hybrid_label_{at}" for at in range(len(names))]
+    labels = _label_names(names)
     given = {
         label: ibis.ifelse(rows[name].isnull(), ibis.literal(null, "string"), rows[label])
         for label, name, null in zip(labels, names, of_null, strict=True)
     }
     rows = rows.mutate(**given)
     rows = rows.filter([rows[label].notnull() for label in labels])
-    if suppressed is not None:
-        rows = rows.anti_join(suppressed, labels)
-    named = {name: rows[label] for name, label in zip(names, labels, strict=True)}
-    return rows.select(**{name: named.get(name, rows[name]) for name in [*names, *others]})
+    return rows if suppressed is None else rows.anti_join(suppressed, labels)
+
+
+def labelled(kept: Any, names: Sequence[str]) -> Any:
+    """Rows of :func:`kept_rows` with labels in the place of the quasi-identifiers."""
+    labels = _label_names(names)
+    others = [name for name in kept.columns if name not in (*names, *labels)]
+    named = {name: kept[label] for name, label in zip(names, labels, strict=True)}
+    return kept.select(**{name: named.get(name, kept[name]) for name in [*names, *others]})
+
+
+def _label_names(names: Sequence[str]) -> list[str]:
+    return [f"hybrid_label_{at}" for at in range(len(names))]
 
 
 def in_content_order(rows: Any, columns: Sequence[str]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from hybrid.base.errors import VerificationError
 from hybrid.table.read_batches import ValueNumbers
 
 
-def labelled_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> Any:
-    """The released rows with their labels, as an expression.
+def kept_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> Any:
+    """The released rows with their labels beside them, as an expression.
 
     Sent are the label of each value, and the suppressed combinations of labels.
     """
@@ -39,7 +40,7 @@ def labelled_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided
         of_null.append(texts[int(of_value[0])].as_py() if of_value[0] >= 0 else None)
     left_out = _suppressed(counted, by_column, labels)
     suppressed = rows.warehouse.send("suppressed combinations of labels", left_out) if len(left_out) else None
-    return expressions.labelled(rows.table, names, mappings, of_null, suppressed)
+    return expressions.kept_rows(rows.table, names, mappings, of_null, suppressed)
 
 
 def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Table:
@@ -56,9 +57,21 @@ def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Tab
     )
 
 
+@dataclass(frozen=True)
+class Verified:
+    """Classes of labels, measured by queries."""
+
+    sizes: Counts
+    """Records of each class; shape (n_classes,), int64."""
+    reached: dict[str, Any]
+    """As :func:`hybrid.anonymize.streaming.verify_file.verify_classes`."""
+    classes: pa.Table
+    """The labels of each class, as texts."""
+
+
 def verify_rows(
     rows: Rows, labelled: Any, written: Any, asked: Request, counted: Counted, decided: Decided
-) -> tuple[Counts, dict[str, Any]]:
+) -> Verified:
     """Measure what labels reach, by queries that are independent of the search.
 
     Parameters
@@ -71,13 +84,6 @@ def verify_rows(
         The same rows as they are released.
     asked, counted, decided : Request, Counted, Decided
         What was asked for, counted and decided.
-
-    Returns
-    -------
-    sizes : numpy.ndarray, shape (n_classes,), int64
-        Records of each class.
-    verified : dict
-        As :func:`hybrid.anonymize.streaming.verify_file.verify_classes`.
 
     Raises
     ------
@@ -97,7 +103,8 @@ def verify_rows(
     sizes, verified = verify_classes(decided.task, decided.recoding, again, decided.value_of, origin)
     if rows.persons:
         _verify_persons(rows, labelled, asked.names, sizes, verified["k"])
-    return sizes, verified
+    classes = found.select(asked.names).group_by(asked.names).aggregate([])
+    return Verified(sizes, verified, classes)
 
 
 def _verify_persons(rows: Rows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:

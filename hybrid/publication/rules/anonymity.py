@@ -11,6 +11,8 @@ from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited,
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
 
+_WHOLE = "the whole table, from which the records learned from were drawn,"
+
 
 class AnonymityRule(Rule):
     """A limit on the anonymized (intermediate) table."""
@@ -46,7 +48,8 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Ch
             return missing(rule, "the techniques make no groups that look alike in all quasi-identifiers")
         case "k":
             size, unit = anonymization.smallest, anonymization.unit
-            words = f"The smallest group of {unit} that look alike in the table learned from has {size}"
+            learned = "the table learned from" if anonymization.drawn is None else _WHOLE
+            words = f"The smallest group of {unit} that look alike in {learned} has {size}"
             return limited(rule, Found(size, words, f"smallest equivalence class: {size}"))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]

@@ -24,6 +24,7 @@ from hybrid.table.sql_connection import connected
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+_SAMPLE_ROWS = 100_000
 CHUNK = 20_000
 """Rows that are fetched at a time."""
 _NOT_CODE = re.compile(
@@ -56,7 +57,10 @@ class SqlOptions(Options):
     query: str | None = None
     """A SELECT instead of a table."""
     push_down: bool = False
-    """Whether the rows stay in the warehouse, and `hybrid anonymize` counts, labels and verifies them there."""
+    """Whether the rows stay in the warehouse, which counts, labels and verifies them."""
+    sample_rows: int | None = Field(default=None, ge=1)
+    """With `push_down`: rows of the random sample that `hybrid run` takes out for protection, generator and
+    evaluation; persons come with all their rows that have labels. null: 100,000."""
     labels: str | None = Field(default=None, min_length=1)
     """With `push_down`: the new table of labels, with its schema if it is not the default one; null: TABLE_labels."""
 
@@ -79,7 +83,14 @@ class SqlOptions(Options):
             raise ValueError("push_down reads a table or view: make a view of the query, and set table to its name")
         if self.labels is not None and not self.push_down:
             raise ValueError("labels is the table that push_down writes: set push_down: true, or leave labels out")
+        if self.sample_rows is not None and not self.push_down:
+            raise ValueError("sample_rows is the sample that push_down draws: set push_down: true, or leave it out")
         return self
+
+    @property
+    def sample_size(self) -> int:
+        """Rows that are expected in the sample."""
+        return _SAMPLE_ROWS if self.sample_rows is None else self.sample_rows
 
     @property
     def labels_table(self) -> str:
@@ -104,8 +115,9 @@ class SqlSource(Source):
         """
         if place.push_down:
             raise ConfigError(
-                "data.sql.push_down: the rows stay in the warehouse, and only hybrid anonymize works there",
-                hint="set data.sql.push_down: false, or data.sql.table to a sample that fits into memory",
+                "data.sql.push_down: the rows stay in the warehouse, and this command needs them here",
+                hint="set data.sql.push_down: false, or data.sql.table to a sample that fits into memory; hybrid "
+                "anonymize, check, run, release and nightly work with a single table there",
             )
         return read_sql(place, options)
 

@@ -18,6 +18,7 @@ TEMPLATE = """\
 {% if anonymity %}
 {% set result = anonymity.result %}
 {% if anonymity.steps %}<p>{% if not anonymity.k_anonymous %}No k-anonymity: no step made groups that are equal in all quasi-identifiers. {% endif %}{{ anonymity.steps|join(" ") }}</p>{% endif %}
+{% if anonymity.whole %}<p>Counted on all rows in the warehouse, from which {{ result.drawn|few }} records were drawn.</p>{% endif %}
 <p>{% if anonymity.k_anonymous %}k = {{ result.k }}{% else %}Masked{% endif %}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
 Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{% if result.persons is defined %}, and of {{ result.persons|few }} persons {{ result.suppressed_persons|few }} lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
 {% if result.coarsened is defined and result.coarsened %}{{ result.coarsened|few|capitalize }} records have coarser labels in classes of their own instead of being left out. {% endif %}Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
@@ -100,6 +101,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
         "steps": list(technique_sentences(kept)),
         "k_anonymous": kept.k_anonymous,
         "masked": masks_values(kept),
+        "whole": kept.drawn is not None,
         "measures": [f"{_MEASURES[name]} {value:.4g}" for name, value in (kept.information_loss or {}).items()],
         "household": household_sentence(result["household"]) if "household" in result else "",
         "models": [_model(model) for model in result["models"]],

@@ -42,8 +42,11 @@ TEMPLATE = """\
 
 
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
-    """Suppression by group; None where all records were kept."""
-    if run.anonymized is None or not len(run.anonymized.suppressed):
+    """Suppression by group.
+
+    None where all records were kept, or where it happened in a warehouse.
+    """
+    if run.anonymized is None or not len(run.anonymized.suppressed) or run.anonymized.result.drawn is not None:
         return None
     found = left_out_by_group(run.anonymized, group_columns(run.anonymized.originals.schema), max(smallest, LEAST))
     return {"rows": _left_out_rows(found, smallest), "groups": len(found)}

@@ -1,0 +1,175 @@
+"""Random sample of a warehouse's rows, with labels verified on all rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.warehouse import digest_rows, expressions
+from hybrid.anonymize.warehouse.anonymize_rows import Searched, TableTask, search_rows, stage
+from hybrid.anonymize.warehouse.count_rows import Rows
+from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
+from hybrid.anonymize.warehouse.write_labels import kept_rows, verify_rows
+from hybrid.base.arrays import Counts
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress
+from hybrid.hierarchy import Hierarchy
+from hybrid.table import Role, Schema
+from hybrid.table.warehouse import Transfer
+
+KEY_BYTES = 32
+_DIGITS = 15
+"""Hexadecimal digits of a digest that the engine compares."""
+_SPREAD = 6
+"""Standard deviations by which the engine's part is larger than the sample, so that it holds it but once in 10^9."""
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """Verified labels of all rows of a warehouse's table.
+
+    Parameters
+    ----------
+    result : AnonymizationResult
+        Of all rows; ``drawn`` of them came out.
+    schema : Schema
+        The quasi-identifiers, as all values decide their kinds.
+    hierarchies : mapping of str to Hierarchy
+        Of the quasi-identifiers, over the values of all rows.
+    levels : mapping of str to int
+        The chosen level of each.
+    classes : pandas.DataFrame
+        Labels of each verified class, as texts; one column per quasi-identifier.
+    sizes_before, sizes_after : numpy.ndarray, int64
+        Records of each combination of values, and of each class.
+    identifiers : mapping of str to (int, int)
+        Length of the longest value of each identifier, and of the longest one that looks like a surrogate; 0 for none.
+    engine : str
+        Name of the engine.
+    combinations : int
+        Distinct combinations of values.
+    transfers : tuple of Transfer
+        What was sent and fetched.
+    """
+
+    result: AnonymizationResult
+    schema: Schema
+    hierarchies: Mapping[str, Hierarchy]
+    levels: Mapping[str, int]
+    classes: pd.DataFrame
+    sizes_before: Counts
+    sizes_after: Counts
+    identifiers: Mapping[str, tuple[int, int]]
+    engine: str
+    combinations: int
+    transfers: tuple[Transfer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts of what was sent and fetched."""
+        moved = [asdict(transfer) for transfer in self.transfers]
+        return {"engine": self.engine, "combinations": self.combinations, "transfers": moved}
+
+
+def draw_rows(
+    task: TableTask, size: int, key_of: Callable[[str], bytes], recorder: Recorder, progress: Progress
+) -> tuple[WholeTable, pa.Table]:
+    """Verify labels on all rows, and fetch a random sample.
+
+    Parameters
+    ----------
+    task : TableTask
+        What to do; no table is written.
+    size : int
+        Rows to draw. Persons are drawn with all their rows that have labels, so many that as many rows are expected.
+    key_of : callable
+        From the fingerprint of rows and hierarchies to the secret of the draw, :data:`KEY_BYTES` bytes. A unit is
+        drawn if its digest under this key is among the smallest: all units are equally likely, and without the key
+        no one can tell which.
+    recorder, progress
+        As for :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
+
+    Returns
+    -------
+    WholeTable, pyarrow.Table
+        The verified labels; the drawn rows as they are, without undecided columns, ordered by their content.
+
+    Raises
+    ------
+    HybridError
+        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
+    """
+    warehouse = task.warehouse
+    searched = search_rows(task, recorder, progress)
+    rows, asked, decided = searched.rows, searched.asked, searched.decided
+    columns = [name for name in asked.columns if asked.role(name) is not Role.UNDECIDED]
+    with stage("verify", recorder, progress):
+        kept = kept_rows(rows, asked, searched.counted, decided)
+        labelled = expressions.labelled(kept, asked.names)
+        verified = verify_rows(rows, labelled, labelled, asked, searched.counted, decided)
+        result = searched.summary(verified, recorder)
+        content = warehouse.fetch("content of all rows", digest_rows.content(rows.table, columns)).to_pylist()
+        identifiers = _identifiers(searched)
+    used = {name: decided.task.hierarchies[name] for name in asked.names}
+    with stage("sample", recorder, progress):
+        key = key_of(fingerprint(content, columns, decided.task.hierarchies))
+        drawn, units = _draw(searched, kept, columns, result, size, key)
+    persons = units if rows.persons else None
+    assert decided.recoding.levels is not None
+    return WholeTable(
+        result=replace(result, drawn=drawn.num_rows, drawn_persons=persons),
+        schema=decided.schema.only(asked.names),
+        hierarchies=used,
+        levels=decided.recoding.levels,
+        classes=verified.classes.to_pandas(),
+        sizes_before=decided.task.records.counts,
+        sizes_after=verified.sizes,
+        identifiers=identifiers,
+        engine=warehouse.engine,
+        combinations=len(searched.counted.found),
+        transfers=tuple(warehouse.transfers),
+    ), drawn
+
+
+def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
+    asked, rows = searched.asked, searched.rows
+    names = [name for name in asked.columns if asked.role(name) is Role.IDENTIFIER]
+    if not names:
+        return {}
+    found = rows.warehouse.fetch("longest identifiers", expressions.longest(rows.table, names)).to_pylist()[0]
+    return {name: (found[f"any_{at}"] or 0, found[f"like_{at}"] or 0) for at, name in enumerate(names)}
+
+
+def _draw(
+    searched: Searched, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
+) -> tuple[pa.Table, int]:
+    """Rows of the units with the smallest digests, and their number."""
+    n_rows = result.records - result.suppressed
+    n_units = n_rows if result.persons is None else result.persons - (result.suppressed_persons or 0)
+    wanted = min(max(size * n_units // n_rows, 1), n_units)
+    found = _smallest(searched.rows, kept, columns, key, wanted, n_units)
+    digests = found[DIGEST].combine_chunks().dictionary_encode()
+    order = np.argsort(digests.dictionary.to_numpy(zero_copy_only=False))[:wanted]
+    chosen = np.zeros(len(digests.dictionary), dtype=bool)
+    chosen[order] = True
+    drawn = found.select(columns).filter(pa.array(chosen[digests.indices.to_numpy()]))
+    return drawn.sort_by([(name, "ascending") for name in columns]), len(order)
+
+
+def _smallest(rows: Rows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
+    """Rows of units with small digests, a few more than wanted."""
+    secret = rows.warehouse.send("key of the sample", pa.table({KEY: [key.hex()]}))
+    unit = expressions.person_keys(rows.persons) or columns
+    found = kept.select(list(dict.fromkeys([*columns, *unit])))
+    found = digest_rows.digested(found, unit, secret, each_row=not rows.persons, engine=rows.warehouse.engine)
+    share = (wanted + _SPREAD * math.sqrt(wanted) + _SPREAD**2) / n_units
+    if share < 1:
+        found = found.filter(found[DIGEST] < format(int(share * 16**_DIGITS), f"0{_DIGITS}x"))
+    return rows.warehouse.fetch("sample", found.select([*columns, DIGEST]))

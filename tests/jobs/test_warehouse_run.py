@@ -1,0 +1,207 @@
+"""A run whose rows stay in a warehouse: labels of all of them, a secret sample, and sentences that say so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import yaml
+
+from hybrid.anonymize.warehouse import digest_rows
+from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
+from hybrid.base.errors import ConfigError
+from hybrid.cli import main
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.redact import public_anonymization
+from hybrid.table.warehouse import opened
+from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = write_clinic(tmp_path_factory.mktemp("clinic"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLINIC_URL", f"duckdb:///{path.parent}/clinic.duckdb")
+        yield path
+
+
+@pytest.fixture(scope="module")
+def drawn(clinic: Path) -> Pipeline:
+    return Pipeline(load_config(clinic))
+
+
+def labels(pipeline: Pipeline) -> pd.DataFrame:
+    assert pipeline.anonymized is not None
+    return pipeline.anonymized.labels.to_table().frame[QUASI_IDENTIFIERS].astype(str)
+
+
+def test_all_rows_drawn_are_those_with_labels_in_memory(clinic: Path) -> None:
+    alone = {"protect": "off", "split": {"control": 0}}
+    there = Pipeline(load_config(clinic, {"data.sql.sample_rows": 10**6, **alone}))
+    expected = here(clinic, **alone)
+    assert there.anonymized is not None and expected.anonymized is not None
+    found, wanted = there.anonymized.result, expected.anonymized.result
+    for key in ("levels", "suppressed", "records", "persons", "suppressed_persons", "classes", "min_class_persons"):
+        assert getattr(found, key) == getattr(wanted, key), key
+    assert found.loss["value"] == pytest.approx(wanted.loss["value"])
+    assert found.drawn == found.records - found.suppressed
+    assert found.drawn_share == 1
+    assert sorted(map(tuple, labels(there).to_numpy())) == sorted(map(tuple, labels(expected).to_numpy()))
+
+
+def test_persons_come_whole_and_have_k_others_in_the_whole_table(clinic: Path, drawn: Pipeline) -> None:
+    whole = here(clinic, protect="off", split={"control": 0})
+    assert whole.anonymized is not None
+    kept = whole.anonymized.originals
+    persons = labels(whole).assign(person=kept.persons).groupby(QUASI_IDENTIFIERS)["person"].nunique()
+    assert min(persons[tuple(row)] for row in labels(drawn).to_numpy()) >= 5
+    table = drawn.inputs.table
+    assert 150 < len(table) < 350
+    of_each = rows_of(clinic.parent)["patient_id"].value_counts()
+    left_out = whole.anonymized.suppressed
+    assert left_out.persons is not None and whole.table.persons is not None
+    names = dict(zip(whole.table.persons, whole.table.frame["patient_id"], strict=True))
+    gone = pd.Series([names[person] for person in left_out.persons]).value_counts()
+    came = table.frame["patient_id"].astype(str).value_counts()
+    assert (came == of_each.sub(gone, fill_value=0).astype(int)[came.index]).all()
+
+
+def test_the_same_seed_draws_the_same_persons_of_the_same_data(clinic: Path, drawn: Pipeline) -> None:
+    again, other = Pipeline(load_config(clinic)), Pipeline(load_config(clinic), seed=2)
+    assert again.table.frame.equals(drawn.table.frame)
+    assert not other.table.frame.equals(drawn.table.frame)
+    # All draws of the same rows count as draws of the same data.
+    assert again.data_fingerprint == drawn.data_fingerprint == other.data_fingerprint
+    assert again.keys["anonymize"] == drawn.keys["anonymize"] != other.keys["anonymize"]
+
+
+def test_no_surrogate_is_an_identifier_of_a_row_that_stayed_there(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = clinic.parent / "known.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"attach '{clinic.parent}/clinic.duckdb' as clinic (read_only)")
+        connection.execute(
+            "create table admissions as select 'S' || lpad(cast(dense_rank() over (order by patient_id) as varchar), "
+            "6, '0') as patient_id, * exclude (patient_id) from clinic.admissions"
+        )
+        known = {name for (name,) in connection.execute("select patient_id from admissions").fetchall()}
+    monkeypatch.setenv("CLINIC_URL", f"duckdb:///{file}")
+    changes = {"synthesize.rows": 2000, "protect": "off"}
+    done = Pipeline(load_config(clinic, changes))
+    assert len(known) > done.table.frame["patient_id"].nunique()
+    assert not known & set(done.synthetic.frame["patient_id"])
+
+
+def test_what_is_said_of_a_sample(clinic: Path, drawn: Pipeline, tmp_path: Path) -> None:
+    result = drawn.anonymized.result if drawn.anonymized is not None else None
+    assert result is not None and result.drawn is not None
+    said = guarantee_sentence(result, drawn.config.model_dump(mode="json"), drawn.evaluation)
+    assert "which stayed in its warehouse with all records" in said
+    assert "counted again there by queries on all of its rows" in said
+    assert f"about {10 * round(result.drawn / 10)} of about" in said
+    assert "down to a single one" in said
+    assert "All drawn records were used but those kept apart" in said
+    assert "All persons of the intermediate table were used" not in said
+    assert "counted before sampling" in str(drawn.statement)
+    assert drawn.trade_off == []
+    assert public_anonymization(result)["drawn"] % 10 == 0
+    checks = {check.rule: check.message for check in drawn.verdict.checks}
+    assert "in the whole table, from which the records learned from were drawn, has" in checks["k"]
+
+
+def test_from_the_command_line_to_a_release(clinic: Path, tmp_path: Path) -> None:
+    out, work, releases = tmp_path / "out", tmp_path / "work", tmp_path / "releases"
+    assert exit_code("run", clinic, "--out", out, "--work", work) == 0
+    told = json.loads((out / "anonymization.json").read_text())
+    moved = {one["operation"]: one for one in told["warehouse"]["transfers"]}
+    assert moved["sample"]["rows"] < 2 * told["drawn"]
+    assert told["records"] == 700 > told["drawn"]
+    page = (out / "report.html").read_text()
+    for sentence in ("stay there; labels were found and verified on all", "drawn at random from", "passes unnoticed"):
+        assert sentence in page
+    assert exit_code("release", out, "--out", releases, "--work", work) == 0
+    certificate = json.loads(next(releases.glob("*/certificate.json")).read_text())
+    words = " ".join(certificate["summary"]["protection"] + certificate["summary"]["table"])
+    assert "on all of about 700 records" in words
+    assert "drawn at random from a table of about 700" in words
+    with duckdb.connect(str(clinic.parent / "clinic.duckdb"), read_only=True) as connection:
+        assert connection.execute("show tables").fetchall() == [("admissions",)]
+
+
+def exit_code(*arguments: object) -> object:
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    return caught.value.code
+
+
+def test_a_check_reads_a_sample_and_counts_all_rows(clinic: Path) -> None:
+    found = diagnose(load_config(clinic))
+    assert not [finding for finding in found if finding.level == "error"]
+    assert any("duckdb: 700 rows stay there; verified on all of them" in finding.message for finding in found)
+
+
+def test_what_cannot_be_done_honestly_is_refused_at_once(clinic: Path) -> None:
+    asked = {
+        "data.columns.cost.role": "weight",
+        "sample": {"method": "beta", "beta": 0.5},
+        "split.rows": 100,
+        "anonymize.known_rows": 2,
+    }
+    with pytest.raises(ConfigError) as caught:
+        _ = Pipeline(load_config(clinic, asked)).table
+    said = [problem.message for problem in caught.value.problems]
+    for rule in ("weights of a sample", "the sample is drawn in the warehouse", "sample_rows", "known_rows"):
+        assert any(rule in message for message in said), rule
+
+
+def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every person is equally likely over keys; digests without the key say nothing."""
+    people = [f"P{number:04d}" for number in range(40)]
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        connection.register("given", pa.table({"person": people * 2}))
+        connection.execute("create table people as select * from given")
+    monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/people.duckdb")
+    rng = np.random.default_rng(4)
+    keys = pa.table({KEY: [rng.bytes(32).hex() for _ in range(400)], "draw": list(range(400))})
+    with opened("TEST_WAREHOUSE") as warehouse:
+        secret = warehouse.send("keys", keys)
+        rows = warehouse.table("people")
+        found = digest_rows.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
+        digests = warehouse.fetch("digests", found).to_pandas()
+        single = digest_rows.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
+        assert warehouse.fetch("each", single.filter(single.draw == 0))[DIGEST].to_pandas().nunique() == 80
+        assert keys[KEY][0].as_py() not in ibis.to_sql(found, dialect="duckdb")
+    # The engine's digest is SHA-256 of key and person: the same in every engine.
+    first = digests[(digests["draw"] == 0) & (digests["person"] == "P0007")][DIGEST]
+    text = keys[KEY][0].as_py() + "vP0007\x1f"
+    assert set(first) == {hashlib.sha256(text.encode()).hexdigest()}
+    drawn = digests.assign(rank=digests.groupby("draw")[DIGEST].rank(method="dense") <= 10)
+    often = drawn.groupby("person")["rank"].sum() / 2
+    expected, spread = 400 * 10 / 40, (400 * 0.25 * 0.75) ** 0.5
+    assert (abs(often - expected) < 5 * spread).all()
+    assert 15 < ((often - expected) ** 2 / (expected * 0.75)).sum() < 75  # chi-square with 39 degrees of freedom
+    for guess in (hashlib.sha256, hashlib.md5):
+        order = sorted(people, key=lambda person: guess(person.encode()).hexdigest())
+        hits = drawn[drawn["person"].isin(order[:10]) & drawn["rank"]].groupby("draw").size().sum() / 2
+        assert abs(hits - 400 * 2.5) < 5 * (400 * 10 * 0.25 * 0.75) ** 0.5
+
+
+def test_sample_rows_needs_push_down(clinic: Path) -> None:
+    content = yaml.safe_load(clinic.read_text())
+    content["data"]["sql"]["push_down"] = False
+    path = clinic.with_name("whole.yaml")
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match="sample_rows is the sample that push_down draws"):
+        load_config(path)
