@@ -95,6 +95,17 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def file_stamp(path: Path) -> tuple[str, int, int] | None:
+    """Name, time of the last change (nanoseconds) and size (bytes) of a file.
+
+    It tells without reading that a file was written again. None where there is no file.
+    """
+    if not path.is_file():
+        return None
+    known = path.stat()
+    return str(path), known.st_mtime_ns, known.st_size
+
+
 def _sources(module: str) -> Iterator[tuple[str, Path]]:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

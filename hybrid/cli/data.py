@@ -238,11 +238,11 @@ def trade_off(
     from rich.table import Table as Grid
 
     from hybrid.base.atomic import write_json
-    from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of, with_curve
+    from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
     from hybrid.linked.config import load_any
 
     with console.progress() as progress:
-        found = trade_off_of(with_curve(load_any(config, overrides(set_))), k or KS, limit or LIMITS, progress)
+        found = trade_off_of(load_any(config, overrides(set_)), k or KS, limit or LIMITS, progress)
     if out is not None:
         write_json(out, found.to_json(), private=True)
     grid = Grid("k", "suppression limit", found.loss, "suppressed", "classes", "levels")

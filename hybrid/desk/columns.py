@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.findings import Finding
-from hybrid.desk.desk import Desk, command, form, one_of
+from hybrid.desk.desk import Desk, command, form, one_of, segment
 from hybrid.desk.editor import Editor, roles_of, state_of
 from hybrid.desk.effects import AT_ONCE, ON_DEMAND
 from hybrid.desk.tables import AnyDraft
@@ -24,11 +24,14 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import unique_share
 from hybrid.table.persons import person_groups
 from hybrid.table.text import as_text
 
+RELEASED = ("surrogate", "drop")
+"""What a release may have in place of identifiers."""
 _EXAMPLES = 6
 _LONGEST = 60
 
@@ -53,8 +56,11 @@ def routes(desk: Desk) -> list[Route]:
             linked=_linked(draft),
             person=draft["data.person"] if isinstance(draft, Draft) else None,
             rows_of_persons=_rows_of_persons(editor, draft),
-            identifiers=_identifiers(draft) if isinstance(draft, Draft) else [],
+            whose=_without_person(editor, draft),
+            identifiers=_counted_identifiers(editor, draft),
+            released=_released_identifiers(draft),
             person_command=command("edit", editor.path, "data.person=COLUMN"),
+            identifiers_command=command("edit", editor.path, "output.identifiers=drop"),
             sign_command=command("edit", editor.path, "roles.decided_by=NAME", "roles.date=YYYY-MM-DD"),
         )
 
@@ -110,15 +116,29 @@ def routes(desk: Desk) -> list[Route]:
         editor.change(state, action)
         return desk.done(request, "/columns", command("edit", editor.path, f"data.person={chosen}"))
 
+    def identifiers(request: Request) -> Response:
+        editor = desk.own_editor
+        state, wanted = form(request, "state", "identifiers")
+        chosen = one_of(RELEASED, wanted, "choice")
+
+        def action(draft: AnyDraft) -> None:
+            draft["output.identifiers"] = chosen
+
+        editor.change(state, action)
+        return desk.done(request, "/columns", command("edit", editor.path, f"output.identifiers={chosen}"))
+
     def sign(request: Request) -> Response:
         editor = desk.own_editor
         state, name = form(request, "state", "name")
+        whose = _without_person(editor, editor.read())
 
         def action(draft: AnyDraft) -> None:
             if draft.undecided:
                 raise ConfigError(
                     f"still to decide: {', '.join(draft.undecided)}", hint="decide each column, then sign"
                 )
+            if whose:
+                raise ConfigError(person_problem(whose))
             draft.sign(name)
 
         editor.change(state, action)
@@ -138,10 +158,24 @@ def routes(desk: Desk) -> list[Route]:
             "changes.html",
             config=str(editor.path),
             difference=editor.difference,
+            options=editor.read().config.to_yaml(),
+            command=command("edit", editor.path, "KEY=VALUE"),
             hierarchies=editor.changed_hierarchies,
             state=state_of(editor.read()),
             can_undo=editor.can_undo,
         )
+
+    def set_key(request: Request) -> Response:
+        editor = desk.own_editor
+        state, key, text = form(request, "state", "key", "value")
+        if not key.strip():
+            raise ConfigError("the form names no key", hint="write one such as anonymize.k")
+
+        def action(draft: AnyDraft) -> None:
+            draft[key.strip()], _ = parse_yaml(text, key.strip())
+
+        editor.change(state, action)
+        return desk.done(request, "/changes", command("edit", editor.path, f"{key.strip()}=VALUE"))
 
     def check(request: Request) -> Response:
         config = desk.own_editor.read().config
@@ -151,17 +185,19 @@ def routes(desk: Desk) -> list[Route]:
     def at(request: Request) -> Response:
         names = list(desk.own_editor.read().columns)
         number = min(request.path_params["number"], len(names) - 1)
-        return RedirectResponse(f"/column/{quote(names[number], safe='')}", 303)
+        return RedirectResponse(f"/column/{segment(names[number])}", 303)
 
     return [
         Route("/columns", listed),
         Route("/columns/at/{number:int}", at),
         Route("/columns/person", person, methods=["POST"]),
+        Route("/columns/identifiers", identifiers, methods=["POST"]),
         Route("/columns/sign", sign, methods=["POST"]),
         Route("/columns/undo", undo, methods=["POST"]),
         Route("/column/{name:path}", decide, methods=["POST"]),
         Route("/column/{name:path}", shown),
         Route("/changes", changes),
+        Route("/changes/set", set_key, methods=["POST"]),
         Route("/check", check),
     ]
 
@@ -188,6 +224,36 @@ def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
 
 def _identifiers(draft: AnyDraft) -> list[str]:
     return [name for name, column in draft.columns.items() if column.role == Role.IDENTIFIER]
+
+
+def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int | None]]:
+    """Identifiers of a single table, with their numbers of values.
+
+    None in place of a number where the table cannot be read.
+    """
+    if not isinstance(draft, Draft):
+        return []
+    try:
+        frame = editor.person_table(draft).frame
+    except HybridError:
+        return [(name, None) for name in _identifiers(draft)]
+    return [(name, int(frame[name].nunique()) if name in frame else None) for name in _identifiers(draft)]
+
+
+def _released_identifiers(draft: AnyDraft) -> str:
+    """What a release has in place of identifiers; empty for linked tables, which need them."""
+    config = draft.config
+    return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
+
+
+def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
+    """Repeating identifiers of which nobody has said whether they name the person of a row."""
+    if not isinstance(draft, Draft):
+        return ()
+    try:
+        return without_person(draft.config, editor.person_table(draft))
+    except HybridError:
+        return ()
 
 
 def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError
-from hybrid.desk.desk import Desk, command, form, one_of, run_folder
+from hybrid.desk.desk import Desk, command, form, one_of, run_folder, segment
 from hybrid.jobs.release import read_candidate
 from hybrid.publication.approvals import SignedStatement, accepted, statement_of
 from hybrid.publication.contents import release_contents
@@ -138,7 +137,7 @@ def _accept(
 
 
 def _page(run: FinishedRun) -> str:
-    return f"/runs/{quote(run.folder.name, safe='')}"
+    return f"/runs/{segment(run.folder.name)}"
 
 
 def _file(run: FinishedRun) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -59,6 +60,7 @@ class Desk:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self.templates.filters["segment"] = segment
 
     @property
     def own_editor(self) -> Editor:
@@ -110,6 +112,11 @@ class Desk:
 def command(*words: object) -> str:
     """Command line, to be copied into a shell."""
     return shlex.join(["hybrid", *map(str, words)])
+
+
+def segment(name: str) -> str:
+    """Name as one segment of a path; a slash in it leads nowhere else."""
+    return quote(name, safe="")
 
 
 def form(request: Request, *names: str) -> list[str]:

@@ -6,7 +6,8 @@ import threading
 from dataclasses import dataclass
 
 from hybrid.base.errors import HybridError
-from hybrid.desk.editor import Editor, state_of
+from hybrid.desk.editor import Editor
+from hybrid.jobs.trade_off import basis
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.role_effect import RoleEffect, role_effect
 
@@ -25,7 +26,7 @@ class Shown:
 
 
 class Effects:
-    """Measured effects of the last two texts of a configuration.
+    """Measured effects of a configuration, and of the one before.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class Effects:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
         self._lock = threading.Lock()
-        self._now: tuple[tuple[str, int], RoleEffect] | None = None
+        self._now: tuple[tuple[str, ...], int, RoleEffect] | None = None
         self._before: RoleEffect | None = None
 
     def of(self, most: int) -> Shown | None:
@@ -52,15 +53,21 @@ class Effects:
         with self._lock:
             try:
                 draft = self._editor.read()
-                key = state_of(draft), most
-                if self._now is not None and self._now[0][0] == key[0] and self._now[0][1] >= most:
-                    return Shown(self._now[1], self._before)
                 config = draft.config
                 person = config if isinstance(config, RunConfig) else config.person
+                key = _key(person)
+                if self._now is not None and self._now[0] == key and self._now[1] >= most:
+                    return Shown(self._now[2], self._before)
                 found = role_effect(person, self._editor.person_table(draft), most)
             except HybridError:
                 return None
-            if self._now is not None and self._now[0][0] != key[0]:
-                self._before = self._now[1]
-            self._now = key, found
+            if self._now is not None and self._now[0] != key:
+                self._before = self._now[2]
+            self._now = key, most, found
             return Shown(found, self._before)
+
+
+def _key(config: RunConfig) -> tuple[str, ...]:
+    """All that decides an effect; what a person only confirms is no part of it."""
+    options = config.anonymize
+    return basis(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from starlette.requests import Request
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk.desk import Desk, command, form, one_of
+from hybrid.desk.desk import Desk, command, form, one_of, segment
 from hybrid.desk.editor import state_of
 from hybrid.desk.hierarchy_forms import (
     CSV,
@@ -61,7 +61,7 @@ def routes(desk: Desk) -> list[Route]:
             effect=desk.effect(),
             periods=PERIODS,
             command=command("hierarchy", "show", editor.path, column.name),
-            **_described(column, table, _level(request)),
+            **_described(column, table, _level(request.query_params)),
         )
 
     def shown(request: Request) -> Response:
@@ -80,9 +80,7 @@ def routes(desk: Desk) -> list[Route]:
             return page(request, values, error)
         verb = ("set", editor.path, column.name, *written.options) if written.options else ("check", editor.path)
         said = command("hierarchy", *verb, *(() if written.options else (column.name,)))
-        level = values.get("level", "")
-        to = f"/hierarchy/{quote(column.name, safe='')}" + (f"?level={int(level)}" if level.isdecimal() else "")
-        return desk.done(request, to, said)
+        return desk.done(request, f"/hierarchy/{segment(column.name)}?level={_level(values)}", said)
 
     return [
         Route("/hierarchy/{name:path}", change, methods=["POST"]),
@@ -95,8 +93,8 @@ def _with_hierarchy(columns: dict[str, DraftColumn], name: str) -> DraftColumn:
     return columns[one_of(having, name, "hierarchy")]
 
 
-def _level(request: Request) -> int:
-    wanted = request.query_params.get("level", "1")
+def _level(given: Mapping[str, str]) -> int:
+    wanted = given.get("level", "1")
     return int(wanted) if wanted.isdecimal() and len(wanted) < 4 else 1
 
 

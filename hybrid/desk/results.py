@@ -78,7 +78,7 @@ class Screen:
             if (folder / self.file).stat().st_size > LARGEST:
                 raise ConfigError(f"{folder / self.file}: the file is too large for this page", hint="open its report")
             return self.view(folder, json.loads((folder / self.file).read_bytes()))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (OSError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ConfigError(f"{folder / self.file}: this is not the result of a {self.kind}", hint=hint) from None
 
 

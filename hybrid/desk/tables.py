@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hybrid.base.hashing import file_stamp
 from hybrid.linked.config import LinkedConfig
 from hybrid.linked.draft import LinkedDraft, all_columns
 from hybrid.pipeline.config import RunConfig
@@ -50,9 +51,7 @@ def _key(config: RunConfig | LinkedConfig, data: DataOptions) -> str:
     """All that decides how a table is read."""
     reading = data.model_dump(mode="json")
     reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}
-    file = config.folder / data.path if data.path else None
-    known = None if file is None or not file.is_file() else file.stat()
-    return repr((reading, None if known is None else (known.st_mtime_ns, known.st_size)))
+    return repr((reading, file_stamp(config.folder / data.path) if data.path else None))
 
 
 def _with_roles(table: Table, data: DataOptions) -> Table:

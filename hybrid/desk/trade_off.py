@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -17,32 +18,39 @@ from hybrid.desk.desk import Desk, command, form
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.desk.tables import AnyDraft
-from hybrid.jobs.trade_off import TradeOff, basis, with_curve
+from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
+from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig
 
-FILE = "trade-off.json"
-"""Name of the points in the private zone; of one configuration at a time."""
+FOLDER = "trade-offs"
+"""Folder of points in the private zone, one file for each configuration that was searched."""
+_DIGITS = 16
 
 
 def routes(desk: Desk) -> list[Route]:
     """Pages and actions of the screen."""
-    file = desk.places.work / FILE
 
-    def kept(config: RunConfig) -> TradeOff | None:
-        """Points searched for the configuration as it is now."""
+    def file(config: RunConfig | LinkedConfig) -> Path:
+        return desk.places.work / FOLDER / f"{basis(config)[:_DIGITS]}.json"
+
+    def kept(config: RunConfig | LinkedConfig) -> TradeOff | None:
+        """Points searched for this table, configuration and code, also before the desk was opened."""
         try:
-            found = TradeOff.from_json(json.loads(file.read_text(encoding="utf-8")))
+            found = TradeOff.from_json(json.loads(file(config).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, LookupError):
             return None
         return found if found.of == basis(config) else None
 
     def words() -> list[str]:
-        return ["trade-off", str(desk.own_editor.path), "--out", str(file)]
+        return ["trade-off", str(desk.own_editor.path), "--out", str(file(desk.own_editor.read().config))]
 
     def shown(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
-        config = with_curve(draft.config)
+        config = draft.config
+        reason = no_curve(config)
+        if reason is not None:
+            return desk.page(request, "no_trade_off.html", reason=reason, command=command("compare", "PLAN"))
         found = kept(config)
         content = {} if found is None else _content(found, config, request)
         run = desk.runner.started.get(TRADE_OFF)
@@ -58,7 +66,8 @@ def routes(desk: Desk) -> list[Route]:
         )
 
     def start(request: Request) -> Response:
-        with_curve(desk.own_editor.read().config)
+        if (reason := no_curve(desk.own_editor.read().config)) is not None:
+            raise ConfigError(WHY[reason])
         desk.runner.begin(TRADE_OFF, words())
         return desk.done(request, "/trade-off", command(*words()))
 
@@ -69,7 +78,7 @@ def routes(desk: Desk) -> list[Route]:
     def use(request: Request) -> Response:
         editor = desk.own_editor
         state, k, limit = form(request, "state", "k", "limit")
-        found = kept(with_curve(editor.read().config))
+        found = kept(editor.read().config)
         points = () if found is None else found.points
         point = next((one for one in points if (str(one.k), _percent(one)) == (k, limit)), None)
         if point is None:
@@ -91,9 +100,9 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _content(found: TradeOff, config: RunConfig, request: Request) -> dict[str, Any]:
+def _content(found: TradeOff, config: RunConfig | LinkedConfig, request: Request) -> dict[str, Any]:
     """Chart, sliders, table, and the chosen point beside the configured one."""
-    options = config.anonymize
+    options = config.person.anonymize if isinstance(config, LinkedConfig) else config.anonymize
     assert options is not None
     ks = sorted({one.k for one in found.points})
     limits = sorted({one.suppression_limit for one in found.points})

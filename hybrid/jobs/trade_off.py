@@ -6,20 +6,37 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
-from hybrid.base.errors import ConfigError
-from hybrid.base.hashing import fingerprint
+from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.hashing import file_stamp, fingerprint
 from hybrid.base.progress import Progress, silent
+from hybrid.base.source_code import code_behind
 from hybrid.linked.config import LinkedConfig
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.stages import PROTECT, READ, SAMPLE, TRADEOFF
 
 KS = (2, 3, 5, 10, 20, 50)
 """Class sizes that are compared, beside the configured one."""
 LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Suppression limits that are compared, beside the configured one: shares of the records, 0..1."""
+_STAGES = READ, PROTECT, SAMPLE, TRADEOFF
+"""Whose code decides the points."""
+WHY = {
+    "private": Problem(
+        "a differentially private table has no trade-off between k and suppression: noise protects, and no record is "
+        "generalized or left out",
+        "privacy.epsilon is what is paid: hybrid compare runs a plan of several",
+    ),
+    "search": Problem(
+        "the trade-off needs anonymize.engine: exact and anonymize.recoding: global, which search all levels",
+        "hybrid compare runs a plan of any configurations",
+    ),
+}
+"""What to say of the reasons of :func:`no_curve`."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +88,18 @@ class TradeOff:
 
 
 def trade_off_of(
-    config: RunConfig, ks: Sequence[int] = KS, limits: Sequence[float] = LIMITS, progress: Progress = silent
+    config: RunConfig | LinkedConfig,
+    ks: Sequence[int] = KS,
+    limits: Sequence[float] = LIMITS,
+    progress: Progress = silent,
 ) -> TradeOff:
     """Search the least loss at every pair of k and suppression limit.
 
     Parameters
     ----------
-    config : RunConfig
-        As :func:`with_curve` gives it. All but k and the limit stays: models, hierarchies, protection of values.
+    config : RunConfig or LinkedConfig
+        One that has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
+        limit stays: models, hierarchies, protection of values.
     ks : sequence of int
         Class sizes, 1 or more; the configured one is added.
     limits : sequence of float
@@ -88,10 +109,16 @@ def trade_off_of(
 
     Raises
     ------
+    ConfigError
+        There is no curve.
     HybridError
         As reading, splitting and protecting the table.
     """
-    pipeline = Pipeline(config, progress=progress)
+    reason = no_curve(config)
+    if reason is not None:
+        raise ConfigError(WHY[reason])
+    is_linked = isinstance(config, LinkedConfig)
+    pipeline = LinkedRun(config, progress=progress).person if is_linked else Pipeline(config, progress=progress)
     stages = pipeline.anonymization
     assert stages is not None
     options, train = stages.options, stages.coarsened
@@ -101,32 +128,33 @@ def trade_off_of(
     return TradeOff(basis(config), options.loss.name, *here, len(train), tuple(points))
 
 
-def with_curve(config: RunConfig | LinkedConfig) -> RunConfig:
-    """Configuration whose trade-off can be searched.
+def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] | None:
+    """Reason why a configuration has no trade-off between k and suppression; None if it has one.
 
-    Raises
-    ------
-    ConfigError
-        It does not generalize one table by the exact global search, or is differentially private.
+    Returns
+    -------
+    str or None
+        "private": it is differentially private, and noise protects instead of k. "search": it does not generalize by
+        the exact global search.
     """
-    if isinstance(config, LinkedConfig) or config.privacy is not None or not config.has_tradeoff:
-        raise ConfigError(
-            "the trade-off is that of one table with engine: exact and recoding: global, without privacy.mode: dp",
-            hint="hybrid compare runs a plan of any configurations",
-        )
-    return config
+    person = config.person if isinstance(config, LinkedConfig) else config
+    if person.privacy is not None:
+        return "private"
+    return None if person.has_tradeoff else "search"
 
 
-def basis(config: RunConfig) -> str:
+def basis(config: RunConfig | LinkedConfig) -> str:
     """Fingerprint of all that a trade-off depends on.
 
-    Of the configuration but k and the limit, and of size and time of the files of data and hierarchies.
+    Of the configuration but k and the limit, of size and time of the files of data and hierarchies, and of the code of
+    the search.
     """
-    content = config.model_dump(mode="json")
+    person = config.person if isinstance(config, LinkedConfig) else config
+    content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
     for key in ("roles", "publish", "policy", "evaluate", "synthesize", "nightly", "output"):
         content.pop(key, None)
     content["anonymize"] = {**(content["anonymize"] or {}), "k": None, "suppression_limit": None}
-    files = [config.path(config.data.path)] if config.data.path else []
-    files += [source for source in config.hierarchy_sources.values() if isinstance(source, Path)]
-    known = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
-    return fingerprint((content, known))
+    sources = [config.data] if isinstance(config, RunConfig) else config.sources.values()
+    files = [config.folder / source.path for source in sources if source.path]
+    files += [source for source in person.hierarchy_sources.values() if isinstance(source, Path)]
+    return fingerprint(content, [file_stamp(file) for file in files], [code_behind(one.roots) for one in _STAGES])

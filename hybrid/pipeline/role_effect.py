@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
@@ -35,6 +36,8 @@ class RoleEffect:
         Least loss at k and the suppression limit, from the real search; None where it was not searched.
     loss : str
         Name of the loss that the price is in; ``loss`` is a share of information, 0..1.
+    coarsest : mapping of str to int
+        Last level of each quasi-identifier, which says nothing.
     problem : str
         Why it was not searched; empty if there are only too many combinations. No cell value.
     """
@@ -46,6 +49,7 @@ class RoleEffect:
     records: int = 0
     price: TradeoffPoint | None = None
     loss: str = "loss"
+    coarsest: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -83,4 +87,5 @@ def _priced(config: RunConfig, table: Table, found: RoleEffect, most: int) -> Ro
     price = None
     if exact and combinations <= most:
         price = tradeoff(people, hierarchies, options, (options.k,), (options.suppression_limit,))[0]
-    return RoleEffect(found.k, found.unique, found.small, combinations, len(people), price, options.loss.name)
+    coarsest = {name: one.n_levels - 1 for name, one in hierarchies.items()}
+    return RoleEffect(found.k, found.unique, found.small, combinations, len(people), price, options.loss.name, coarsest)

@@ -60,9 +60,9 @@ def protection(
     if is_linked(config):
         yield "Released rows that are linked by their keys are those of one made-up person."
     elif draws_persons(config):
-        yield f"One person had several records. {_drawn(config)}"
+        yield f"A person may have several records. {_drawn(config)}"
     elif several:
-        yield "One person had several records. Each released row has a person number of its own."
+        yield "A person may have several records. Each released row has a person number of its own."
     yield from _written(config, anonymization)
     yield from _left(table, protected)
     yield _promised(anonymization, private)

@@ -14,6 +14,7 @@ import yaml
 
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
+from hybrid.desk import effects
 from hybrid.hierarchy.read import read_rows, read_spec
 from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
@@ -67,6 +68,12 @@ def _send(visitor: Visitor, page: str, **fields: str) -> tuple[int, str]:
     visitor.get(page)
     answer = visitor.post(page.partition("?")[0], state=visitor.field("state"), **fields)
     return answer.status, html.unescape(answer.text)
+
+
+def _send_to(visitor: Visitor, page: str, action: str, **fields: str) -> int:
+    """Send a form of a page to its action."""
+    visitor.get(page)
+    return visitor.post(action, state=visitor.field("state"), **fields).status
 
 
 def _commands(folder: Path) -> list[str]:
@@ -182,12 +189,67 @@ def test_another_kind_gets_another_hierarchy_and_undo_removes_what_was_made(
 def test_the_effect_of_a_role_is_shown_beside_that_before(own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, _, _ = own
     first = visitor.get("/columns").text
-    assert "of the rows are unique on the quasi-identifiers as they are" in first and "Before the last" not in first
+    assert "of the rows are unique on the quasi-identifiers as they are" in first and "Before these roles" not in first
     for name in ("admission_date", "zip"):
         assert visitor.decide(name, "insensitive").status == 303
     page = visitor.get("/columns").text
-    assert "0.0 % of the rows are unique" in page and "Before the last change:" in page
+    assert "0.0 % of the rows are unique" in page and "Before these roles or levels:" in page
     assert "120 persons, one with up to 2 rows" in page
+
+
+def test_what_is_only_confirmed_is_not_searched_again(
+    own: tuple[Visitor, OpenDesk, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, _, _ = own
+    visitor.get("/columns")
+    measured: list[object] = []
+    found = effects.role_effect
+    monkeypatch.setattr(effects, "role_effect", lambda *how: measured.append(how) or found(*how))
+    assert visitor.decide("age", "quasi_identifier").status == 303
+    visitor.get("/columns")
+    assert not measured
+    assert visitor.decide("age", "insensitive").status == 303
+    visitor.get("/columns")
+    assert len(measured) == 1
+
+
+def test_nobody_signs_before_the_person_of_a_row_is_named(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    for name, column in Draft.read(folder / "config.yaml").columns.items():
+        assert visitor.decide(name, "insensitive" if column.role == "undecided" else column.role).status == 303
+    for key in ("data.order", "data.person"):
+        assert _send_to(visitor, "/changes", "/changes/set", key=key, value="null") == 303
+    page = visitor.get("/columns").text
+    assert "values repeat in patient_id" in page and "(120 different values)" in page and "columns/sign" not in page
+    assert _send_to(visitor, "/columns", "/columns/sign", name="A. Meier") == 409
+    assert _send_to(visitor, "/columns", "/columns/person", person="patient_id") == 303
+    assert _send_to(visitor, "/columns", "/columns/identifiers", identifiers="all") == 409
+    assert _send_to(visitor, "/columns", "/columns/identifiers", identifiers="drop") == 303
+    assert _send_to(visitor, "/columns", "/columns/sign", name="A. Meier") == 303
+    config = load_config(folder / "config.yaml")
+    assert (config.data.person, config.output.identifiers) == ("patient_id", "drop")
+    assert config.roles is not None and config.roles.decided_by == "A. Meier"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("", "3"),
+        ("anonymize", "3"),
+        ("anonymize.k", "0"),
+        ("anonymize.k", "!!python/object/apply:os.getcwd []"),
+        ("anonymize.k\nroles", "3"),
+        ("nothing.of.this", "secret-value"),
+        ("anonymize.models", "&a [*a]"),
+        ("anonymize.k", "&a [&b [x, x, x, x], *b, *b, *b, *b]"),
+    ],
+)
+def test_a_wrong_setting_writes_nothing(key: str, value: str, own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    before = (folder / "config.yaml").read_text()
+    assert _send_to(visitor, "/changes", "/changes/set", key=key, value=value) == 409
+    assert (folder / "config.yaml").read_text() == before
+    assert "secret-value" not in (folder / "work" / "desk.jsonl").read_text()
 
 
 def test_constraints_that_were_found_are_kept_and_dropped(own: tuple[Visitor, OpenDesk, Path]) -> None:

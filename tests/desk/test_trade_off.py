@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
+from hybrid.demo import write_linked_demo
 from hybrid.desk.charts import HEIGHT, LEFT, WIDTH, Dot, Line, line_chart, scatter_chart
-from hybrid.jobs.trade_off import TradeOff, basis, with_curve
+from hybrid.jobs.trade_off import TradeOff, basis, no_curve, trade_off_of
+from hybrid.linked.config import LinkedConfig, load_any
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
-from tests.desk.open_desk import OpenDesk, Visitor
+from tests.desk.open_desk import OpenDesk, Visitor, opened
 
 Own = tuple[Visitor, OpenDesk, Path]
 GRID = TradeOff(
@@ -88,6 +92,33 @@ def test_a_point_is_looked_at_and_taken_into_the_file(own: Own, monkeypatch: pyt
     visitor.get("/changes")
     assert visitor.post("/columns/undo", state=visitor.field("state")).status == 303
     assert load_config(config).k != 20
+    visitor.get("/changes")
+    other = {"state": visitor.field("state"), "key": "split.control", "value": "0.4"}
+    assert visitor.post("/changes/set", **other).status == 303
+    assert "nothing was searched yet" in visitor.get("/trade-off").text, "another configuration"
+    visitor.get("/changes")
+    assert visitor.post("/columns/undo", state=visitor.field("state")).status == 303
+    with opened(config, folder) as later:
+        again = later.visitor()
+        again.enter(later.address)
+        assert "k = 20, at most 10 % suppressed" in again.get("/trade-off?k=20&limit=10").text, "after a restart"
+
+
+def test_the_points_of_linked_tables_are_those_of_the_person_table(tmp_path: Path) -> None:
+    write_linked_demo(tmp_path, admissions=150, seed=3)
+    config = load_any(tmp_path / "config.yaml", {"seed": 5, "anonymize.k": 3, "anonymize.suppression_limit": 0.1})
+    assert isinstance(config, LinkedConfig)
+    (point,) = trade_off_of(config, (), ()).points
+    anonymized = LinkedRun(config, seed=5).person.anonymized
+    assert anonymized is not None and (point.k, point.suppression_limit) == (3, 0.1)
+    assert point.levels == anonymized.result.levels
+
+
+def test_a_private_configuration_says_why_it_has_no_trade_off(own: Own) -> None:
+    visitor, _, folder = own
+    shutil.copy("configs/adult_dp.yaml", folder / "config.yaml")
+    assert "Noise protects the people" in visitor.get("/trade-off").text
+    assert visitor.post("/trade-off/start").status == 409
 
 
 def test_points_of_another_configuration_are_not_shown(own: Own) -> None:
@@ -101,5 +132,6 @@ def test_points_of_another_configuration_are_not_shown(own: Own) -> None:
         file.write("x\n")
     assert basis(config) != before
     local = config.model_copy(update={"anonymize": config.anonymize.model_copy(update={"recoding": "local"})})
+    assert (no_curve(config), no_curve(local)) == (None, "search")
     with pytest.raises(ConfigError, match="exact"):
-        with_curve(local)
+        trade_off_of(local)
