@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hybrid.base.errors import HybridError
 from hybrid.desk.editor import Editor
-from hybrid.jobs.trade_off import basis
+from hybrid.jobs.trade_off import searched
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.role_effect import RoleEffect, role_effect
 
@@ -70,4 +70,4 @@ class Effects:
 def _key(config: RunConfig) -> tuple[str, ...]:
     """All that decides an effect; what a person only confirms is no part of it."""
     options = config.anonymize
-    return basis(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])
+    return searched(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -33,12 +35,22 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
         The port is taken.
     """
     listener, address = listening(desk, port)
+    threading.Thread(target=read_ahead, args=(desk,), daemon=True).start()
     ready(address)
     try:
         server_of(desk, listener).run(sockets=[listener])
     finally:
         desk.runner.close()
         listener.close()
+
+
+def read_ahead(desk: Desk) -> None:
+    """Read the table and measure its effect while the browser is being opened.
+
+    Errors are those of the first page, which shows them.
+    """
+    with suppress(Exception):
+        desk.effect()
 
 
 def listening(desk: Desk, port: int) -> tuple[socket.socket, str]:

@@ -144,10 +144,14 @@ def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] |
 
 
 def basis(config: RunConfig | LinkedConfig) -> str:
-    """Fingerprint of all that a trade-off depends on.
+    """Fingerprint of all that a trade-off depends on: :func:`searched` and the code of the search."""
+    return fingerprint(searched(config), [code_behind(one.roots) for one in _STAGES])
 
-    Of the configuration but k and the limit, of size and time of the files of data and hierarchies, and of the code of
-    the search.
+
+def searched(config: RunConfig | LinkedConfig) -> str:
+    """Fingerprint of what a search is about.
+
+    Of the configuration but k and the limit, and of size and time of the files of data and hierarchies.
     """
     person = config.person if isinstance(config, LinkedConfig) else config
     content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
@@ -157,4 +161,4 @@ def basis(config: RunConfig | LinkedConfig) -> str:
     sources = [config.data] if isinstance(config, RunConfig) else config.sources.values()
     files = [config.folder / source.path for source in sources if source.path]
     files += [source for source in person.hierarchy_sources.values() if isinstance(source, Path)]
-    return fingerprint(content, [file_stamp(file) for file in files], [code_behind(one.roots) for one in _STAGES])
+    return fingerprint(content, [file_stamp(file) for file in files])
