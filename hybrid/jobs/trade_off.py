@@ -117,8 +117,11 @@ def trade_off_of(
     reason = no_curve(config)
     if reason is not None:
         raise ConfigError(WHY[reason])
-    is_linked = isinstance(config, LinkedConfig)
-    pipeline = LinkedRun(config, progress=progress).person if is_linked else Pipeline(config, progress=progress)
+    pipeline = (
+        LinkedRun(config, progress=progress).person
+        if isinstance(config, LinkedConfig)
+        else Pipeline(config, progress=progress)
+    )
     stages = pipeline.anonymization
     assert stages is not None
     options, train = stages.options, stages.coarsened
