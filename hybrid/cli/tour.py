@@ -17,6 +17,9 @@ from hybrid.cli import console
 from hybrid.cli.group import Group
 
 _PERSON = "visitor of the tour"
+_REASON = "the table is simulated: no real person is in it"
+_WAITING = 4
+"""Exit code of ``hybrid status`` while a run waits for a person."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Step:
     after: str
     answers: tuple[int, ...] = (0,)
     """Exit codes after which the tour goes on: those of the gate are answers, which it explains."""
+    after_answer: int | None = None
+    """Exit code of the step before, without which this one is left out; None: it always comes."""
 
 
 def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
@@ -72,17 +77,32 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             "Release",
             "The gate judges the finished run again and publishes it, if the policy lets it out.",
             ("release", run),
-            "A pass is published. A review waits for a person: hybrid approve. A block is never published; a small "
-            "table seldom passes, and the lines with try say what to change.",
-            (0, 3, 4),
+            "A pass is published. A review waits for a person, who reads the lines above. A block is never published; "
+            "the lines with try say what to change.",
+            (0, 3),
         ),
         Step(
             "Look back",
             "The ledger of all releases, and what waits for a decision.",
             ("status",),
-            "Once a table is published, hybrid verify releases/latest checks it offline, as its readers can. While a "
-            "run waits for a person, hybrid approve or hybrid desk shows what is open.",
-            (0, 1, 4),
+            f"hybrid desk {config} shows all of this on a page, and takes the decision there.",
+            (0, 1, _WAITING),
+        ),
+        Step(
+            "Decide on the review",
+            "The lines with waiting above say what was found and what is allowed. Of a real table you would mend it, "
+            "or send the run back (hybrid send-back); who accepts it answers for it. This table is simulated: no "
+            "real person can come to harm. That is a reason, and the certificate will show it with your name.",
+            ("approve", run, "--by", _PERSON, "--reason", _REASON),
+            "releases/latest is the release: the table, its report, and a certificate with your reason.",
+            after_answer=_WAITING,
+        ),
+        Step(
+            "Verify",
+            "What readers of a release do, offline: is every file as it was published?",
+            ("verify", "releases/latest"),
+            "Change one letter of a file in releases/latest and verify again: it is found.",
+            after_answer=0,
         ),
     )
 
@@ -100,7 +120,10 @@ def tour(
         raise ConfigError(f"{folder}: there is something already", hint="choose another folder: hybrid tour DIR")
     folder.mkdir(parents=True, exist_ok=True)
     steps = tour_steps(rows, datetime.date.today())
+    code = 0
     for number, step in enumerate(steps, start=1):
+        if step.after_answer not in (None, code):
+            continue
         console.out.print(f"\n{number} of {len(steps)}: {step.title}\n{step.before}\n\n$ {shown(step)}")
         if not yes and not typer.confirm("run it?", default=True):
             console.out.print(f"the tour ends here; what it made is in {folder}")

@@ -32,6 +32,8 @@ from hybrid.table.text import as_text
 
 RELEASED = ("surrogate", "drop")
 """What a release may have in place of identifiers."""
+_DEEPEST = 20
+"""Dots of a key beyond which it is none."""
 _EXAMPLES = 6
 _LONGEST = 60
 
@@ -168,7 +170,7 @@ def routes(desk: Desk) -> list[Route]:
     def set_key(request: Request) -> Response:
         editor = desk.own_editor
         state, key, text = form(request, "state", "key", "value")
-        if not key.strip():
+        if not key.strip() or key.count(".") > _DEEPEST:
             raise ConfigError("the form names no key", hint="write one such as anonymize.k")
 
         def action(draft: AnyDraft) -> None:

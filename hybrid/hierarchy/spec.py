@@ -14,7 +14,7 @@ Period = Literal["day", "month", "quarter", "year", "decade"]
 PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")
 """From fine to coarse; each is nested in the next."""
 
-Number = Annotated[Decimal, Field(allow_inf_nan=False)]
+Number = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=40)]
 
 
 class IntervalsSpec(Options):

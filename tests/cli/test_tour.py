@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def test_the_steps_before_the_run_lead_to_a_signed_and_checked_configuration(hyb
         assert hybrid(*steps[name].command) == 0, name
     config = load_config(tmp_path / "mine" / "config.yaml")
     assert config.roles is not None and config.roles.date == DAY
-    assert [steps[name].answers for name in ("run", "release")] == [(0,), (0, 3, 4)]
+    assert [steps[name].answers for name in ("run", "release")] == [(0,), (0, 3)]
     assert steps["run"].command[1] == "mine/config.yaml" and steps["release"].command[1] == steps["run"].command[3]
 
 
@@ -32,6 +33,22 @@ def test_every_command_of_the_tour_exists_with_its_options() -> None:
         command = commands[step.command[0]]
         known = {option for part in command.params for option in (*part.opts, *part.secondary_opts)}
         assert {word for word in step.command if word.startswith("--")} <= known, shown(step)
+
+
+@pytest.mark.parametrize(("waits", "last"), [(0, "verify"), (4, "verify"), (1, "status")])
+def test_a_person_decides_where_a_run_waits_and_no_blocked_one_is_verified(
+    waits: int, last: str, hybrid: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+
+    def answered(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        called.append(command[3])
+        codes = {"release": 0 if waits == 0 else 3, "status": waits}
+        return subprocess.CompletedProcess(command, codes.get(command[3], 0))
+
+    monkeypatch.setattr("subprocess.run", answered)
+    assert hybrid("tour", "new", "--yes") == 0
+    assert called[-1] == last and ("approve" in called) == (waits == 4)
 
 
 def test_a_tour_asks_first_and_never_enters_a_folder_with_files(

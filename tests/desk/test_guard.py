@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+import pandas as pd
 import pytest
 
+import hybrid
+from hybrid.hierarchy.read import read_rows
+from hybrid.pipeline.config import load_config
+from hybrid.publication.ledger import Ledger
 from tests.desk.conftest import HOSTILE
-from tests.desk.open_desk import Answer, OpenDesk, Visitor
+from tests.desk.open_desk import Answer, OpenDesk, Visitor, opened
 
 SCREENS = (
     "/", "/columns", "/column/age", "/changes", "/check", "/runs", "/runs/first", "/releases", "/trade-off",
@@ -198,3 +206,127 @@ def test_a_visitor_cannot_fill_the_log(tmp_path: Path, monkeypatch: pytest.Monke
         log.note("GET", "/", refused="no")
     log.note("POST", "/runs/start", "hybrid run c.yaml")
     assert len(log.path.read_text().splitlines()) == 4
+
+
+NAMES = (
+    "../runs/start",
+    "a/../../trade-off/start",
+    "?role=identifier",
+    "#main",
+    "100%",
+    "a b+c",
+    "..%2fruns",
+    "é\u202ex",
+)
+"""Names of columns whose form must lead to the page of the column, whatever a browser makes of dots and slashes."""
+
+
+def test_the_form_of_a_column_leads_to_that_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": range(30)} | {name: ["x", "y", "z"] * 10 for name in NAMES})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    hybrid.guess(tmp_path / "people.csv").write(tmp_path / "config.yaml")
+    with opened(tmp_path / "config.yaml", tmp_path) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        listed = visitor.get("/columns").text
+        links = set(re.findall(r'href="(/column/[^"]*)"', listed))
+        for name in NAMES:
+            at = visitor.get("/columns/at/" + str(list(frame).index(name))).headers["location"]
+            assert at in links and at == f"/column/{quote(name, safe='')}" and not re.search(r"[?#]|/.*/.*/", at)
+            page = visitor.get(at).text
+            assert f'action="{at}"' in page, name
+            assert visitor.post(at, state=visitor.field("state"), role="sensitive", kind="categorical").status == 303
+        assert not found.desk.runner.started
+    columns = load_config(tmp_path / "config.yaml").data.columns
+    assert all(columns[name].role == "sensitive" for name in NAMES)
+
+
+def _at_once(*actions: Callable[[], int]) -> list[int]:
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return sorted(future.result() for future in [pool.submit(action) for action in actions])
+
+
+def test_of_two_decisions_at_once_one_counts(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, found, folder = own
+    visitor.get("/column/age")
+    form = {"state": visitor.field("state"), "kind": visitor.chosen("kind")}
+    roles = ("sensitive", "insensitive", "identifier", "weight")
+    answers = _at_once(*(partial(_status, visitor, "/column/age", form | {"role": role}) for role in roles))
+    assert answers == [303, 409, 409, 409]
+    assert _at_once(*[partial(_status, visitor, "/runs/start", {})] * 3) == [303, 409, 409]
+    found.desk.runner.close()
+    visitor.get("/runs/first")
+    given = {"run": visitor.field("run"), "reason": "looked at"}
+    assert _status(visitor, "/runs/first/decide", given | {"by": "C. Roth"}) == 409
+    people = [given | {"by": name} for name in ("D. Okafor", "D. Okafor", "E. Lind")]
+    assert 303 in _at_once(*(partial(_status, visitor, "/runs/first/decide", one) for one in people))
+    (release,) = (folder / "releases").glob("20*")
+    page = f"/releases/{release.name}"
+    visitor.get(page)
+    gone = {"by": "E. Lind", "reason": "wrong", "typed": release.name}
+    assert 303 in _at_once(*[partial(_status, visitor, f"{page}/withdraw", gone)] * 2)
+    assert visitor.get(page).text.count("wrong") >= 1 and len(Ledger(folder / "work").withdrawals()) == 1
+
+
+def _status(visitor: Visitor, path: str, form: dict[str, str]) -> int:
+    """Answer to a form, by a connection of its own."""
+    return Visitor(visitor.port, visitor.cookie, visitor.token).post(path, **form).status
+
+
+HOSTILE_FORMS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("/hierarchy/age", {"action": "text", "text": "levels: &a [*a, *a]\n"}),
+    ("/hierarchy/age", {"action": "text", "text": "!!python/object/apply:os.system ['true']\n"}),
+    ("/hierarchy/age", {"action": "text", "text": "[" * 1_200}),
+    ("/hierarchy/age", {"action": "text", "text": "x: " + "{a: " * 2_000}),
+    ("/hierarchy/age", {"action": "rule", "sort": "intervals", "widths": "1e999999", "level": "9" * 5_000}),
+    ("/hierarchy/age", {"action": "rule", "sort": "intervals", "widths": "0"}),
+    ("/hierarchy/age", {"action": "rule", "sort": "intervals", "widths": "nan, inf"}),
+    ("/hierarchy/age", {"action": "rule", "sort": "../../x"}),
+    ("/hierarchy/age", {"action": "restart", "sort": "../../x"}),
+    ("/hierarchy/age", {"action": "regroup", "level": "-1"}),
+    ("/hierarchy/sex", {"action": "regroup", "level": "1", "label-0": "\x00", "label-1": "\r\n"}),
+    ("/hierarchy/sex", {"action": "remove_level", "level": "²"}),
+    ("/hierarchy/sex", {"action": "add_level", "level": "9" * 5_000}),
+    ("/changes/set", {"key": "data.columns.age.hierarchy", "value": "[../../../etc/passwd]"}),
+    ("/changes/set", {"key": "anonymize.k", "value": "9" * 5_000}),
+    ("/changes/set", {"key": "anonymize.models", "value": "[" * 1_200}),
+    ("/changes/set", {"key": "." * 2_000, "value": "1"}),
+    ("/columns/identifiers", {"identifiers": "../x"}),
+    ("/trade-off/use", {"k": "5", "limit": "nan"}),
+)
+
+
+@pytest.mark.parametrize("at", range(len(HOSTILE_FORMS)))
+def test_hostile_forms_are_refused_with_a_page(at: int, visitor: Visitor, folder: Path) -> None:
+    path, form = HOSTILE_FORMS[at]
+    kept = {file: file.read_bytes() for file in (folder / "config.yaml", *(folder / "hierarchies").iterdir())}
+    page = path if path.startswith("/hierarchy") else "/changes"
+    visitor.get(page)
+    answer = visitor.post(path, state=visitor.field("state"), **form)
+    assert answer.status == 409 and "<h1>" in answer.text and "root:" not in answer.text, answer.text
+    assert "<script" not in answer.text
+    assert {file: file.read_bytes() for file in kept} == kept
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "run=" + "x" * 9_000,
+        "&".join(["run=first"] * 900),
+        "run=first&run=%00",
+        "run=first&run=..%2ffirst",
+        "run[]=first",
+    ],
+)
+def test_hostile_parameters_of_side_by_side_are_refused(query: str, visitor: Visitor) -> None:
+    answer = visitor.get(f"/side-by-side?{query}")
+    assert answer.status == 409 and "<script" not in answer.text
+
+
+def test_labels_with_separators_stay_one_label(own: tuple[Visitor, OpenDesk, Path]) -> None:
+    visitor, _, folder = own
+    label = 'a;b,"c" =1+1'
+    visitor.get("/hierarchy/sex")
+    form = {"action": "regroup", "level": "1", "label-0": label, "label-1": "other"}
+    assert visitor.post("/hierarchy/sex", state=visitor.field("state"), **form).status == 303
+    assert [row[1] for row in read_rows(folder / "hierarchies" / "sex.csv")] == [label, "other"]

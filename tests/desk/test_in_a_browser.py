@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import time
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
@@ -12,9 +14,12 @@ from urllib.parse import quote
 import yaml
 
 from hybrid.pipeline.config import load_config
+from hybrid.publication.policy import Policy
 from tests.desk.conftest import HOSTILE
 from tests.desk.open_desk import OpenDesk, opened
+from tests.desk.test_results import a_comparison, a_laboratory
 from tests.helpers.browser import Page, browser
+from tests.publication.conftest import a_policy, an_evaluation
 
 WIDE = """[...document.querySelectorAll("body *")].filter(one =>
     !one.parentElement.closest(".scroll, pre, details:not([open])") && one.getBoundingClientRect().right > 361
@@ -119,7 +124,19 @@ def _withdraw(walker: Walker) -> None:
     assert "wrong file" in walker.text
 
 
-def test_five_walks_by_keyboard_and_every_screen_for_everybody(folder: Path, tmp_path: Path) -> None:
+def _needs_a_signature(make_run: Callable[..., Path], copied: Path) -> None:
+    """A run under a policy with a roster, beside the others."""
+    key = copied / "ada"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    approvers = [{"name": "Ada Byron", "key": key.with_suffix(".pub").read_text().strip()}]
+    judged_by = Policy.model_validate(a_policy().model_dump() | {"approvers": approvers})
+    made = make_run("signed", measured=an_evaluation(copies=0.0017), judged_by=judged_by, work=copied / "work")
+    shutil.move(made, copied / "runs" / "signed")
+
+
+def test_five_walks_by_keyboard_and_every_screen_for_everybody(
+    folder: Path, tmp_path: Path, make_run: Callable[..., Path]
+) -> None:
     copied = tmp_path / "own"
     shutil.copytree(folder, copied)
     with opened(copied / "config.yaml", copied) as found, browser(tmp_path / "profile") as page:
@@ -129,13 +146,36 @@ def test_five_walks_by_keyboard_and_every_screen_for_everybody(folder: Path, tmp
         assert walker.path == "/columns"
         _decide_columns(walker, copied)
         _start_and_cancel(walker, found)
+        shutil.copytree(copied / "runs" / "first", copied / "runs" / "second")
+        _needs_a_signature(make_run, copied)
+        a_comparison(copied / "runs", "plan")
+        a_laboratory(copied / "runs", "bench")
         release = _read_and_decide(walker)
+        walker.visit("/runs/second")
+        assert "Compared with" in walker.text
+        walker.visit("/runs/signed")
+        walker.fill("#accept-by", "Ada Byron")
+        walker.fill("#accept-reason", "looked at")
+        walker.use("form[action$='/statement'] button")
         _withdraw(walker)
         expected = ("409", "Autofocus processing was blocked")  # one approval is not enough; the focus is elsewhere
         assert [problem for problem in page.problems if not any(one in problem for one in expected)] == []
         screens = ["/columns", "/column/age", f"/column/{quote(HOSTILE, safe='')}", "/hierarchy/age", "/hierarchy/sex"]
         screens += ["/columns/constraints", "/changes", "/check", "/runs", "/runs/first", "/releases", release]
-        screens += ["/trade-off", "/comparisons", "/laboratories", "/side-by-side"]
+        screens += [
+            "/trade-off",
+            "/comparisons",
+            "/laboratories",
+            "/side-by-side",
+            "/side-by-side?run=first&run=second",
+        ]
+        screens += [
+            "/comparisons/plan",
+            "/laboratories/bench",
+            "/runs/second",
+            "/runs/signed",
+            "/runs/signed/statement",
+        ]
         _look_at(walker, [*screens, "/nowhere", "/runs/absent", "/enter?token=used"])
         assert all(one.startswith((f"{walker.origin}/", "about:")) for one in page.requests)
 

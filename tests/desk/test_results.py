@@ -24,7 +24,7 @@ HOSTILE = '"><script>alert(1)<'
 SCRIPT = "<script>document.title = 1</script>"
 
 
-def _comparison(folder: Path, name: str) -> None:
+def a_comparison(folder: Path, name: str) -> None:
     """Three configurations with two seeds; one setting is hostile."""
     rows = [
         {"configuration": one, "anonymize.k": k, "seed": seed, "status": "ok", "reason": "", "verdict": "review"}
@@ -43,7 +43,7 @@ def _comparison(folder: Path, name: str) -> None:
     seal(folder / name, name, "comparison")
 
 
-def _laboratory(folder: Path, name: str) -> None:
+def a_laboratory(folder: Path, name: str) -> None:
     trials, rows = simulated({"identical_match": METRICS["sharp"], "dcr_share": METRICS["alarmist"]})
     (folder / name).mkdir(parents=True)
     (folder / name / "league.json").write_text(json.dumps(league_json(PLAN, league(trials, rows))))
@@ -55,9 +55,9 @@ def _laboratory(folder: Path, name: str) -> None:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    _comparison(folder / "runs", HOSTILE)
-    _comparison(folder / "runs", "changed")
-    _laboratory(folder / "runs", "bench")
+    a_comparison(folder / "runs", HOSTILE)
+    a_comparison(folder / "runs", "changed")
+    a_laboratory(folder / "runs", "bench")
     (folder / "secret").mkdir()
     (folder / "secret" / "comparison.json").write_text('{"name": "secret"}')
     (folder / "runs" / "link").symlink_to(folder / "secret")
