@@ -14,7 +14,8 @@ Period = Literal["day", "month", "quarter", "year", "decade"]
 PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")
 """From fine to coarse; each is nested in the next."""
 
-Number = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=40)]
+Number = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=400)]
+"""A number that a double can hold; one of a million digits would take hours to count with."""
 
 
 class IntervalsSpec(Options):
