@@ -96,9 +96,9 @@ def file_sha256(path: Path) -> str:
 
 
 def file_stamp(path: Path) -> tuple[str, int, int] | None:
-    """Name, time of the last change (nanoseconds) and size (bytes) of a file.
+    """Name, time of the last change and size of a file.
 
-    It tells without reading that a file was written again. None where there is no file.
+    In nanoseconds and bytes. It tells without reading that a file was written again. None where there is no file.
     """
     if not path.is_file():
         return None

@@ -45,9 +45,9 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
 
 
 def read_ahead(desk: Desk) -> None:
-    """Read the table and measure its effect while the browser is being opened.
+    """Read the table and measure its effect before the first page.
 
-    Errors are those of the first page, which shows them.
+    People open a browser meanwhile. Errors are those of the first page, which shows them.
     """
     with suppress(Exception):
         desk.effect()

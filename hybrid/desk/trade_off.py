@@ -34,7 +34,7 @@ def routes(desk: Desk) -> list[Route]:
         return desk.places.work / FOLDER / f"{basis(config)[:_DIGITS]}.json"
 
     def kept(config: RunConfig | LinkedConfig) -> TradeOff | None:
-        """Points searched for this table, configuration and code, also before the desk was opened."""
+        """Points searched for this table, configuration and code."""
         try:
             found = TradeOff.from_json(json.loads(file(config).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, LookupError):

@@ -132,7 +132,7 @@ def trade_off_of(
 
 
 def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] | None:
-    """Reason why a configuration has no trade-off between k and suppression; None if it has one.
+    """Reason why a configuration has no trade-off; None if it has.
 
     Returns
     -------
@@ -147,7 +147,10 @@ def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] |
 
 
 def basis(config: RunConfig | LinkedConfig) -> str:
-    """Fingerprint of all that a trade-off depends on: :func:`searched` and the code of the search."""
+    """Fingerprint of all that a trade-off depends on.
+
+    Of what is searched (:func:`searched`), and of the code of the search.
+    """
     return fingerprint(searched(config), [code_behind(one.roots) for one in _STAGES])
 
 
