@@ -243,13 +243,16 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
 
 
 def _released_identifiers(draft: AnyDraft) -> str:
-    """What a release has in place of identifiers; empty for linked tables, which need them."""
+    """Choice of what a release has in place of identifiers.
+
+    Empty for linked tables, which need them, and without identifiers.
+    """
     config = draft.config
     return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
 
 
 def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
-    """Repeating identifiers of which nobody has said whether they name the person of a row."""
+    """Repeating identifiers without a decision about the person."""
     if not isinstance(draft, Draft):
         return ()
     try:

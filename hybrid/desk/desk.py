@@ -115,7 +115,7 @@ def command(*words: object) -> str:
 
 
 def segment(name: str) -> str:
-    """Name as one segment of a path; a slash in it leads nowhere else."""
+    """Name as one segment of a path, slashes included."""
     return quote(name, safe="")
 
 

@@ -68,6 +68,9 @@ class Effects:
 
 
 def _key(config: RunConfig) -> tuple[str, ...]:
-    """All that decides an effect; what a person only confirms is no part of it."""
+    """Key of an effect.
+
+    What a person only confirms is no part of it.
+    """
     options = config.anonymize
     return searched(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])

@@ -16,8 +16,8 @@ import yaml
 from hybrid.pipeline.config import load_config
 from hybrid.publication.policy import Policy
 from tests.desk.conftest import HOSTILE
+from tests.desk.made_results import a_comparison, a_laboratory
 from tests.desk.open_desk import OpenDesk, opened
-from tests.desk.test_results import a_comparison, a_laboratory
 from tests.helpers.browser import Page, browser
 from tests.publication.conftest import a_policy, an_evaluation
 
