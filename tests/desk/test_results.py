@@ -88,6 +88,8 @@ def test_nothing_else_is_shown(path: str, reader: Visitor) -> None:
         '{"name": "x", "configurations": 3}',
         '{"schema": "hybrid-league/1", "metrics": [{}]}',
         "[" * 99_999,
+        '{"name": "x", "configurations": [], "metrics": [], "recommendation": null, "seeds": 1e999}',
+        '{"schema": "hybrid-league/1", "name": "x", "metrics": [], "seeds": 1e999, "risk_models": [], "tables": []}',
     ],
 )
 def test_a_file_of_something_else_is_refused_and_harms_nothing(content: str, tmp_path: Path) -> None:
