@@ -16,6 +16,7 @@ from hybrid.jobs.release import read_candidate
 from hybrid.publication.approvals import SignedStatement, accepted, statement_of
 from hybrid.publication.contents import release_contents
 from hybrid.publication.finished_run import FinishedRun, read_run
+from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
 from hybrid.publication.sent_back import send_back, since_last_release, standing
@@ -113,11 +114,19 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
         "given": accepted(run, Ledger(work), now),
         "sent_back": since_last_release(run.data_set, work),
         "stands": stands,
+        "is_out": _is_out(run, work),
         "asks": asks,
         "accept_command": command("approve", *words) if asks else command("release", *_zones(desk, run, "--out")),
         "back_command": command("send-back", *words),
         "statement_command": command("approve", *words, "--statement", _file(run)),
     }
+
+
+def _is_out(run: FinishedRun, work: Path) -> str:
+    """Latest release of the run's source and method; empty without one."""
+    entries = Ledger(work).entries(run.data_set)
+    tag = release_tag(release_key(work), run.manifest) if entries else ""
+    return next((entry.release for entry in reversed(entries) if entry.release_tag == tag), "")
 
 
 def _stands(desk: Desk, run: FinishedRun) -> bool:

@@ -84,7 +84,7 @@ def test_examples_are_on_the_screen_of_the_column_alone(visitor: Visitor, table:
 def test_two_people_publish_what_they_saw_and_one_withdraws_it(own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, found, folder = own
     page = visitor.get("/runs/first").text
-    assert "The policy wants 2 people to accept; 0 have accepted." in page and "synthetic.csv" in page
+    assert "Approvals that the policy wants: 2. Given: 0." in page and "synthetic.csv" in page
     assert "hybrid approve" in page
     other = visitor.post("/runs/first/decide", by="C. Roth", reason="small", run="another")
     assert other.status == 409
@@ -99,6 +99,7 @@ def test_two_people_publish_what_they_saw_and_one_withdraws_it(own: tuple[Visito
     done = visitor.post("/runs/first/decide", by="D. Okafor", **given)
     assert done.status == 303, done.text
     where = done.headers["location"]
+    assert f'<a href="{where}">' in visitor.get("/runs/first").text, "the run says that it is out"
     shown = visitor.get(where).text
     assert "Verified." in shown and "C. Roth" in shown and "D. Okafor" in shown
     name = where.rpartition("/")[2]
