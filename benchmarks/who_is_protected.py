@@ -2,13 +2,16 @@
 
     python benchmarks/who_is_protected.py --write docs/evidence/who-is-protected.md
     python benchmarks/who_is_protected.py --keep adult=runs/adult/comparison.csv bank=runs/bank/comparison.csv
+    python benchmarks/who_is_protected.py --keep-groups runs/missing
 
-The second call puts the columns of new comparisons into benchmarks/results/who_is_protected/, a file per scale.
+The second call puts the columns of new comparisons into benchmarks/results/who_is_protected/, a file per scale; the
+third the groups of `group_exclusion` of a comparison with a folder per run (`runs: all`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -19,6 +22,7 @@ from hybrid.comparison import load_plan
 KEPT = Path(__file__).parent / "results" / "who_is_protected"
 SCALES = {
     "adult": "Adult, eight quasi-identifiers and income",
+    "missing": "Adult as in the first table, leaves of 200, other ways than suppression",
     "adult_all": "Adult, all columns but the weight",
     "bank": "Bank Marketing, four of 17 columns are quasi-identifiers",
     "diabetes130": "Diabetes-130, four of 48 columns are quasi-identifiers",
@@ -26,6 +30,8 @@ SCALES = {
     "tabddpm": "Adult as in the first table, tabddpm of 400 steps, 64 trainings",
     "learned": "Adult as in the first table, k 5, transition learned beside others, 3,000 people, 32 trainings",
 }
+LARGE = 200
+"""Training people of a group that is not small."""
 EXPOSED, RANDOM = "synthetic.membership_pool", "synthetic.membership_pool_random"
 HEAD = (
     "| strategy | pools | most exposed: AUC (95 %) | found at 1 % / 0.1 % false alarms | random: AUC (95 %) "
@@ -42,6 +48,43 @@ def keep(scale: str, path: Path) -> None:
     before = [pd.read_csv(kept)] if kept.exists() else []
     whole = pd.concat([found, *before]).drop_duplicates(["strategy", "seed"])
     whole.sort_values("seed", kind="stable").to_csv(kept, index=False, float_format="%.5g")
+
+
+def keep_groups(folder: Path) -> None:
+    """Store shares of groups in the real and the synthetic table of every run."""
+    runs = pd.read_csv(folder / "comparison.csv")
+    rows = []
+    for run in runs[runs["status"] == "ok"].to_dict("records"):
+        metrics = json.loads((folder / f"{run['configuration']}-seed{run['seed']}" / "evaluation.json").read_text())[
+            "metrics"
+        ]
+        (found,) = [one for one in metrics if (one["name"], one["stage"]) == ("group_exclusion", "synthetic")]
+        about = {"strategy": run["strategy"], "seed": run["seed"]}
+        names = ("column", "group", "people", "share", "share_there")
+        rows += [about | {name: group[name] for name in names} for group in found["details"]["groups"]]
+    pd.DataFrame(rows).to_csv(KEPT / "groups.csv", index=False, float_format="%.5g")
+
+
+def shortfalls(order: list[str]) -> str:
+    """Markdown of the groups that lose most of their share, over all pools together."""
+    rows = pd.read_csv(KEPT / "groups.csv")
+    sums = rows.groupby(["strategy", "column", "group"]).agg(
+        people=("people", "mean"), share=("share", "sum"), there=("share_there", "sum"), pools=("seed", "nunique")
+    )
+    sums["lost"] = 1 - sums["there"] / sums["share"]
+    sums = sums[sums["pools"] == rows["seed"].nunique()].reset_index()
+    lines = [
+        f"### Groups that lose most of their share, {rows['seed'].nunique()} pools together",
+        "",
+        f"| strategy | group: people, lost | second | of at least {LARGE} people |",
+        "|---|---|---|---|",
+    ]
+    for name in sorted(set(sums["strategy"]), key=order.index):
+        mine = sums[sums["strategy"] == name].sort_values("lost", ascending=False)
+        chosen = [mine.iloc[0], mine.iloc[1], mine[mine["people"] >= LARGE].iloc[0]]
+        cells = [f"{one['column']} {one['group']}: {one['people']:.0f}, {one['lost']:.0%}" for one in chosen]
+        lines.append(f"| {' | '.join([name, *cells])} |")
+    return "\n".join(lines)
 
 
 def table(scale: str, order: list[str]) -> str:
@@ -68,14 +111,19 @@ def table(scale: str, order: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", nargs="+", default=[], metavar="SCALE=FILE")
+    parser.add_argument("--keep-groups", type=Path, metavar="FOLDER")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     chosen = parser.parse_args()
     for each in chosen.keep:
         scale, _, path = each.partition("=")
         keep(scale, Path(path))
+    if chosen.keep_groups is not None:
+        keep_groups(chosen.keep_groups)
     plan = load_plan(Path(__file__).parents[1] / "configs" / "who_is_protected.yaml")
     order = list(plan.factors["strategy"])
-    text = "\n\n".join(table(scale, order) for scale in SCALES)
+    missing = list(plan.scales["missing"].factors["strategy"])
+    text = "\n\n".join(table(scale, missing if scale == "missing" else order) for scale in SCALES)
+    text = f"{text}\n\n{shortfalls(missing)}"
     if chosen.write is None:
         print(text)
         return
