@@ -15,6 +15,7 @@ import yaml
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
 from hybrid.desk import effects
+from hybrid.desk.serve import read_ahead
 from hybrid.hierarchy.read import read_rows, read_spec
 from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
@@ -211,6 +212,17 @@ def test_what_is_only_confirmed_is_not_searched_again(
     assert visitor.decide("age", "insensitive").status == 303
     visitor.get("/columns")
     assert len(measured) == 1
+
+
+def test_the_first_page_finds_its_effect_measured(
+    own: tuple[Visitor, OpenDesk, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, found, folder = own
+    read_ahead(found.desk)
+    monkeypatch.setattr(effects, "role_effect", lambda *_: pytest.fail("it is measured again"))
+    assert "of the rows are unique on the quasi-identifiers" in visitor.get("/columns").text
+    (folder / "visits.csv").unlink()
+    read_ahead(found.desk)
 
 
 def test_nobody_signs_before_the_person_of_a_row_is_named(own: tuple[Visitor, OpenDesk, Path]) -> None:
