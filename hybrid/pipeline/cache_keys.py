@@ -35,11 +35,10 @@ from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import model_version
 
-_SAMPLED = Roots(
+SAMPLED = Roots(
     (
         "hybrid.anonymize.warehouse.draw_rows",
         "hybrid.anonymize.warehouse.label_sample",
-        "hybrid.pipeline.warehouse_inputs",
     )
 )
 """Code that decides which rows of a warehouse's table come out."""
@@ -77,7 +76,7 @@ def stage_keys(
     if config.draws_persons:
         whose.append(("persons are drawn", config.data.order))
     if is_pushed_down(config):
-        whose += [config.data.place.sample_size, anonymize, code_behind(_SAMPLED)]
+        whose += [config.data.place.sample_size, anonymize, code_behind(SAMPLED)]
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}

@@ -76,7 +76,8 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     """
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
-    there = WarehouseInputs(config, Recorder(), silent, fresh_seed) if is_pushed_down(config) else None
+    seed = fresh_seed() if config.seed is None else config.seed
+    there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if is_pushed_down(config) else None
     read = config.load_all_columns if there is None else lambda: there.table
     whole = _attempt(findings, read) if table is None else table
     findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []

@@ -49,14 +49,15 @@ def protection(
         yield from steps(config)
         yield _promised(None, private)
         return
-    yield from _protected(protected)
+    elsewhere = anonymization is not None and anonymization.drawn is not None
+    yield from () if elsewhere else _protected(protected)
     several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
     sample = SampleOptions.model_validate(config.get("sample") or {})
     unit = "person" if several else "record"
-    elsewhere = anonymization is not None and anonymization.drawn is not None
     drawn = _drawn_there(anonymization) if anonymization is not None and elsewhere else _sampled(sample, unit)
     both = [*_anonymized(table, anonymization), drawn]
     yield from both if sample.effective.order == "post" else [both[-1], *both[:-1]]
+    yield from _protected(protected) if elsewhere else ()
     if is_linked(config):
         yield "Released rows that are linked by their keys are those of one made-up person."
     elif draws_persons(config):
@@ -73,9 +74,9 @@ def _drawn_there(anonymization: AnonymizationResult) -> str:
     people = "people" if anonymization.persons is not None else "records"
     share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
     return (
-        f"All this was done and checked in the warehouse, on all of about {text_of(rounded(anonymization.records))} "
-        f"records. Of the {people} that remained, about {share} % were then drawn at random. Only these came out, and "
-        "all that follows saw these alone. Among them fewer may look alike."
+        "The coarser columns were chosen and checked in the warehouse, on all of about "
+        f"{text_of(rounded(anonymization.records))} records. Of the {people} that remained, about {share} % were then "
+        "drawn at random. Only these came out, and all that follows saw these alone. Among them fewer may look alike."
     )
 
 

@@ -23,7 +23,9 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.protection_words import protection
 from hybrid.publication.redact import public_anonymization
+from hybrid.publication.table_facts import TableFacts
 from hybrid.table.warehouse import opened
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
@@ -116,6 +118,13 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: Pipeline, tmp_path: Path)
     assert "All persons of the intermediate table were used" not in said
     assert "counted before sampling" in str(drawn.statement)
     assert drawn.trade_off == []
+    facts = TableFacts.of(drawn.table, drawn.control, drawn.synthetic, anonymized=True)
+    replaced = {"min_count": 5, "columns": [{"column": "ward", "method": "sample"}]}
+    sentences = list(protection(facts, drawn.config.model_dump(mode="json"), result, False, replaced))
+    came, changed = (
+        next(at for at, one in enumerate(sentences) if part in one) for part in ("came out", "replaced in")
+    )
+    assert came < changed  # protection saw the sample alone
     assert public_anonymization(result)["drawn"] % 10 == 0
     checks = {check.rule: check.message for check in drawn.verdict.checks}
     assert "in the whole table, from which the records learned from were drawn, has" in checks["k"]
@@ -147,7 +156,7 @@ def exit_code(*arguments: object) -> object:
 
 
 def test_a_check_reads_a_sample_and_counts_all_rows(clinic: Path) -> None:
-    found = diagnose(load_config(clinic))
+    found = diagnose(load_config(clinic, {"protect": "off"}))
     assert not [finding for finding in found if finding.level == "error"]
     assert any("duckdb: 700 rows stay there; verified on all of them" in finding.message for finding in found)
 

@@ -17,7 +17,7 @@ from hybrid.base.manifest import StageName
 from hybrid.base.source_code import NEUTRAL, Roots, modules_behind
 from hybrid.evaluation.measure import Subject
 from hybrid.pipeline import records
-from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.pipeline.cache_keys import SAMPLED, stage_keys
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import STAGES, WIRING, libraries, needed_by
@@ -52,7 +52,6 @@ NOTHING = {
     "hybrid.table.read_frame": "reads a DataFrame, whose content is in every key",
     "hybrid.operations": "options of nights",
     "hybrid.publication": "judges a finished evaluation; verdicts are not kept",
-    "hybrid.table.surrogates": "works on a finished table; its result is not kept",
     "hybrid.table.write": "writes finished tables",
     "hybrid.table.write_csv": "writes finished tables",
     "hybrid.transition.disclosure": "describes a finished transition; its result is not kept",
@@ -114,9 +113,22 @@ def test_a_changed_module_moves_the_keys_of_what_it_decides(
     assert _moved(before, _keys()) == moved
 
 
+def test_code_that_samples_a_warehouse_moves_the_keys_of_its_runs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = {"url_env": "CLINIC_URL", "table": "t", "push_down": True}
+    there = {"data": {"sql": place, "columns": {"age": QI}}}
+    before, elsewhere = _keys(), _keys(**there)
+    assert set(elsewhere) == ALL - {"tradeoff"}
+    assert set(elsewhere.values()).isdisjoint(before.values())
+    larger = _keys(data={"sql": {**place, "sample_rows": 5}, "columns": {"age": QI}})
+    assert _moved(elsewhere, larger) == set(elsewhere)
+    _change_module(monkeypatch, "hybrid.anonymize.warehouse.digest_rows")
+    assert _moved(elsewhere, _keys(**there)) == set(elsewhere)
+    assert _keys() == before
+
+
 def test_every_module_that_a_pipeline_imports_is_in_a_key_or_on_a_list_with_the_reason() -> None:
     engines = (*REGISTRY.values(), *ENGINES.values())
-    roots = (*(stage.roots for stage in STAGES), *map(model_roots, engines))
+    roots = (*(stage.roots for stage in STAGES), SAMPLED, *map(model_roots, engines))
     counted = {module for each in roots for module in modules_behind(each)}
     left = modules_behind(Roots(("hybrid.pipeline.pipeline",))) - counted
     listed = {module for module in left if any(module == one or module.startswith(f"{one}.") for one in NOTHING)}
@@ -197,7 +209,7 @@ def test_options_that_change_nothing_do_not_move_a_key() -> None:
 
 KEYS = """
 import json
-from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.pipeline.cache_keys import SAMPLED, stage_keys
 from hybrid.pipeline.config import parse_config
 print(json.dumps(stage_keys(parse_config(json.loads({content!r})), 1, 2, "data")))
 """
