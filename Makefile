@@ -15,6 +15,7 @@ JOBS ?= 1
 SEED ?= $(shell date +%s)
 # What the first environment can run: it lacks the extras of the deep generators. Where CI is set, nothing else may be skipped.
 FIRST = not generators and not engines
+LACKING = tabddpm,ctgan,realtabformer,spark
 
 # The tests start hundreds of programs: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -56,15 +57,15 @@ test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, l
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack tabddpm,ctgan,realtabformer $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack $(LACKING) $(PYTEST_OPTIONS)
 
 coverage: $(VENV)/.ready  ## which lines and branches the tests of the first environment reach (half as slow again)
-	$(VENV)/bin/python -m pytest -n auto -q -m "$(FIRST)" --may-lack tabddpm,ctgan,realtabformer --cov --cov-report=term $(PYTEST_OPTIONS)
+	$(VENV)/bin/python -m pytest -n auto -q -m "$(FIRST)" --may-lack $(LACKING) --cov --cov-report=term $(PYTEST_OPTIONS)
 
-test-all: $(VENV_ALL)/.ready  ## the tests that train real generators, in an environment with all extras
-	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "generators or anjana" $(PYTEST_OPTIONS)
+test-all: $(VENV_ALL)/.ready  ## the tests of real generators and of Spark (needs Java), in an environment with all extras
+	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "(generators or anjana or spark) and not engines" $(PYTEST_OPTIONS)
 
-test-engines: $(VENV_ALL)/.ready  ## build the managed environment of synthcity (7 GB, minutes), and use them; sign in a token (softhsm2)
+test-engines: $(VENV_ALL)/.ready  ## build and use the managed environment of synthcity (7 GB, minutes), Spark with all settings, a token (softhsm2)
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \
 	$(VENV_ALL)/bin/python -m pytest -m engines $(PYTEST_OPTIONS)
 

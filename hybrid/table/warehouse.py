@@ -20,10 +20,27 @@ import pyarrow as pa
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
 
 ENGINE_SHARE = 0.5
-"""Share of the memory limit that an engine in this process (DuckDB) may take."""
-_CONNECT_SECONDS = 10
+"""Share of the memory limit that an engine on this machine (DuckDB, Spark) may take."""
+CONNECT_SECONDS = 10
 _CHUNK = 1 << 18
-_SCHEMES = {"duckdb": "duckdb", "postgres": "postgres", "postgresql": "postgres"}
+_SCHEMES = {
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "spark": "spark",
+    "sc": "spark",
+}
+_ERRORS = {
+    "duckdb": (("duckdb", "Error"),),
+    "postgres": (("psycopg", "Error"),),
+    "spark": (("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")),
+}
+"""What the driver of an engine raises."""
+_UNREACHABLE = {
+    "duckdb": "check that no other program has the file open",
+    "spark": "Spark needs Java 17 or 21 on this machine: apt-get install default-jre-headless",
+    "sc": "check that the Spark Connect server runs, the URL and the token",
+}
 
 
 @dataclass(frozen=True)
@@ -83,10 +100,9 @@ class Warehouse:
 
     def fetch(self, operation: str, expression: Any) -> pa.Table:
         """Fetch the rows of an expression."""
-        with self._backend.to_pyarrow_batches(expression, chunk_size=_CHUNK) as batches:
-            parts = list(batches)
+        parts, schema = list(self._batches(expression)), expression.schema().to_pyarrow()
         # Engines widen sums, each in its own way.
-        found = (pa.Table.from_batches(parts) if parts else batches.schema.empty_table()).cast(batches.schema)
+        found = (pa.Table.from_batches(parts) if parts else schema.empty_table()).cast(schema)
         self.transfers.append(Transfer(operation, "fetched", found.num_rows, found.nbytes))
         return found
 
@@ -97,8 +113,7 @@ class Warehouse:
 
     def keep(self, expression: Any) -> Any:
         """Make a temporary table of the rows of an expression."""
-        self._temporary += 1
-        return self._backend.create_table(f"hybrid_temporary_{self._temporary}", expression, temp=True)
+        return self._backend.create_table(self._temporary_name(), expression, temp=True)
 
     def write(self, name: str, expression: Any) -> Any:
         """Make a table of the rows of an expression, in their order."""
@@ -115,6 +130,19 @@ class Warehouse:
         parts = [self._quoted(part) for part in name.split(".")]
         with self._backend._safe_raw_sql(f"ALTER TABLE {'.'.join(parts)} RENAME TO {self._quoted(plain)}"):
             pass
+
+    def close(self) -> None:
+        """End the session."""
+        with suppress(Exception):
+            self._backend.disconnect()
+
+    def _batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        with self._backend.to_pyarrow_batches(expression, chunk_size=_CHUNK) as batches:
+            yield from batches
+
+    def _temporary_name(self) -> str:
+        self._temporary += 1
+        return f"hybrid_temporary_{self._temporary}"
 
     def _quoted(self, name: str) -> str:
         import sqlglot
@@ -162,9 +190,10 @@ def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
     Parameters
     ----------
     url_env : str
-        The environment variable with its URL: ``duckdb:///FILE`` or ``postgresql://USER:PASSWORD@HOST/DATABASE``.
+        The environment variable with its URL: ``duckdb:///FILE``, ``postgresql://USER:PASSWORD@HOST/DATABASE``,
+        ``spark:///FOLDER`` or ``sc://HOST:PORT/;token=TOKEN``.
     memory : float, optional
-        Bytes that an engine in this process (DuckDB) may take.
+        Bytes that an engine on this machine (DuckDB, Spark) may take.
 
     Raises
     ------
@@ -179,49 +208,52 @@ def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
     engine = _SCHEMES[url.scheme.partition("+")[0]]
     try:
         ibis = import_module("ibis")
-        driver = import_module({"postgres": "psycopg"}.get(engine, engine))
+        errors = tuple(getattr(import_module(module), name) for module, name in _ERRORS[engine])
+        module = getattr(ibis, {"spark": "pyspark"}.get(engine, engine))
     except ImportError:
         raise MissingExtraError(
             "data.sql.push_down needs ibis and the driver of the warehouse",
-            hint="pip install 'hybrid-release[warehouse]'",
+            hint=f"pip install 'hybrid-release[{'spark' if engine == 'spark' else 'warehouse'}]'",
         ) from None
     try:
-        backend = _connected(getattr(ibis, engine), engine, url, memory)
-    except driver.Error as error:
+        warehouse = _connected(module, engine, url, memory)
+    except (*errors, OSError) as error:
         raise UnreachableError(
             f"the warehouse of {url_env} cannot be reached ({type(error).__name__})",
-            hint="check that it runs, that no other program has the file open, and the URL",
+            hint=_UNREACHABLE.get(url.scheme, "check that it runs, and the URL"),
         ) from None
     try:
-        yield Warehouse(backend)
-    except (driver.Error, ibis.common.exceptions.IbisError) as error:
-        code = getattr(error, "sqlstate", None)
+        yield warehouse
+    except (*errors, ibis.common.exceptions.IbisError) as error:
+        code = getattr(error, "sqlstate", None) or getattr(error, "getSqlState", str)()
         said = type(error).__name__ + (f", SQLSTATE {code}" if code else "")
         raise DataError(
             f"the warehouse of {url_env} refused ({said})",
             hint="check rights, space and the types of the columns; its own log says more",
         ) from None
     finally:
-        with suppress(Exception):
-            backend.disconnect()
+        warehouse.close()
 
 
-def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Any:
+def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Warehouse:
     """Connect; nothing is loaded from the network, and no file is made."""
+    if engine == "spark":
+        return import_module("hybrid.table.spark").connected(module, url, memory)  # type: ignore[no-any-return]
     if engine == "postgres":
-        return module.connect(
+        backend = module.connect(
             host=url.hostname,
             port=url.port or 5432,
             user=unquote(url.username or "") or None,
             password=unquote(url.password or "") or None,
             database=unquote(url.path.removeprefix("/")) or None,
-            connect_timeout=_CONNECT_SECONDS,
+            connect_timeout=CONNECT_SECONDS,
         )
+        return Warehouse(backend)
     limit = {} if memory is None else {"memory_limit": f"{int(memory / 2**20)}MiB"}
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
     backend = module.connect(unquote(url.path.removeprefix("/")), **off, **limit)
     backend.con.execute("SET enable_progress_bar = false")  # it would write to standard output in a notebook
-    return backend
+    return Warehouse(backend)
 
 
 def _url(url_env: str) -> SplitResult:
@@ -238,6 +270,12 @@ def _url(url_env: str) -> SplitResult:
             f"data.sql.push_down: the URL in {url_env} is of no warehouse that is supported",
             hint=f"it starts with one of: {', '.join(f'{scheme}://' for scheme in _SCHEMES)}",
         )
-    if engine == "duckdb" and not Path(unquote(url.path.removeprefix("/"))).is_file():
+    path = Path(unquote(url.path.removeprefix("/")))
+    if engine == "duckdb" and not path.is_file():
         raise DataError(f"the DuckDB file of {url_env} does not exist", hint="write duckdb:///FILE, or duckdb:////ROOT")
+    if url.scheme == "spark" and (url.netloc or not path.is_dir()):
+        raise DataError(
+            f"the folder of Parquet files of {url_env} does not exist",
+            hint="write spark:///FOLDER, or spark:////ROOT; a cluster is reached through Spark Connect: sc://HOST:15002",
+        )
     return url

@@ -1,4 +1,4 @@
-"""A plan on a Dask cluster on loopback, one of whose workers is killed in the middle."""
+"""A plan on a Dask cluster on loopback with its store on S3, one of whose three workers is killed in the middle."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ from hybrid.comparison import compare, forecast, load_plan
 from hybrid.store import StorePlace
 from hybrid.store.cipher import KEY_VARIABLE, new_key
 from tests.comparison.comparison_jobs import n_rows, start, without_timings, write_job, write_plan
+from tests.helpers.s3_server import bucket
 
 pytest.importorskip("distributed", reason="needs the extra [dask]")
 pytestmark = pytest.mark.slow
+WORKERS = 3
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Address of a scheduler, and its two worker processes."""
+    """Address of a scheduler, and its worker processes, which reach a bucket named shared."""
+    with bucket("shared"):
+        yield from _processes(tmp_path, monkeypatch)
+
+
+def _processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     monkeypatch.setenv(KEY_VARIABLE, new_key())
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     with socket.socket() as probe:
@@ -37,9 +44,9 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
     scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", address.rpartition(":")[2], *here]
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", *here]
     started = [subprocess.Popen(scheduler, **quiet)]  # type: ignore[call-overload]
-    started += [subprocess.Popen(worker, **quiet) for _ in range(2)]  # type: ignore[call-overload]
+    started += [subprocess.Popen(worker, **quiet) for _ in range(WORKERS)]  # type: ignore[call-overload]
     try:
-        _wait_for_workers(address, 2)
+        _wait_for_workers(address, WORKERS)
         yield address, started[1:]
     finally:
         for process in reversed(started):
@@ -62,7 +69,7 @@ def test_the_same_results_although_a_worker_is_killed(
     folder.mkdir()
     write_job(folder)
     compare(load_plan(write_plan(folder)), folder, tmp_path / "here")
-    path = write_plan(folder, store=f"file://{tmp_path}/shared", runs="all")
+    path = write_plan(folder, store="s3://shared/comparison", runs="all")
     command = start(path, tmp_path / "there", "--engine", "dask", "--scheduler", address)
     deadline = time.monotonic() + 300
     while n_rows(tmp_path / "there") < 4 and time.monotonic() < deadline:
@@ -73,7 +80,7 @@ def test_the_same_results_although_a_worker_is_killed(
     there, here = without_timings(tmp_path / "there"), without_timings(tmp_path / "here")
     pd.testing.assert_frame_equal(there, here)
     assert len(list((tmp_path / "there").glob("c*-seed*/synthetic.csv"))) == 16
-    kept = Counter(entry.stage for entry in StorePlace(f"file://{tmp_path}/shared").open().entries())
+    kept = Counter(entry.stage for entry in StorePlace("s3://shared/comparison").open().entries())
     plan = load_plan(path)
     distinct = {stage.stage: stage.distinct for stage in forecast(plan, folder, tmp_path / "new").stages}
     assert {stage: kept[stage] for stage in distinct} == distinct

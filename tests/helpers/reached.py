@@ -13,6 +13,7 @@ import pytest
 from coverage import CoverageData
 
 MARKS = "not generators and not engines"
+LACKING = "tabddpm,ctgan,realtabformer,spark"
 CONFIG = "[run]\nsource = hybrid\nparallel = true\n"
 
 
@@ -32,7 +33,7 @@ def record(tree: Path, data: Path, jobs: int) -> bool:
     """
     config = data.with_name(f"{data.name}-coverage.ini")  # coverage erases every file named like its data with a dot
     config.write_text(f"{CONFIG}data_file = {data}\n", encoding="utf-8")
-    options = ["-n", str(jobs), "--dist", "loadfile", "-q", "-m", MARKS, "--may-lack", "tabddpm,ctgan,realtabformer"]
+    options = ["-n", str(jobs), "--dist", "loadfile", "-q", "-m", MARKS, "--may-lack", LACKING]
     traced = ["--cov=hybrid", "--cov-context=test", f"--cov-config={config}", "--cov-report="]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *traced]
     done = subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})

@@ -1,0 +1,194 @@
+"""Sessions with Spark.
+
+On this machine over Parquet, or on a cluster through Spark Connect.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, unquote
+
+import pyarrow as pa
+
+from hybrid.base.errors import ConfigError
+from hybrid.table.warehouse import CONNECT_SECONDS, Warehouse
+
+REMOTE = "sc"
+"""Scheme of Spark Connect's addresses; Spark's own."""
+_PORT = 15002
+_LEAST_HEAP_MIB = 512
+"""Spark refuses to start with less."""
+_PARTITIONS_PER_CORE = 8
+_PARQUET = ".parquet"
+
+
+class SparkWarehouse(Warehouse):
+    """A session with Spark.
+
+    Parameters
+    ----------
+    backend : ibis backend
+        Connected.
+    folder : Path, optional
+        Of a session on this machine: its Parquet files and folders are the tables. None: the catalog of the cluster.
+    scratch : Path, optional
+        What the session writes aside; it goes with the session.
+    """
+
+    def __init__(self, backend: Any, folder: Path | None = None, scratch: Path | None = None) -> None:
+        super().__init__(backend)
+        self._session = backend._session
+        self._folder, self._scratch = folder, scratch
+        self._kept: list[Any] = []
+        """Their content is dropped with the last reference."""
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine."""
+        return "spark"
+
+    def table(self, name: str) -> Any:
+        """Table or view by its name, as :meth:`Warehouse.table`."""
+        if (path := self._file(name)) and not super().exists(name):
+            self._session.read.parquet(str(path)).createOrReplaceTempView(name)
+        return super().table(name)
+
+    def exists(self, name: str) -> bool:
+        """True if there is a table or view of this name."""
+        return self._file(name) is not None or super().exists(name)
+
+    def keep(self, expression: Any) -> Any:
+        """Make a temporary table of the rows of an expression.
+
+        It is in the memory and on the disks of the workers.
+        """
+        name = self._temporary_name()
+        if isinstance(expression, pa.Table):
+            rows = self._session.createDataFrame(expression)
+        else:
+            rows = self._query(expression).localCheckpoint(eager=True)
+        self._kept.append(rows)
+        rows.createOrReplaceTempView(name)
+        return self._backend.table(name)
+
+    def drop(self, name: str) -> None:
+        """Drop a table that this session made.
+
+        With what an error left of its files.
+        """
+        try:
+            super().drop(name)
+        finally:
+            if (left := self._file(name)) is not None:
+                shutil.rmtree(left, ignore_errors=True)
+
+    def close(self) -> None:
+        """End the session."""
+        super().close()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        """Arrow batches, as Spark gives them.
+
+        ibis would fetch them through pandas, where whole numbers with gaps become floats.
+        """
+        yield from self._query(expression).toArrow().to_batches()
+
+    def _query(self, expression: Any) -> Any:
+        return self._session.sql(self._backend.compile(expression.as_table()))
+
+    def _file(self, name: str) -> Path | None:
+        """Parquet of a table, in a session on this machine."""
+        if self._folder is None or Path(name).name != name:
+            return None
+        places = (self._folder / name, self._folder / f"{name}{_PARQUET}")
+        return next((path for path in places if path.exists()), None)
+
+
+def connected(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
+    """Connect to the Spark of an address.
+
+    Parameters
+    ----------
+    module : ibis module
+        ``ibis.pyspark``.
+    url : SplitResult
+        ``spark:///FOLDER`` or ``sc://HOST:PORT/;key=value``.
+    memory : float, optional
+        Bytes of the heap of a session on this machine.
+
+    Raises
+    ------
+    ConfigError
+        This process has a Spark session already, which would be taken and ended.
+    OSError
+        Nothing answers at the address.
+    """
+    from pyspark.sql import SparkSession
+
+    _silence()
+    if SparkSession.getActiveSession() is not None:
+        raise ConfigError("this process has a Spark session already", hint="stop it, or use another process")
+    if url.scheme == REMOTE:
+        # Spark's client would try for ten minutes.
+        socket.create_connection((url.hostname, url.port or _PORT), CONNECT_SECONDS).close()
+        return SparkWarehouse(module.connect(SparkSession.builder.remote(url.geturl()).create()))
+    folder = Path(unquote(url.path.removeprefix("/"))).resolve()
+    scratch = Path(tempfile.mkdtemp(prefix="hybrid-spark-"))
+    try:
+        return SparkWarehouse(module.connect(_local_session(folder, scratch, memory)), folder, scratch)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _local_session(folder: Path, scratch: Path, memory: float | None) -> Any:
+    """Session in a JVM of this process.
+
+    On loopback, with a catalog in memory, and without a word on the terminal.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.app.name": "hybrid",
+        "spark.master": "local[*]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.maxResultSize": "0",
+        "spark.local.dir": str(scratch),
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": str(_PARTITIONS_PER_CORE * (os.cpu_count() or 1)),
+        "spark.sql.warehouse.dir": str(folder),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if memory is not None:
+        settings["spark.driver.memory"] = f"{max(int(memory / 2**20), _LEAST_HEAP_MIB)}m"
+    conf = SparkConf().setAll(list(settings.items()))
+    # The JVM's output may hold values of persons.
+    gateway = SparkContext._gateway or launch_gateway(
+        conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    )
+    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def _silence() -> None:
+    """Keep pyspark from printing errors of queries.
+
+    They may hold values of persons.
+    """
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
