@@ -17,8 +17,7 @@ import yaml
 from hybrid.anonymize.warehouse import write_labels
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.warehouse import Warehouse, opened
-from tests.anonymize.test_warehouse import MODELS, OTHERS, PERSONS
-from tests.anonymize.warehouse_job import Job, write_people
+from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
 
 pytest.importorskip("pyspark", reason="needs the extra [spark]")
 pytestmark = pytest.mark.spark

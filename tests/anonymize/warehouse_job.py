@@ -21,6 +21,25 @@ from tests.anonymize.streamed_people import people, write_job
 
 MEMORY = 2**30
 Rows = Counter[tuple[object, ...]]
+L = {"model": "l_diversity", "attribute": "diagnosis"}
+PERSONS = {"data.person": "person"}
+MODELS: dict[str, dict[str, Any]] = {
+    "k": {},
+    "persons": PERSONS,
+    "distinct l": {"anonymize.models": [{**L, "kind": "distinct", "l": 2}]},
+    "entropy l": {"anonymize.models": [{**L, "kind": "entropy", "l": 1.5}]},
+    "t": {"anonymize.models": [{"model": "t_closeness", "t": 0.5, "distance": "ordered", "attribute": "severity"}]},
+}
+OTHERS: dict[str, dict[str, Any]] = {
+    "k 2": {"anonymize.k": 2},
+    "k 4": {"anonymize.k": 4, "anonymize.suppression_limit": 0},
+    "k 8": {"anonymize.k": 8, "anonymize.suppression_limit": 0.3},
+    "entropy": {"anonymize.loss": {"name": "entropy"}},
+    "discernibility": {"anonymize.loss": {"name": "discernibility"}, "anonymize.suppression_limit": 0.02},
+    "aecs": {"anonymize.loss": {"name": "aecs"}, "anonymize.k": 5},
+    "weights": {"anonymize.loss": {"weights": {"age": 3.0}, "gs_factor": 0.7}},
+    "fixed level": {"anonymize.levels": {"age": 2}, "anonymize.suppression_limit": 0.5},
+}
 
 
 def visits(n: int, seed: int) -> pa.Table:
