@@ -24,7 +24,7 @@ from hybrid.jobs import anonymize_warehouse
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
 from hybrid.pipeline import warehouse_inputs
 from hybrid.table.warehouse import Warehouse, opened
-from tests.anonymize.warehouse_job import Job, facts, write_people
+from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, facts, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
