@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.evaluation.engine.encoding import encode, ranks_of, row_keys
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people
+from tests.evaluation.small_tables import measured
 
 
 def table(**columns: tuple[Kind, list[object]]) -> Table:
@@ -38,6 +40,27 @@ def test_one_vocabulary_for_tables_with_different_categories() -> None:
     assert first[2] == third[2] == -1
     assert len({first[0], first[1], third[0]}) == 3
     assert encoding.cardinality.tolist() == [3]
+
+
+def test_codes_do_not_tell_whose_values_only_control_has() -> None:
+    """A value that one training record has, and one that one control record has, are coded by their texts."""
+    train, control = table(c=(Kind.CATEGORICAL, ["u", "u", "b", "d"])), table(c=(Kind.CATEGORICAL, ["u", "a", "c"]))
+    own, other = (part.ranks[:, 0].tolist() for part in encode([train, control]).tables)
+    assert own == [0, 0, 2, 4] and other == [0, 1, 3]
+
+
+@pytest.mark.parametrize("name", ["membership", "membership_density", "mir"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_values_that_the_table_lacks_are_no_leak(name: str, share: float) -> None:
+    """Most postcodes have one person; protection took them from the table, or half of them."""
+    rng = np.random.default_rng(3)
+
+    def people(n: int, known: float) -> Table:
+        codes = [f"{code}" if rng.random() < known else None for code in rng.integers(0, 3000, n)]
+        return table(age=(Kind.INTEGER, list(rng.integers(18, 90, n))), postcode=(Kind.CATEGORICAL, codes))
+
+    found = measured(name, people(600, 1), people(300, 1), people(500, share))
+    assert abs(float(found.value) - 0.5) < 0.08
 
 
 def test_numbers_dates_and_missing() -> None:
@@ -100,5 +123,5 @@ def test_people_are_coded_alike_beside_every_table() -> None:
     others = [["v"] * 3 + ["z"] * 2, ["u", "y", "y"], ["new", "new", "z"]]
     coded = [encode([train, control, table(c=(Kind.CATEGORICAL, list(other)))]).tables for other in others]
     for tables in coded:
-        assert tables[0].ranks[:, 0].tolist() == [2, 3, 1, 0, 0]
-        assert tables[1].ranks[:, 0].tolist() == [1, 4, 5]
+        assert tables[0].ranks[:, 0].tolist() == [2, 3, 0, 1, 1]
+        assert tables[1].ranks[:, 0].tolist() == [0, 4, 5]

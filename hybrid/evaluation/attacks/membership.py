@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.hashing import fingerprint
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded
@@ -118,8 +118,9 @@ def membership_density(context: Context) -> Measure:
     """AUC of DOMIAS with kernel densities.
 
     The score is log p_S(x) - log p_R(x); otherwise as :func:`membership`. Gaussian kernels with Scott's factor
-    n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers at the mean. At most 5,000 random members
-    and non-members are attacked.
+    n^(-1/(p+4)) on standardized columns, categories as codes, missing numbers at the mean. Columns that are constant in
+    the table or in the sample have no density and are left out. At most 5,000 random members and non-members are
+    attacked.
     """
     rng = context.random("membership_density")
     center, scale = standard(context.encoded("train"), context.encoding.continuous)
@@ -131,12 +132,16 @@ def membership_density(context: Context) -> Measure:
         return np.nan_to_num((ordinal(table.take(rows), context.encoding.continuous) - center) / scale), rows
 
     table, _ = points(context.whole("table"), MAX_POINTS)
+    samples = [points(fold.reference, MAX_POINTS)[0] for fold in folds(context)]
+    columns = np.logical_and.reduce([_varying(one) for one in (table, *samples)])
+    table = table[:, columns]
     attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
     asked: list[list[Array]] = [[], []]
-    for fold in folds(context):
-        reference, _ = points(fold.reference, MAX_POINTS)
+    for fold, sample in zip(folds(context), samples, strict=True):
+        reference = sample[:, columns]
         for scored, rows, part in zip(attacked, asked, (fold.members, fold.others), strict=True):
-            people, of_people = points(part, MAX_ATTACKED // 2)
+            everything, of_people = points(part, MAX_ATTACKED // 2)
+            people = everything[:, columns]
             its = context.once_for_all_stages(
                 fingerprint("density", people, reference), partial(log_density, people, reference)
             )
@@ -153,6 +158,12 @@ def membership_density(context: Context) -> Measure:
         printed = [mine - np.logaddexp(its, least) for mine, its in densities]
         details["paper"] = {"AUC": auc(*printed)}
     return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
+
+
+def _varying(points: Array) -> Mask:
+    """Columns with two values or more, shape (p,)."""
+    found: Mask = points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool)
+    return found
 
 
 def ordinal(table: Encoded, continuous: Array) -> Array:
@@ -177,10 +188,12 @@ def standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
 
 
 def log_density(queries: Array, points: Array) -> Array:
-    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,)."""
+    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,); 0 without columns."""
     from hybrid.evaluation.engine import kernels
 
     n, p = points.shape
+    if not p:
+        return np.zeros(len(queries))
     covariance = np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p)
     root = np.linalg.cholesky(covariance)
     q, x = (np.ascontiguousarray(np.linalg.solve(root, y.T)) for y in (queries, points))

@@ -161,9 +161,10 @@ def coded_ranks(series: Sequence[pd.Series], kind: Kind) -> tuple[Array, int]:
     lookups = [vocabulary.get_indexer(pd.Index([str(v) for v in values], dtype=object)) for _, values in coded]
     parts = [np.append(lookup, -1)[codes] for (codes, _), lookup in zip(coded, lookups, strict=True)]
     counts = np.array([np.bincount(part[part >= 0], minlength=len(vocabulary)) for part in parts])
-    # Of what the first two tables hold, no other table decides: people are coded alike beside every table.
+    # Of what the first two tables hold, no other table decides: people are coded alike beside every table. Both count
+    # together: codes in the order of train alone would tell an attack whose values only control has.
     others = np.where(counts[:2].any(axis=0), 0, counts[2:])
-    by_frequency = np.lexsort([np.arange(len(vocabulary)), *-others[::-1], *-counts[:2][::-1]])
+    by_frequency = np.lexsort([np.arange(len(vocabulary)), *-others[::-1], -counts[:2].sum(axis=0)])
     by_frequency = by_frequency[counts.sum(axis=0)[by_frequency] > 0]
     new = np.full(len(vocabulary) + 1, -1, dtype=np.int32)
     new[by_frequency] = np.arange(len(by_frequency), dtype=np.int32)
