@@ -188,7 +188,10 @@ def standard(table: Encoded, continuous: Array) -> tuple[Array, Array]:
 
 
 def log_density(queries: Array, points: Array) -> Array:
-    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2), shape (n_queries,); 0 without columns."""
+    """Log of a Gaussian kernel density estimate times (2 pi)^(p/2).
+
+    Shape (n_queries,); 0 without columns.
+    """
     from hybrid.evaluation.engine import kernels
 
     n, p = points.shape
