@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import datetime
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import yaml
 import hybrid
 from hybrid.demo import write_demo
 from tests.cli.conftest import POLICY
-from tests.desk.open_desk import OpenDesk, Visitor, opened
+from tests.desk.open_desk import OpenDesk, Visitor, opened, opened_copy
 from tests.publication.conftest import make_run
 
 __all__ = ["make_run"]
@@ -73,9 +72,5 @@ def visitor(open_desk: OpenDesk) -> Visitor:
 @pytest.fixture
 def own(folder: Path, tmp_path: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
     """A desk on a copy of the folder, and the person who has opened it."""
-    copied = tmp_path / "own"
-    shutil.copytree(folder, copied)
-    with opened(copied / "config.yaml", copied) as found:
-        visitor = found.visitor()
-        visitor.enter(found.address)
-        yield visitor, found, copied
+    with opened_copy(folder, tmp_path) as found:
+        yield found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -114,3 +115,14 @@ def opened(config: Path | None, folder: Path) -> Iterator[OpenDesk]:
         thread.join(30)
         listener.close()
         assert not thread.is_alive()
+
+
+@contextmanager
+def opened_copy(folder: Path, into: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
+    """A desk on a copy of a folder, and the person who has opened it."""
+    copied = into / "own"
+    shutil.copytree(folder, copied)
+    with opened(copied / "config.yaml", copied) as found:
+        visitor = found.visitor()
+        visitor.enter(found.address)
+        yield visitor, found, copied

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from hybrid.hierarchy.read import read_rows, read_spec
 from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
-from tests.desk.open_desk import OpenDesk, Visitor, opened
+from tests.desk.open_desk import OpenDesk, Visitor, opened, opened_copy
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +55,8 @@ def _initialized(folder: Path, *words: str) -> Path:
 
 @pytest.fixture
 def own(visits: Path, tmp_path: Path) -> Iterator[tuple[Visitor, OpenDesk, Path]]:
-    copied = tmp_path / "own"
-    shutil.copytree(visits, copied)
-    with opened(copied / "config.yaml", copied) as found:
-        visitor = found.visitor()
-        visitor.enter(found.address)
-        yield visitor, found, copied
+    with opened_copy(visits, tmp_path) as found:
+        yield found
 
 
 def _send(visitor: Visitor, page: str, **fields: str) -> tuple[int, str]:

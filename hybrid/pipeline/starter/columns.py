@@ -50,6 +50,16 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
     return tuple(columns)
 
 
+def learned_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
+    """Columns that enter a run with the kind they are read with."""
+    return [
+        guessed.column.name
+        for guessed in columns
+        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
+        and guessed.column.kind is table.schema[guessed.column.name].kind
+    ]
+
+
 def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
     """Date or time that differs between the rows of a person.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns
+from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.pipeline.starter.write import GuessedConfig
@@ -94,20 +93,10 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
-    learned = _learned(table, columns)
+    learned = learned_as_read(table, columns)
     constraints = discover(with_persons(table, [] if person is None else [person]).only(learned))
     if len(learned) > MOST_COLUMNS:
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     if constraints:
         notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
     return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints))
-
-
-def _learned(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
-    """Columns between which constraints are looked for."""
-    return [
-        guessed.column.name
-        for guessed in columns
-        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
-        and guessed.column.kind is table.schema[guessed.column.name].kind
-    ]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, order_column
+from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, learned_as_read, order_column
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.places import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, find_key, find_references
@@ -202,10 +202,4 @@ def _detour(guessed: GuessedColumn, to: Reference) -> GuessedColumn:
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Constraint, ...]:
     """Constraints between the columns that are learned as they are read."""
-    learned = [
-        guessed.column.name
-        for guessed in columns
-        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
-        and guessed.column.kind is table.schema[guessed.column.name].kind
-    ]
-    return tuple(discover(table.only(learned)))
+    return tuple(discover(table.only(learned_as_read(table, columns))))
