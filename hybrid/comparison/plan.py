@@ -49,10 +49,18 @@ class Scale(Options):
     """Dotted keys of the run configuration, added to the plan's own ``set``."""
     factors: dict[str, Levels] = Field(default_factory=dict)
     """Factors with other values."""
+    configurations: list[dict[str, Any]] = Field(default_factory=list)
+    """Instead of all factors: the configurations one by one, as in the plan itself."""
     seeds: tuple[int, ...] | None = Field(default=None, min_length=1)
     """Other seeds."""
     subset: Subset | None = None
     """Another subset."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.configurations and (self.factors or self.subset is not None):
+            raise ValueError("configurations take the place of factors and subset: set only one of them")
+        return self
 
 
 class ComparePlan(Options):
@@ -154,12 +162,14 @@ def chosen_scale(path: Path, scales: Mapping[str, S], name: str) -> S:
 
 
 def _scaled(plan: ComparePlan, scale: Scale) -> ComparePlan:
+    listed = bool(scale.configurations)
     return plan.model_copy(
         update={
             "base": scale.base or plan.base,
             "set": plan.set | scale.set,
-            "factors": plan.factors | scale.factors,
+            "factors": {} if listed else plan.factors | scale.factors,
+            "configurations": [] if scale.factors else scale.configurations or plan.configurations,
             "seeds": scale.seeds or plan.seeds,
-            "subset": scale.subset or plan.subset,
+            "subset": None if listed else scale.subset or plan.subset,
         }
     )

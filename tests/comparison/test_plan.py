@@ -161,6 +161,26 @@ def test_a_scale_changes_the_plan(folder: Path) -> None:
         load_plan(path, "huge")
 
 
+def test_a_scale_lists_configurations_instead_of_factors(folder: Path) -> None:
+    listed = [{"anonymize.k": 3}, {"anonymize.k": 9, "sample.beta": 0.2}]
+    path = write_plan(
+        folder, factors={"anonymize.k": [5]}, subset={"n": 1}, scales={"listed": {"configurations": listed}, "all": {}}
+    )
+    plan = load_plan(path, "listed")
+    found = expand(plan, folder).configurations
+    assert plan.factor_names == ["anonymize.k", "sample.beta"]
+    assert [each.config and (each.config.anonymize.k, each.config.sample.beta) for each in found] == [
+        (3, 0.5),
+        (9, 0.2),
+    ]
+    assert load_plan(path, "all").factors == {"anonymize.k": [5]}
+    back = write_plan(folder, factors={}, configurations=listed, scales={"f": {"factors": {"anonymize.k": [4]}}})
+    assert [each.factors for each in expand(load_plan(back, "f"), folder).configurations] == [{"anonymize.k": 4}]
+    both = write_plan(folder, scales={"both": {"factors": {"anonymize.k": [4]}, "configurations": listed}})
+    with pytest.raises(ConfigError, match="configurations take the place of factors and subset"):
+        load_plan(both)
+
+
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
