@@ -1,4 +1,4 @@
-"""Commands for nights: nightly (one, now), serve (every one, by a schedule)."""
+"""Commands for nights: nightly (one, now), deliver (its last step), serve (every one, by a schedule)."""
 
 from __future__ import annotations
 
@@ -49,6 +49,28 @@ def nightly(
         raise typer.Exit(EXIT_CODES[notice.outcome])
 
 
+def deliver(
+    config: ConfigPath,
+    work: Work = Path("work"),
+    releases: Releases = Path("releases"),
+) -> None:
+    """Bring the newest release to nightly.deliver.
+
+    Withdrawn releases are taken out of warehouses. A night does both by itself.
+    """
+    from hybrid.jobs.nightly import deliver_latest
+    from hybrid.jobs.release import Places
+    from hybrid.jobs.start import configuration
+
+    release, targets = deliver_latest(configuration(config), Places(work, releases=releases))
+    for target in targets:
+        console.line("ok", f"release {release} delivered to {target}")
+    if release is None:
+        console.line("note", "there is no release that could be delivered", "hybrid release CONFIG")
+    elif not targets:
+        console.line("ok", f"every target has the release {release}")
+
+
 def serve(
     config: ConfigPath,
     cron: Annotated[str, typer.Option("--cron", help='When: minute hour day month weekday, such as "0 2 * * *".')],
@@ -92,4 +114,4 @@ def _check_schedule(cron: str, timezone: str) -> None:
     console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")
 
 
-GROUP = Group("Nights", (nightly, serve))
+GROUP = Group("Nights", (nightly, deliver, serve))

@@ -232,7 +232,11 @@ def withdraw(
         console.line("ok", f"the latest release is {found.latest}")
     for copy in found.deliveries:
         newer = "" if copy.newest == given.release else f", and {copy.newest} later"
-        console.line("note", f"delivered to {copy.target} on {copy.at[:10]}{newer}", "tell who reads it there")
+        console.line(
+            "note",
+            f"delivered to {copy.target} on {copy.at[:10]}{newer}",
+            "tell who reads it there; hybrid deliver CONFIG replaces it",
+        )
 
 
 GROUP = Group("Releases", (release, approve, verify, status, withdraw, retain))

@@ -19,12 +19,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from hybrid.base.errors import ApprovalNeeded, DriftError, GateRefused, HybridError, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, DriftError, GateRefused, HybridError, Problem
 from hybrid.jobs.release import Candidate, Places, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.source_statistics import keep_source_statistics, source_statistics
 from hybrid.jobs.start import AnyConfig, AnyRun
-from hybrid.operations.deliver import SYNTHETIC, check_targets, deliver
+from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
@@ -147,7 +147,9 @@ class Night:
         """
         self.places.check_writable()
         config = self.pipeline.config
-        check_targets(config.nightly.deliver, delivered_sources(config), config.folder, self.places.releases)
+        sources = delivered_sources(config)
+        check_targets(config.nightly.deliver, sources, config.folder, self.places.releases)
+        recall(config.nightly.deliver, sources, self.name, self.places.work)
         refuse_unreleasable(self.pipeline)
         self.pipeline.check()
         key = release_key(self.places.work)
@@ -315,6 +317,38 @@ class Night:
         if self.listener is not None:
             self.listener(notice)
         return notice
+
+
+def deliver_latest(config: AnyConfig, places: Places) -> tuple[str | None, list[str]]:
+    """Bring the newest release to its targets, and take withdrawn ones out of warehouses.
+
+    Parameters
+    ----------
+    config : RunConfig or LinkedConfig
+        Its targets are those of ``nightly.deliver``.
+    places : Places
+        The zones.
+
+    Returns
+    -------
+    release : str or None
+        Name of the newest release that is not withdrawn and as it was published; None: there is none.
+    targets : list of str
+        Those that got it now.
+
+    Raises
+    ------
+    HybridError
+        As :func:`hybrid.operations.deliver.deliver`; the next call does what is missing.
+    """
+    options, sources = config.nightly.deliver, delivered_sources(config)
+    if options == DeliverOptions():
+        raise ConfigError("the config names no place to deliver to", hint="set nightly.deliver.folder or .sql")
+    newest = newest_own(places.releases, Ledger(places.work), config.name)
+    if newest is None:
+        recall(options, sources, config.name, places.work)
+        return None, []
+    return newest.path.name, deliver(newest.path, options, sources, config.folder, places.work)
 
 
 def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Literal, Self
 
+import pyarrow as pa
 import pyarrow.fs as pafs
-from pydantic import model_validator
+import pyarrow.parquet as pq
+from pydantic import Field, model_validator
 
 from hybrid.base.atomic import atomic_file, make_private, write_text
 from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
@@ -21,14 +24,18 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 from hybrid.operations.sql_table import refuse_source, replace_sql_tables
+from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.stated_tables import table_files
+from hybrid.table import Table
+from hybrid.table.arrow import to_arrow
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.sources.sql import SqlOptions
+from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.sources.sql import CHUNK, SqlOptions
 
 logger = logging.getLogger(__name__)
 STATE = "delivered"
@@ -49,6 +56,20 @@ class SqlTarget(Options):
     """The table, with its schema if it is not the default one; made if it is not there. A table with rows is replaced
     only if this program delivered them. Of linked tables, the name of each takes the place of
     ``{table}``: synthetic_{table}."""
+    versions: Literal["all"] | Annotated[int, Field(ge=1)] | None = None
+    """In DuckDB or PostgreSQL: each release becomes a table of its own, and ``table`` a view that shows the latest.
+    all: every version stays; a number: so many of the newest. null: one table, whose rows are replaced."""
+
+    @model_validator(mode="after")
+    def _schema_and_name(self) -> Self:
+        if self.versions is not None and (self.table.count(".") > 1 or not all(self.table.split("."))):
+            raise ValueError("with versions, table is a name, or a schema and a name with a dot between them")
+        return self
+
+    @property
+    def keep(self) -> int | None:
+        """Newest versions that stay; None: all."""
+        return self.versions if isinstance(self.versions, int) else None
 
 
 class DeliverOptions(Options):
@@ -101,28 +122,56 @@ def deliver(
         Targets that could not be reached or refused; all others have the release, the next call tries again.
     """
     check_targets(options, data, folder, release.parent)
+    ledger = Ledger(private_dir)
+    gone = {given.release for given in ledger.withdrawals()}
     problems: list[Problem] = []
     done = []
-    for name, bring in _targets(release, options, data, folder):
-        state = private_dir / STATE / fingerprint(name)[:16]
-        if _read(state) == release.name:
+    for target in _targets(release, options, data, folder, gone):
+        state = _state(private_dir, target.name)
+        if _read(state) == target.state:
             continue
         try:
-            bring()
+            target.bring()
         except HybridError as error:
             problems += error.problems
             continue
-        make_private(state.parent)
-        write_text(state, release.name)
-        Ledger(private_dir).deliver(release.name, name)
-        logger.info("release %s delivered to %s", release.name, name)
-        done.append(name)
+        _remember(state, target.state)
+        ledger.deliver(release.name, target.name)
+        logger.info("release %s delivered to %s", release.name, target.name)
+        done.append(target.name)
     if problems:
         raise OutputError(
             Problem(f"release {release.name} is published and not delivered: {problem.message}", problem.hint)
             for problem in problems
         )
     return done
+
+
+def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
+    """Take withdrawn releases out of a warehouse that holds versions.
+
+    Parameters
+    ----------
+    options, private_dir
+        As for :func:`deliver`.
+    names : iterable of str
+        Released tables.
+    data_set : str
+        Name of the data set.
+
+    Raises
+    ------
+    HybridError
+        The warehouse cannot be reached or refused; the next call tries again.
+    """
+    target, gone = options.sql, {given.release for given in Ledger(private_dir).withdrawals()}
+    if target is None or target.versions is None or not gone:
+        return
+    state = _state(private_dir, _name_of(target))
+    release, _, told = (_read(state) or "").partition("\n")
+    if told != _digest(gone):
+        recall_versions(list(_sql_places(target, names).values()), target.url_env, data_set, gone)
+        _remember(state, f"{release if release not in gone else ''}\n{_digest(gone)}")
 
 
 def check_targets(
@@ -158,7 +207,11 @@ def check_targets(
     if options.sql is not None:
         places = [about.place for about in data.values()]
         sources = [place if isinstance(place, SqlOptions) else None for place in places]
-        for table in _sql_places(options.sql, data).values():
+        targets = list(_sql_places(options.sql, data).values())
+        if options.sql.versions is not None:
+            check_versions(targets, options.sql.url_env)
+            return
+        for table in targets:
             for source in sources:
                 refuse_source(source, options.sql.url_env, table)
 
@@ -184,16 +237,49 @@ def _local(place: str, folder: Path) -> Path:
     return folder / Path(place).expanduser()
 
 
+@dataclass(frozen=True)
+class _Target:
+    """A target, and what brings a release there."""
+
+    name: str
+    state: str
+    """What is remembered of a target that has the release."""
+    bring: Callable[[], None]
+
+
 def _targets(
-    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path
-) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The name of each target, and what brings the release there."""
+    release: Path, options: DeliverOptions, data: Mapping[str, DataOptions], folder: Path, gone: Collection[str]
+) -> Iterator[_Target]:
     if options.folder is not None:
         place = options.folder
-        yield place, lambda: _copy(release, place, folder)
-    if options.sql is not None:
-        target = options.sql
-        yield f"{target.table} in {target.url_env}", lambda: _fill(release, target, data)
+        yield _Target(place, release.name, lambda: _copy(release, place, folder))
+    target = options.sql
+    if target is None:
+        return
+    if target.versions is None:
+        yield _Target(_name_of(target), release.name, lambda: _fill(release, target, data))
+    else:
+        state = f"{release.name}\n{_digest(gone)}"
+        yield _Target(_name_of(target), state, lambda: _add_version(release, target, data, gone))
+
+
+def _name_of(target: SqlTarget) -> str:
+    """Name of a target in a database, for people and for the ledger."""
+    return f"{'' if target.versions is None else 'versions of '}{target.table} in {target.url_env}"
+
+
+def _digest(gone: Collection[str]) -> str:
+    """Digest of the withdrawn releases that a warehouse was told of."""
+    return fingerprint(sorted(gone))[:16] if gone else ""
+
+
+def _state(private_dir: Path, name: str) -> Path:
+    return private_dir / STATE / fingerprint(name)[:16]
+
+
+def _remember(state: Path, text: str) -> None:
+    make_private(state.parent)
+    write_text(state, text)
 
 
 def _copy(release: Path, place: str, folder: Path) -> None:
@@ -239,13 +325,44 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
 
 def _fill(release: Path, target: SqlTarget, data: Mapping[str, DataOptions]) -> None:
     """Read all released tables and replace those of the database together."""
-    certificate = json.loads((release / CERTIFICATE).read_text(encoding="utf-8"))
-    files = {Path(file).stem: release / file for file in table_files(certificate)}
-    tables = {
-        place: read_table(files[name], data[name].model_copy(update={"accept": ALL_ACCEPTED}))
-        for name, place in _sql_places(target, files).items()
-    }
+    files = _files(release, _certificate(release))
+    tables = {place: _table(files[name], data[name]) for name, place in _sql_places(target, files).items()}
     replace_sql_tables(tables, target.url_env, release.name)
+
+
+def _add_version(release: Path, target: SqlTarget, data: Mapping[str, DataOptions], gone: Collection[str]) -> None:
+    """Write a version of all released tables, and show it."""
+    certificate = _certificate(release)
+    files = _files(release, certificate)
+
+    def rows(name: str) -> Rows:
+        return lambda: _rows(files[name], data[name])
+
+    tables = {place: rows(name) for name, place in _sql_places(target, files).items()}
+    deliver_versions(tables, target.url_env, certificate["name"], release.name, target.keep, gone)
+
+
+def _certificate(release: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((release / CERTIFICATE).read_text(encoding="utf-8"))
+    return content
+
+
+def _files(release: Path, certificate: Mapping[str, Any]) -> dict[str, Path]:
+    """Files of the released tables, by their names without suffix."""
+    return {Path(file).stem: release / file for file in table_files(certificate)}
+
+
+def _table(file: Path, data: DataOptions) -> Table:
+    return read_table(file, data.model_copy(update={"accept": ALL_ACCEPTED}))
+
+
+def _rows(file: Path, data: DataOptions) -> pa.RecordBatchReader:
+    """Rows of a released file; of Parquet a batch at a time."""
+    if file.suffix not in PARQUET_SUFFIXES:
+        table = to_arrow(_table(file, data))
+        return plain_rows(table.schema, table.to_batches(CHUNK))
+    parquet = pq.ParquetFile(file)
+    return plain_rows(parquet.schema_arrow, parquet.iter_batches(CHUNK))
 
 
 def _read(state: Path) -> str | None:

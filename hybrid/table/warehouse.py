@@ -6,6 +6,7 @@ credentials.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,12 +17,16 @@ from typing import Any, Literal
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
 
 ENGINE_SHARE = 0.5
 """Share of the memory limit that an engine on this machine (DuckDB, Spark) may take."""
 CONNECT_SECONDS = 10
+PUSH_DOWN = "data.sql.push_down"
+INCOMING = "hybrid_incoming"
+"""Name of the rows that DuckDB reads from here."""
 _CHUNK = 1 << 18
 _SCHEMES = {
     "duckdb": "duckdb",
@@ -127,9 +132,54 @@ class Warehouse:
 
     def rename(self, name: str, plain: str) -> None:
         """Rename a table within its schema, in one statement."""
-        parts = [self._quoted(part) for part in name.split(".")]
-        with self._backend._safe_raw_sql(f"ALTER TABLE {'.'.join(parts)} RENAME TO {self._quoted(plain)}"):
+        with self._backend._safe_raw_sql(f"ALTER TABLE {self.quoted(name)} RENAME TO {self._quoted(plain)}"):
             pass
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make the changes of the block together, or none of them; not on Spark."""
+        connection = self._backend.con
+        if self.engine == "postgres":
+            with connection.transaction():
+                yield
+            return
+        connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run one statement without parameters; not on Spark."""
+        cursor = self._backend.con.execute(statement)
+        return [] if cursor.description is None else list(cursor.fetchall())
+
+    def load(self, name: str, rows: pa.RecordBatchReader) -> None:
+        """Make a table of rows from here, a batch at a time; not on Spark."""
+        connection, target = self._backend.con, self.quoted(name)
+        if self.engine == "duckdb":
+            connection.register(INCOMING, rows)
+            connection.execute(f"CREATE TABLE {target} AS SELECT * FROM {INCOMING}")
+            connection.unregister(INCOMING)
+            return
+        plain, schema = _place(name)
+        columns = import_module("ibis").schema(rows.schema)
+        self._backend.create_table(plain, schema=columns, database=schema)
+        with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN (FORMAT csv)") as copy:
+            for batch in rows:
+                copy.write(_as_csv(batch))
+
+    def quoted(self, name: str) -> str:
+        """Name of a table, with or without schema, for a statement."""
+        return ".".join(self._quoted(part) for part in name.split("."))
+
+    def literal(self, text: str) -> str:
+        """Text as a constant of a statement."""
+        import sqlglot
+
+        return str(sqlglot.exp.Literal.string(text).sql(dialect=self._backend.dialect))
 
     def close(self) -> None:
         """End the session."""
@@ -177,6 +227,13 @@ def unverified(warehouse: Warehouse, target: str) -> Iterator[str]:
         raise
 
 
+def _as_csv(batch: pa.RecordBatch) -> bytes:
+    """Rows as CSV without header: NULL is empty, texts are quoted."""
+    content = io.BytesIO()
+    pacsv.write_csv(batch, content, pacsv.WriteOptions(include_header=False))
+    return content.getvalue()
+
+
 def _place(name: str) -> tuple[str, str | None]:
     """Plain name of a table, and its schema; None: the default one."""
     schema, _, plain = name.rpartition(".")
@@ -184,7 +241,7 @@ def _place(name: str) -> tuple[str, str | None]:
 
 
 @contextmanager
-def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
+def opened(url_env: str, memory: float | None = None, asked: str = PUSH_DOWN) -> Iterator[Warehouse]:
     """Connect to a warehouse for the block.
 
     Parameters
@@ -194,6 +251,8 @@ def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
         ``spark:///FOLDER`` or ``sc://HOST:PORT/;token=TOKEN``.
     memory : float, optional
         Bytes that an engine on this machine (DuckDB, Spark) may take.
+    asked : str
+        Key of the configuration that asks for a warehouse, for messages.
 
     Raises
     ------
@@ -204,7 +263,7 @@ def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
     DataError
         It refused. By class only.
     """
-    url = _url(url_env)
+    url = _url(url_env, asked)
     engine = _SCHEMES[url.scheme.partition("+")[0]]
     try:
         ibis = import_module("ibis")
@@ -212,7 +271,7 @@ def opened(url_env: str, memory: float | None = None) -> Iterator[Warehouse]:
         module = getattr(ibis, {"spark": "pyspark"}.get(engine, engine))
     except ImportError:
         raise MissingExtraError(
-            "data.sql.push_down needs ibis and the driver of the warehouse",
+            f"{asked} needs ibis and the driver of the warehouse",
             hint=f"pip install 'hybrid-release[{'spark' if engine == 'spark' else 'warehouse'}]'",
         ) from None
     try:
@@ -256,7 +315,7 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
     return Warehouse(backend)
 
 
-def _url(url_env: str) -> SplitResult:
+def _url(url_env: str, asked: str) -> SplitResult:
     text = os.environ.get(url_env)
     if not text:
         raise ConfigError(
@@ -267,7 +326,7 @@ def _url(url_env: str) -> SplitResult:
     engine = _SCHEMES.get(url.scheme.partition("+")[0])
     if engine is None:
         raise ConfigError(
-            f"data.sql.push_down: the URL in {url_env} is of no warehouse that is supported",
+            f"{asked}: the URL in {url_env} is of no warehouse that is supported",
             hint=f"it starts with one of: {', '.join(f'{scheme}://' for scheme in _SCHEMES)}",
         )
     path = Path(unquote(url.path.removeprefix("/")))
