@@ -1,4 +1,4 @@
-"""Commands for nights: nightly (one, now), deliver (its last step), serve (every one, by a schedule)."""
+"""Commands for nights: nightly (one, now), deliver, serve (by a schedule)."""
 
 from __future__ import annotations
 

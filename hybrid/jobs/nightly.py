@@ -320,7 +320,7 @@ class Night:
 
 
 def deliver_latest(config: AnyConfig, places: Places) -> tuple[str | None, list[str]]:
-    """Bring the newest release to its targets, and take withdrawn ones out of warehouses.
+    """Deliver the newest release; withdrawn ones leave warehouses.
 
     Parameters
     ----------

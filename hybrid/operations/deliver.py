@@ -264,12 +264,12 @@ def _targets(
 
 
 def _name_of(target: SqlTarget) -> str:
-    """Name of a target in a database, for people and for the ledger."""
+    """Name of a target in a database, as the ledger has it."""
     return f"{'' if target.versions is None else 'versions of '}{target.table} in {target.url_env}"
 
 
 def _digest(gone: Collection[str]) -> str:
-    """Digest of the withdrawn releases that a warehouse was told of."""
+    """Digest of the withdrawn releases."""
     return fingerprint(sorted(gone))[:16] if gone else ""
 
 

@@ -80,7 +80,7 @@ def deliver_versions(
     keep: int | None,
     withdrawn: Collection[str] = (),
 ) -> None:
-    """Write versions of a release where they are missing, and let the views show them.
+    """Write missing versions of a release, and let the views show them.
 
     A version is written in one transaction, and the views of all tables are switched in another: a reader finds the
     rows of one release, and all of them. Killed at any point, the next call does what is missing. Then withdrawn and
@@ -118,7 +118,7 @@ def deliver_versions(
 
 
 def recall_versions(views: Sequence[str], url_env: str, data_set: str, withdrawn: Collection[str]) -> None:
-    """Take withdrawn versions out; the views show the newest others.
+    """Drop withdrawn versions; the views show the newest others.
 
     A view without any other version is dropped. Parameters and errors as of :func:`deliver_versions`.
     """
@@ -145,7 +145,10 @@ def check_versions(views: Sequence[str], url_env: str) -> None:
 
 
 def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
-    """Rows with types that every engine has: no dictionaries, no columns of the type null."""
+    """Rows with types that every engine has.
+
+    No dictionaries, no columns of the type null.
+    """
     fields = [field.with_type(_plain_type(field.type)).remove_metadata() for field in schema]
     plain = pa.schema(fields)
 
@@ -164,7 +167,7 @@ def _plain_type(found: pa.DataType) -> pa.DataType:
 
 @contextmanager
 def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
-    """Session that no other delivery to these views has at the same time."""
+    """Session that keeps other deliveries to these views out."""
     with opened(url_env, MEMORY, KEY) as warehouse:
         if warehouse.engine not in ENGINES:
             raise ConfigError(
@@ -180,7 +183,10 @@ def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
 
 
 def _lock(warehouse: Warehouse, view: str) -> None:
-    """Keep other deliveries out until the session ends; that of a killed process ends a moment later."""
+    """Lock a view until the session ends.
+
+    That of a killed process ends a moment later.
+    """
     key = warehouse.literal(f"hybrid-release {_schema(warehouse, view)}.{_plain(view)}")
     end = monotonic() + LOCK_SECONDS
     while not warehouse.execute(f"SELECT pg_try_advisory_lock(hashtextextended({key}, 0))")[0][0]:
@@ -211,7 +217,7 @@ def _refuse_foreign(
 
 
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
-    """Make a version in one transaction: all of its rows, or no table."""
+    """Write all rows of a version, or no table."""
     table = _name(view, release)
     with warehouse.transaction(), rows() as reader:
         warehouse.load(table, reader)
@@ -268,13 +274,13 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:
-    """Plain names of the tables of a view's versions, and what they say of themselves."""
+    """Versions of a view, by the plain name of their table."""
     objects = _objects(warehouse, view).items()
     return {name: made for name, (kind, made) in objects if kind == "table" and made is not None and made.view == view}
 
 
 def _objects(warehouse: Warehouse, view: str) -> dict[str, tuple[str, Version | None]]:
-    """Kind and comment of everything in the schema of a view, by plain name."""
+    """Kind and comment of all that a schema holds, by plain name."""
     schema = warehouse.literal(_schema(warehouse, view))
     if warehouse.engine == "postgres":
         found = warehouse.execute(
@@ -316,7 +322,7 @@ def _plain(name: str) -> str:
 
 
 def _key(warehouse: Warehouse, name: str) -> str:
-    """Plain name for comparison: DuckDB's are the same in lower and upper case."""
+    """Plain name for comparison, in DuckDB in lower case."""
     plain = name.rpartition(".")[2]
     return plain.lower() if warehouse.engine == "duckdb" else plain
 

@@ -137,7 +137,10 @@ class Warehouse:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the changes of the block together, or none of them; not on Spark."""
+        """Make the changes of the block together, or none.
+
+        Not on Spark.
+        """
         connection = self._backend.con
         if self.engine == "postgres":
             with connection.transaction():
@@ -157,7 +160,7 @@ class Warehouse:
         return [] if cursor.description is None else list(cursor.fetchall())
 
     def load(self, name: str, rows: pa.RecordBatchReader) -> None:
-        """Make a table of rows from here, a batch at a time; not on Spark."""
+        """Make a table of batches of rows from here; not on Spark."""
         connection, target = self._backend.con, self.quoted(name)
         if self.engine == "duckdb":
             connection.register(INCOMING, rows)
