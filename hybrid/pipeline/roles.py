@@ -93,7 +93,7 @@ def person_problem(names: tuple[str, ...]) -> Problem:
     return Problem(
         f"identifiers repeat and data.person is not set: {listed}; k would count rows, so that one person "
         "fills a class alone, and rows of one person would be in training and in control",
-        f"set data.person: {names[0]}, or the identifier that names the person, or none if each row is another person",
+        "set data.person to the identifier that names the person of a row, or to none if each row is another person",
     )
 
 

@@ -14,7 +14,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.pipeline.roles import refuse_without_person
 from hybrid.pipeline.starter.columns import guess_columns
 from hybrid.pipeline.starter.guess_config import guess_frame
-from hybrid.pipeline.starter.person_numbers import agreement, lasting_traits, person_numbers
+from hybrid.pipeline.starter.person_numbers import agreement, contradiction, lasting_traits, person_numbers
 from hybrid.pipeline.starter.reading import guess_frame_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -77,6 +77,47 @@ def test_a_number_whose_rows_have_different_births_is_no_person() -> None:
     frame = _panel().assign(contract_id=lambda rows: rows["idcode"] % 40).drop(columns="idcode")
     assert _roles(frame)["contract_id"] is Role.IDENTIFIER
     assert _person(frame) is None
+
+
+def _candidates(places: int = 40, each: int = 10) -> pd.DataFrame:
+    """Candidates: their numbers on the ballot start anew in every place, and some have the same name."""
+    rng = np.random.default_rng(1)
+    rows = places * each
+    return pd.DataFrame(
+        {
+            "candidate_no": np.tile(np.arange(each) + 10, places) * 100 + rng.integers(0, 30, rows),
+            "name": [f"Maria Silva{at}" if at % 50 else "Not Known" for at in range(rows)],
+            "tax_id": [f"{at:011d}" for at in range(rows)],
+            "sex": rng.choice(["f", "m"], rows),
+            "birth_date": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 15_000, rows), "D"),
+        }
+    )
+
+
+def test_names_and_numbers_of_several_people_are_no_person() -> None:
+    """A placeholder among names was once the person of all its rows, and k counted it once."""
+    frame = _candidates()
+    assert frame["candidate_no"].duplicated().any() and frame["name"].duplicated().any()
+    assert {_roles(frame)[name] for name in ("candidate_no", "name", "tax_id")} == {Role.IDENTIFIER}
+    assert _person(frame) is None
+    assert any(note.startswith("whose is a row? candidate_no, name repeats") for note in guess_frame(frame).notes)
+    twice = pd.concat([frame, frame.head(30).assign(candidate_no=lambda rows: rows["candidate_no"] + 5000)])
+    assert _person(twice.reset_index(drop=True)) == "tax_id"
+
+
+def test_contradiction_by_hand() -> None:
+    """Of four repeated rows two have another known sex or birth; what is missing contradicts nothing."""
+    frame = pd.DataFrame(
+        {
+            "name": ["a", "a", "a", "b", "b", "b", None],
+            "sex": ["f", None, "m", "f", "f", "f", "m"],
+            "birth_year": [1950, 1950, 1950, 1960, 1960, 1961, 1970],
+            "physician_sex": ["f", "m", "f", "m", "f", "m", "f"],
+        }
+    )
+    assert contradiction(_table(frame), "name") == 2 / 4
+    assert contradiction(_table(frame[["name", "physician_sex"]]), "name") == 0.0
+    assert contradiction(_table(frame.iloc[[0, 3]].reset_index(drop=True)), "name") == 0.0
 
 
 def test_agreement_by_hand() -> None:

@@ -176,7 +176,7 @@ def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str
     if names:
         raise ConfigError(
             f"identifiers repeat and data.person is not set: {', '.join(map(repr, names))}; k would count rows",
-            hint=f"set data.person: {names[0]}, or the identifier that names the person, or none if each row is "
+            hint="set data.person to the identifier that names the person of a row, or to none if each row is "
             "another person",
         )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
+from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.pipeline.starter.write import GuessedConfig
@@ -87,6 +88,11 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     if person is not None:
         most = int(table.frame[person].value_counts().max())
         notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
+    elif shared := [name for name in roles if roles[name].role is Role.IDENTIFIER and repeats(table.frame[name])]:
+        notes.append(
+            f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
+            "the column that does, or to none if each row is another person"
+        )
     notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
     for column in table.schema:
         if column.kind.is_temporal and column.format.arrow_type is None:

@@ -22,6 +22,8 @@ _CHANCE = 0.35
 """Probability that two rows agree on all traits, above which agreement says nothing."""
 _ROWS_EACH = 1.5
 """Mean rows of a value from which agreement can be seen."""
+_DIFFERENT = 0.05
+"""Share of the repeated rows with another trait, above which a column does not name one person by each value."""
 
 
 def lasting_traits(table: Table) -> Array | None:
@@ -32,7 +34,7 @@ def lasting_traits(table: Table) -> Array | None:
     numpy.ndarray of int64, shape (n,), or None
         Equal numbers for equal traits; None where there are no such columns, or two persons often share all of them.
     """
-    names = [column.name for column in table.schema if column.kind is not Kind.DECIMAL and _is_lasting(column.name)]
+    names = _lasting(table)
     if not names or not len(table):
         return None
     coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
@@ -41,8 +43,14 @@ def lasting_traits(table: Table) -> Array | None:
     return traits if float(((counts / len(table)) ** 2).sum()) <= _CHANCE else None
 
 
+def _lasting(table: Table) -> list[str]:
+    """Columns of lasting traits."""
+    return [column.name for column in table.schema if column.kind is not Kind.DECIMAL and _is_lasting(column.name)]
+
+
 def _is_lasting(name: str) -> bool:
-    return has_phrase(vocabulary().split(name), vocabulary().lasting)
+    words = vocabulary().split(name)
+    return has_phrase(words, vocabulary().lasting) and not vocabulary().staff & set(words)
 
 
 def agreement(values: pd.Series, traits: Array) -> float | None:
@@ -83,13 +91,29 @@ def _numbers_persons(table: Table, name: str, traits: Array) -> bool:
     return share is not None and share >= _SAME
 
 
-def may_number_persons(values: pd.Series, traits: Array | None) -> bool:
-    """False for values that cannot be numbers of persons.
+def contradiction(table: Table, name: str) -> float:
+    """Share (0..1) of a column's repeated rows whose traits differ.
 
-    They are too few in a table of many rows, or their rows have different traits.
+    Only known traits are compared; 0 where no value repeats, and without columns of lasting traits.
     """
+    known = table.frame[table.frame[name].notna()]
+    codes = pd.factorize(known[name])[0]
+    different = np.zeros(len(known), dtype=bool)
+    for trait in _lasting(table):
+        if trait != name:
+            values = pd.Series(pd.factorize(known[trait])[0], dtype="Int64").replace(-1, pd.NA)
+            first = values.groupby(codes).transform("first")
+            different |= (values != first).fillna(False).to_numpy(dtype=bool)
+    return float(different.sum()) / max(len(codes) - len(np.unique(codes)), 1)
+
+
+def may_name_persons(table: Table, name: str) -> bool:
+    """False for a column whose values cannot name one person each.
+
+    They are too few in a table of many rows, or their rows have different traits: people with the same name, a number
+    that is given anew in every place.
+    """
+    values = table.frame[name]
     distinct = int(values.nunique())
-    if distinct <= FEWEST_PERSONS and len(values) > FEWEST_PERSONS * distinct:
-        return False
-    share = None if traits is None else agreement(values, traits)
-    return share is None or share >= _SAME
+    few = distinct <= FEWEST_PERSONS and len(values) > FEWEST_PERSONS * distinct
+    return not few and contradiction(table, name) <= _DIFFERENT

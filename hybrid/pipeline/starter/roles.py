@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import lasting_traits, may_number_persons, person_numbers
+from hybrid.pipeline.starter.person_numbers import may_name_persons, person_numbers
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
 from hybrid.table.text import as_text
@@ -70,17 +70,16 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     str or None
         Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
         (physicians, providers) last, and of those the one with the fewest values; of names the one with the most, since
-        many persons share a first name or a surname. Numbers of a few categories do not count, nor numbers whose rows
-        differ in traits that a person keeps. None if no identifier repeats.
+        many persons share a first name or a surname. Identifiers of a few values do not count, nor those whose rows
+        differ in traits that a person keeps. None if no identifier is left.
     """
-    traits = lasting_traits(table)
     repeating = {
         name: guessed.evidence
         for name, guessed in roles.items()
         if guessed.role is Role.IDENTIFIER
         and guessed.evidence is not None
         and repeats(table.frame[name])
-        and (guessed.evidence.identity not in (None, "number") or may_number_persons(table.frame[name], traits))
+        and may_name_persons(table, name)
     }
     known = vocabulary()
 
