@@ -38,6 +38,8 @@ LIMITS = (
 LIMITS_OF_SAMPLE = (
     "k was counted on all rows in the warehouse; among the drawn ones a combination of labels can be that of fewer "
     "people.",
+    "The levels were chosen on all rows in the warehouse, none kept apart, while protection, generator and evaluation "
+    "saw the drawn ones alone: what the choice of levels gives away is not measured.",
     "Privacy, utility and fidelity were measured on the drawn records: a leak too small for so many to show passes "
     "unnoticed. Suppressed records were never drawn, so which groups lost most of them is not known here.",
 )

@@ -34,7 +34,7 @@ from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, wit
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
-from hybrid.pipeline.warehouse_problems import is_pushed_down
+from hybrid.pipeline.warehouse_problems import is_pushed_down, small_sample
 from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
@@ -263,6 +263,7 @@ def _stages(config: RunConfig, table: Table, whole: Table, *, elsewhere: bool) -
     if parts is not None:
         policy = _attempt([], lambda: load_policy(config.policy_path))
         findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
+        findings += [] if policy is None or not elsewhere else [*small_sample(policy, len(table))]
     options = config.anonymize
     if options is None or elsewhere:
         return findings

@@ -172,7 +172,8 @@ def _drawn(result: AnonymizationResult) -> Iterator[str]:
         f"Of the records that were not suppressed, {few(result.drawn)}{whose} were drawn at random "
         "and came out: protection, generator and measurements saw these alone, and what was measured holds for so many "
         f"records. Each combination of their labels is one that at least {result.k} {result.unit} of the whole table "
-        "have; among those drawn it can be that of fewer, down to a single one."
+        "have; among those drawn it can be that of fewer, down to a single one. The levels were chosen on all records, "
+        "none kept apart: control records do not show what this choice gives away, and it was not measured."
     )
 
 

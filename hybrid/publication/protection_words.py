@@ -76,7 +76,8 @@ def _drawn_there(anonymization: AnonymizationResult) -> str:
     return (
         "The coarser columns were chosen and checked in the warehouse, on all of about "
         f"{text_of(rounded(anonymization.records))} records. Of the {people} that remained, about {share} % were then "
-        "drawn at random. Only these came out, and all that follows saw these alone. Among them fewer may look alike."
+        "drawn at random. Only these came out, and all that follows saw these alone. Among them fewer may look alike. "
+        "How coarse the columns are was decided with all records, none kept apart."
     )
 
 

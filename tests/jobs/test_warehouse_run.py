@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import ibis
@@ -22,10 +24,16 @@ from hybrid.cli import main
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.warehouse_problems import small_sample
+from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.pending_membership import joined_history
+from hybrid.publication.policy import load_policy, packaged_policies, packaged_policy
 from hybrid.publication.protection_words import protection
 from hybrid.publication.redact import public_anonymization
 from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.verdict import Verdict
 from hybrid.table.warehouse import Warehouse, opened
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
@@ -114,6 +122,7 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: Pipeline, tmp_path: Path)
     assert "counted again there by queries on all of its rows" in said
     assert f"about {10 * round(result.drawn / 10)} of about" in said
     assert "down to a single one" in said
+    assert "none kept apart: control records do not show what this choice gives away" in said
     assert "All drawn records were used but those kept apart" in said
     assert "All persons of the intermediate table were used" not in said
     assert "counted before sampling" in str(drawn.statement)
@@ -125,6 +134,7 @@ def test_what_is_said_of_a_sample(clinic: Path, drawn: Pipeline, tmp_path: Path)
         next(at for at, one in enumerate(sentences) if part in one) for part in ("came out", "replaced in")
     )
     assert came < changed  # protection saw the sample alone
+    assert "was decided with all records, none kept apart" in sentences[came]
     assert public_anonymization(result)["drawn"] % 10 == 0
     checks = {check.rule: check.message for check in drawn.verdict.checks}
     assert "in the whole table, from which the records learned from were drawn, has" in checks["k"]
@@ -138,7 +148,12 @@ def test_from_the_command_line_to_a_release(clinic: Path, tmp_path: Path) -> Non
     assert moved["sample"]["rows"] < 2 * told["drawn"]
     assert told["records"] == 700 > told["drawn"]
     page = (out / "report.html").read_text()
-    for sentence in ("stay there; labels were found and verified on all", "drawn at random from", "passes unnoticed"):
+    for sentence in (
+        "stay there; labels were found and verified on all",
+        "drawn at random from",
+        "passes unnoticed",
+        "on all rows in the warehouse, none kept apart",
+    ):
         assert sentence in page
     assert exit_code("release", out, "--out", releases, "--work", work) == 0
     certificate = json.loads(next(releases.glob("*/certificate.json")).read_text())
@@ -153,6 +168,37 @@ def exit_code(*arguments: object) -> object:
     with pytest.raises(SystemExit) as caught:
         main([str(argument) for argument in arguments])
     return caught.value.code
+
+
+@pytest.mark.parametrize("name", sorted({*packaged_policies()} - {"dp"}))
+def test_later_releases_of_a_warehouse_are_not_passed_unseen(
+    drawn: Pipeline, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What two releases give away together is not known there, and what is not known is a review."""
+    result = drawn.anonymized.result if drawn.anonymized is not None else None
+    run: Any = SimpleNamespace(anonymization=result, data_set="small")
+    ledger = Ledger(tmp_path)
+    policy = load_policy(packaged_policy(name))
+
+    def check() -> str:
+        exposure = joined_history(run, ledger, tmp_path, tmp_path).exposure
+        rules = {rule.name for rule in policy.history}
+        checks = [one for one in judge(policy, drawn.evaluation, result, exposure).checks if one.rule in rules]
+        assert checks
+        return checks[0].status if checks[0].status != "not judged" else Verdict.of("p", tuple(checks)).status
+
+    assert check() == "pass"
+    monkeypatch.setattr(Ledger, "entries", lambda *_: [object()])
+    assert check() == "review"
+
+
+def test_a_sample_too_small_for_the_demanded_leaks_is_noted(drawn: Pipeline) -> None:
+    policy = load_policy(packaged_policy("default"))  # the smallest leak is one row of a hundred
+    assert list(small_sample(policy, 1000)) == []
+    (finding,) = small_sample(policy, 999)
+    assert finding.level == "note" and "sample_rows: of 999 drawn rows" in finding.message
+    assert "1,000 rows or more" in finding.hint
+    assert list(small_sample(drawn.policy, 10)) == []
 
 
 def test_a_check_reads_a_sample_and_counts_all_rows(clinic: Path) -> None:
