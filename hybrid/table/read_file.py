@@ -25,7 +25,7 @@ from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
-from hybrid.table.suspicious_cells import is_last_line, short_last_line, suspicious_cells
+from hybrid.table.suspicious_cells import header_problem, is_last_line, short_last_line, suspicious_cells
 from hybrid.table.text_column import convert_texts
 
 _CELL_BYTES = 20
@@ -47,6 +47,8 @@ _BINARY = {
     b"SQLite": "an SQLite database",
 }
 """How files that are taken for CSV by mistake begin."""
+_NAMED = 5
+"""Rows of a wrong length that an error names."""
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
 
@@ -173,22 +175,48 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
     header = _csv_header(file, options)
     if len(header) > MOST_COLUMNS:
         raise DataError(column_problems(str(file), header, options))
-    wrong_length: list[int] = []
-    odd_quotes, last_wrong = False, ""
+    wrong: list[Any] = []
+    raw = _records(file, header, options, wrong)
+    short = len(wrong) == 1 and wrong[0].actual_columns < len(header)
+    if short and is_last_line(file, wrong[0].text, options.encoding):
+        if "short_last_line" not in options.accept:
+            raise DataError(short_last_line(file, raw.slice(1), header, wrong[0].actual_columns))
+    elif wrong:
+        raise _wrong_length(file, header, options)
+    if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
+        raise DataError(
+            f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
+            hint="write it again in full, or double the quotes inside of fields",
+        )
+    cells = raw.slice(1)
+    if not options.columns.keys() >= set(header) and (record := header_problem(file, cells, header)) is not None:
+        raise DataError([record])
+    problems = list(suspicious_cells(file, cells, header, options))
+    if problems:
+        raise DataError(problems)
+    return cells.rename_columns(header)
+
+
+def _records(
+    file: File, header: list[str], options: ReadOptions, wrong: list[Any], *, numbered: bool = False
+) -> pa.Table:
+    """Cells of a CSV file as texts, its first line included.
+
+    Rows of another length go to ``wrong``, where asked with their number.
+    """
 
     def keep_reading(row: Any) -> str:
-        nonlocal odd_quotes, last_wrong
-        wrong_length.append(row.actual_columns)
-        last_wrong = row.text
-        odd_quotes = odd_quotes or row.text.count('"') % 2 == 1
+        wrong.append(row)
         return "skip"
 
     # Columns are read under their positions, so that duplicate names can be reported instead of crashing.
     names = [str(i) for i in range(len(header))]
     try:
-        raw = pa.csv.read_csv(
+        return pa.csv.read_csv(
             file.open(),
-            read_options=pa.csv.ReadOptions(column_names=names, skip_rows_after_names=0, encoding=options.encoding),
+            read_options=pa.csv.ReadOptions(
+                column_names=names, skip_rows_after_names=0, encoding=options.encoding, use_threads=not numbered
+            ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=options.separator,
                 newlines_in_values=True,
@@ -207,25 +235,20 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
         ) from None
     except OSError as error:
         unreachable(str(file), error)
-    if len(wrong_length) == 1 and wrong_length[0] < len(header) and is_last_line(file, last_wrong, options.encoding):
-        if "short_last_line" not in options.accept:
-            raise DataError(short_last_line(file, raw.slice(1), header, wrong_length[0]))
-    elif wrong_length:
-        found = ", ".join(map(str, sorted(set(wrong_length))[:5]))
-        raise DataError(
-            f"{file}: {len(wrong_length)} rows do not have the header's {len(header)} fields (they have {found})",
-            hint="close the quotes: one is left open" if odd_quotes else _MEND_LENGTH,
-        )
-    if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
-        raise DataError(
-            f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
-            hint="write it again in full, or double the quotes inside of fields",
-        )
-    cells = raw.slice(1)
-    problems = list(suspicious_cells(file, cells, header, options))
-    if problems:
-        raise DataError(problems)
-    return cells.rename_columns(header)
+
+
+def _wrong_length(file: File, header: list[str], options: ReadOptions) -> DataError:
+    """Error that names rows shorter or longer than the header."""
+    wrong: list[Any] = []
+    _records(file, header, options, wrong, numbered=True)
+    lengths = ", ".join(map(str, sorted({row.actual_columns for row in wrong})[:_NAMED]))
+    rows = ", ".join(f"{row.number:,}" for row in wrong[:_NAMED]) + (" ..." if len(wrong) > _NAMED else "")
+    counted = f"{len(wrong):,} rows do" if len(wrong) > 1 else "a row does"
+    return DataError(
+        f"{file}: {counted} not have the header's {len(header)} fields (found: {lengths}); row {rows}, "
+        "with the header as row 1",
+        hint="close the quotes: one is left open" if any(row.text.count('"') % 2 for row in wrong) else _MEND_LENGTH,
+    )
 
 
 def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:

@@ -1,11 +1,13 @@
-"""CSV cells that are likely several records or half a record.
+"""CSV cells that are likely several records or half of one.
 
-These are swallowed lines, very long texts, and a cut last line.
+Several are swallowed lines and very long texts, half of one is a cut last line. Headers that are records, too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +22,60 @@ _TIMES = 50
 """Times the median length of a column's other cells from which a cell is suspicious."""
 _FEWEST = 5
 """Rows before the last one with which its last cell is compared."""
+_VALUE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?|[+-]?\d*[.,]\d+|\S+@\S+\.\w+")
+"""Dates, decimal numbers and e-mail addresses, which are seldom names of columns."""
+_WHOLE = re.compile(r"\d{1,9}")
+_VALUES_IN_HEADER = 0.2
+"""Share of the columns that are named like a value, from which the first line is taken for a record."""
+
+
+def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem | None:
+    """Problem of a first line that is a record, or is repeated.
+
+    A record in place of the header would show a person's values wherever columns are named.
+
+    Parameters
+    ----------
+    file : File
+        A CSV file.
+    raw : pyarrow.Table, shape (n_rows, n_columns)
+        Its cells as texts, without the first line.
+    header : sequence of str
+        The cells of the first line.
+
+    Returns
+    -------
+    Problem or None
+        It names no column. A name counts as a value if it stands among the cells of its own column, or is a date, a
+        decimal number or an e-mail address, unless it continues a series: whole numbers and dates beside each other.
+    """
+    among = [pc.equal(pc.utf8_trim_whitespace(raw.column(at)), name) for at, name in enumerate(header)]
+    again = reduce(pc.and_, among)
+    if len(header) > 1 and pc.any(again).as_py():
+        first = _line(raw, header, pc.index(again, True).as_py())
+        message = f"{file}: line {first}: {pc.sum(again).as_py()} lines repeat the header, as where files were joined"
+        return Problem(message, "remove these lines")
+    held = [bool(pc.any(own).as_py()) for own in among]
+    values = [bool(name) and (one or bool(_VALUE.fullmatch(name))) for name, one in zip(header, held, strict=True)]
+    count = sum(value and not _in_series(header, at) for at, value in enumerate(values))
+    if count < 2 or count < _VALUES_IN_HEADER * len(header):
+        return None
+    return Problem(
+        f"{file}: the first line seems to be a record and not the names of the columns: {count} of its {len(header)} "
+        "cells look like values",
+        "write the names of the columns into a line above it; if it does hold names, rename the columns",
+    )
+
+
+def _in_series(header: Sequence[str], at: int) -> bool:
+    """True for whole numbers in a row, and for dates beside dates."""
+    name = header[at]
+    for beside in (header[max(at - 1, 0)], header[min(at + 1, len(header) - 1)]):
+        if _WHOLE.fullmatch(name) and _WHOLE.fullmatch(beside) and abs(int(name) - int(beside)) == 1:
+            return True
+        if beside != name and _VALUE.fullmatch(name) and len(beside) == len(name) and _VALUE.fullmatch(beside):
+            return True
+    return False
 
 
 def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions) -> Iterator[Problem]:

@@ -67,5 +67,41 @@ def test_whole_last_line_without_a_line_break(tmp_path: Path) -> None:
 
 def test_a_wrong_line_within_is_refused_as_before(tmp_path: Path) -> None:
     rows = [*ROWS[:5], "p900,1", *ROWS[5:]]
-    with pytest.raises(DataError, match="1 rows do not have the header's 3 fields"):
+    with pytest.raises(DataError, match="a row does not have the header's 3 fields"):
         _read(tmp_path, _text(rows), ("short_last_line",))
+
+
+PEOPLE = [
+    "Anna Berg,1984-03-01,Leeds,f,12.50",
+    *(f"p{at},19{at}-01-02,Leeds,{'fm'[at % 2]},{at}.25" for at in range(50, 90)),
+]
+
+
+def test_a_first_line_that_is_a_record_is_refused_and_not_shown(tmp_path: Path) -> None:
+    """Its cells were once the names of the columns, in every message, report and release."""
+    with pytest.raises(DataError, match=r"the first line seems to be a record .*: 4 of its 5 cells") as caught:
+        _read(tmp_path, "\n".join(PEOPLE) + "\n")
+    shown = " ".join(f"{problem.message} {problem.hint}" for problem in caught.value.problems)
+    assert not any(cell in shown for cell in ("Anna", "1984", "Leeds", "12.5"))
+    assert _read(tmp_path, "\n".join(["name,born,town,sex,paid", *PEOPLE]) + "\n") == len(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    "header", ["id,1,2,3,4", "id,2020-01-01,2020-02-01,2020-03-01,2020-04-01", "id,0.25,0.50,0.75,1.00", "a,b,c,d,e"]
+)
+def test_series_are_names(tmp_path: Path, header: str) -> None:
+    rows = [",".join([f"p{at}", *(str((at + way) % 7) for way in range(4))]) for at in range(100, 160)]
+    assert _read(tmp_path, "\n".join([header, *rows]) + "\n") == len(rows)
+
+
+def test_names_that_the_config_has_are_names(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("\n".join(PEOPLE) + "\n")
+    columns = {name: {"role": "insensitive"} for name in PEOPLE[0].split(",")}
+    options = DataOptions.model_validate({"path": "data.csv", "columns": columns})
+    assert len(read_table(tmp_path / "data.csv", options)) == len(PEOPLE) - 1
+
+
+def test_joined_files_repeat_the_header(tmp_path: Path) -> None:
+    text = "\n".join(["name,sex,paid", *ROWS[:9], "name,sex,paid", *ROWS[9:]]) + "\n"
+    with pytest.raises(DataError, match=r"line 11: 1 lines repeat the header"):
+        _read(tmp_path, text)

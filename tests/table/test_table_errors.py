@@ -77,7 +77,7 @@ def test_wrong_separator(source: Path) -> None:
 def test_rows_of_other_lengths(source: Path) -> None:
     source.write_text("a,b\n1,2\nsecret\n1,2,3\n1,2\n")
     error = refused(source)
-    assert "2 rows do not have the header's 2 fields (they have 1, 3)" in str(error)
+    assert "2 rows do not have the header's 2 fields (found: 1, 3); row 3, 4," in str(error)
     assert "secret" not in str(error)
 
 
