@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, unquote
 import pyarrow as pa
 
 from hybrid.base.errors import ConfigError
-from hybrid.table.warehouse import CONNECT_SECONDS, Warehouse
+from hybrid.table.warehouse import CONNECT_SECONDS, Warehouse, plain
 
 REMOTE = "sc"
 """Scheme of Spark Connect's addresses; Spark's own."""
@@ -71,7 +71,7 @@ class SparkWarehouse(Warehouse):
         """
         name = self._temporary_name()
         if isinstance(expression, pa.Table):
-            rows = self._session.createDataFrame(expression)
+            rows = self._session.createDataFrame(plain(expression))
         else:
             rows = self._query(expression).localCheckpoint(eager=True)
         self._kept.append(rows)

@@ -117,8 +117,11 @@ class Warehouse:
         return self.keep(content)
 
     def keep(self, expression: Any) -> Any:
-        """Make a temporary table of the rows of an expression."""
-        return self._backend.create_table(self._temporary_name(), expression, temp=True)
+        """Make a temporary table of the rows of an expression.
+
+        Or of rows from here, with dictionaries as texts.
+        """
+        return self._backend.create_table(self._temporary_name(), plain(expression), temp=True)
 
     def write(self, name: str, expression: Any) -> Any:
         """Make a table of the rows of an expression, in their order."""
@@ -237,6 +240,17 @@ def _as_csv(batch: pa.RecordBatch) -> bytes:
     return content.getvalue()
 
 
+def plain(content: Any) -> Any:
+    """Rows from here with dictionaries as texts.
+
+    An expression as it is.
+    """
+    if not isinstance(content, pa.Table):
+        return content
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in content.schema.types]
+    return content.cast(pa.schema(list(zip(content.column_names, kinds, strict=True))))
+
+
 def _place(name: str) -> tuple[str, str | None]:
     """Plain name of a table, and its schema; None: the default one."""
     schema, _, plain = name.rpartition(".")
@@ -311,11 +325,7 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
             connect_timeout=CONNECT_SECONDS,
         )
         return Warehouse(backend)
-    limit = {} if memory is None else {"memory_limit": f"{int(memory / 2**20)}MiB"}
-    off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
-    backend = module.connect(unquote(url.path.removeprefix("/")), **off, **limit)
-    backend.con.execute("SET enable_progress_bar = false")  # it would write to standard output in a notebook
-    return Warehouse(backend)
+    return import_module("hybrid.table.duckdb").connected(module, url, memory)  # type: ignore[no-any-return]
 
 
 def _url(url_env: str, asked: str) -> SplitResult:

@@ -23,7 +23,8 @@ from hybrid.cli import main
 from hybrid.jobs import anonymize_warehouse
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
 from hybrid.pipeline import warehouse_inputs
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table import duckdb as duckdb_session
+from hybrid.table.warehouse import Warehouse, opened, plain
 from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, facts, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
@@ -56,7 +57,7 @@ def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.Monkey
     monkeypatch.setattr(warehouse_inputs, "opened", nothing)
     monkeypatch.setattr(anonymize_warehouse, "anonymize_rows", stop)
     sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
-    config = job.config(**{"data.path": "", "data.sql": sql})
+    config = job.config(**{"data.path": "", "data.sql": sql, "anonymize.memory_limit": 2})
     with pytest.raises(HybridError, match="enough"):
         write_in_warehouse(config, tmp_path / "out")
     assert config.anonymize is not None
@@ -83,6 +84,20 @@ def session(job: Job) -> Iterator[Warehouse]:
 def test_as_in_memory(name: str, job: Job, session: Warehouse) -> None:
     labels = "labels_" + "".join(letter if letter.isalnum() else "_" for letter in name)
     assert job.there(session, SETTINGS[name], labels) == job.here(SETTINGS[name])
+
+
+@pytest.mark.parametrize("most", [0, duckdb_session.MOST_TEXTS])
+def test_rows_are_in_the_order_of_their_content(
+    most: int, job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels are enumerations in DuckDB, in the order of their texts; too many of them are texts."""
+    monkeypatch.setattr(duckdb_session, "MOST_TEXTS", most)
+    name = f"ordered_{most}"
+    assert job.there(session, SETTINGS["k, k 2"], name) == job.here(SETTINGS["k, k 2"])
+    kinds = dict(session._backend.con.execute(f"select column_name, column_type from (describe {name})").fetchall())
+    assert kinds["sex"].startswith("ENUM") == bool(most)
+    written = session.fetch("all", session.table(name))
+    assert written.equals(written.sort_by([(column, "ascending") for column in written.column_names]))
 
 
 def test_infeasible_leaves_no_table(job: Job, session: Warehouse) -> None:
@@ -182,7 +197,7 @@ def test_from_the_command_line(job: Job, tmp_path: Path, monkeypatch: pytest.Mon
     assert sum(one["bytes"] for one in moved) < 400 * told["warehouse"]["combinations"]
     assert {path.name for path in out.iterdir()} == {"anonymization.json", "manifest.json"}
     with duckdb.connect(str(file)) as connection:
-        written = connection.execute("select * from people_labels").fetch_arrow_table()
+        written = plain(connection.execute("select * from people_labels").fetch_arrow_table())
         tables = {name for (name,) in connection.execute("show tables").fetchall()}
     assert tables == {"people", "people_labels"}
     assert written.num_rows == told["records"] - told["suppressed"]
@@ -225,7 +240,8 @@ def test_every_operation_compiles(dialect: str) -> None:
         for at, kind in enumerate(("int64", "string"))
     ]
     suppressed = ibis.table({"hybrid_label_0": "string", "hybrid_label_1": "string"}, name="suppressed")
-    labelled = expressions.labelled(expressions.kept_rows(keyed, names, mappings, ["?", None], suppressed), names)
+    nulls = ibis.table({"hybrid_null_0": "string"}, name="nulls")
+    labelled = expressions.labelled(expressions.kept_rows(keyed, names, mappings, nulls, suppressed), names)
     for expression in (
         expressions.combinations(rows, names),
         expressions.repeated(rows, persons),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -121,8 +121,16 @@ def mapping(values: pa.Array, labels: pa.Array, at: int) -> pa.Table:
     return pa.table({f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels})
 
 
+def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
+    """Labels of missing values, as a table of one row.
+
+    By the positions of their quasi-identifiers.
+    """
+    return pa.table({f"hybrid_null_{at}": label for at, label in labels.items()})
+
+
 def kept_rows(
-    rows: Any, names: Sequence[str], mappings: Sequence[Any], of_null: Sequence[str | None], suppressed: Any | None
+    rows: Any, names: Sequence[str], mappings: Sequence[Any], nulls: Any | None, suppressed: Any | None
 ) -> Any:
     """Released rows as they are, with their labels beside them.
 
@@ -134,8 +142,8 @@ def kept_rows(
         The quasi-identifiers.
     mappings : sequence of ibis tables
         As :func:`mapping`, without null; values that no released row has are not there.
-    of_null : sequence of (str or None)
-        Label of a missing value of each quasi-identifier; None: no released row has one.
+    nulls : ibis table or None
+        As :func:`null_labels`; where a quasi-identifier is not there, no released row lacks its value.
     suppressed : ibis table or None
         Combinations of labels that are left out, in columns named as in :func:`mapping`.
     """
@@ -144,11 +152,14 @@ def kept_rows(
     for at, (name, table) in enumerate(zip(names, mappings, strict=True)):
         rows = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"]).drop(f"hybrid_value_{at}")
     labels = _label_names(names)
-    given = {
-        label: ibis.ifelse(rows[name].isnull(), ibis.literal(null, "string"), rows[label])
-        for label, name, null in zip(labels, names, of_null, strict=True)
-    }
-    rows = rows.mutate(**given)
+    if nulls is not None:
+        rows = rows.cross_join(nulls)
+        given = {
+            label: ibis.ifelse(rows[name].isnull(), rows[null], rows[label])
+            for label, name, null in zip(labels, names, _names("null", len(names)), strict=True)
+            if null in nulls.columns
+        }
+        rows = rows.mutate(**given).drop(nulls.columns)
     rows = rows.filter([rows[label].notnull() for label in labels])
     return rows if suppressed is None else rows.anti_join(suppressed, labels)
 
@@ -162,7 +173,11 @@ def labelled(kept: Any, names: Sequence[str]) -> Any:
 
 
 def _label_names(names: Sequence[str]) -> list[str]:
-    return [f"hybrid_label_{at}" for at in range(len(names))]
+    return _names("label", len(names))
+
+
+def _names(kind: str, n: int) -> list[str]:
+    return [f"hybrid_{kind}_{at}" for at in range(n)]
 
 
 def in_content_order(rows: Any, columns: Sequence[str]) -> Any:

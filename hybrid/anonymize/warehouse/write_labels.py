@@ -17,7 +17,7 @@ from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import Rows, numbered
 from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
-from hybrid.base.arrays import Counts
+from hybrid.base.arrays import Codes, Counts
 from hybrid.base.errors import VerificationError
 from hybrid.table.read_batches import ValueNumbers
 
@@ -30,17 +30,24 @@ def kept_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided) ->
     labels = Labels.of(decided.schema, decided.task, decided.recoding)
     names = asked.names
     by_column = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
-    mappings, of_null = [], []
+    mappings, of_null = [], {}
     for at, (numbers, of_value, texts) in enumerate(
         zip(counted.numbers[: len(names)], by_column.of_value, labels.texts, strict=True)
     ):
         given = np.flatnonzero((of_value >= 0) & (np.arange(len(of_value)) > 0))
-        content = expressions.mapping(numbers.values.take(pa.array(given)), texts.take(pa.array(of_value[given])), at)
+        content = expressions.mapping(numbers.values.take(pa.array(given)), _chosen(of_value[given], texts), at)
         mappings.append(rows.warehouse.send(f"labels of {numbers.name}", content))
-        of_null.append(texts[int(of_value[0])].as_py() if of_value[0] >= 0 else None)
+        if numbers.counts[0] and of_value[0] >= 0:
+            of_null[at] = _chosen(of_value[:1], texts)
+    nulls = rows.warehouse.send("labels of missing values", expressions.null_labels(of_null)) if of_null else None
     left_out = _suppressed(counted, by_column, labels)
     suppressed = rows.warehouse.send("suppressed combinations of labels", left_out) if len(left_out) else None
-    return expressions.kept_rows(rows.table, names, mappings, of_null, suppressed)
+    return expressions.kept_rows(rows.table, names, mappings, nulls, suppressed)
+
+
+def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:
+    """Labels by their positions, with all labels of the column as dictionary."""
+    return pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
 
 
 def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Table:
@@ -53,7 +60,7 @@ def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Tab
     left_out = np.flatnonzero(~kept & np.logical_and.reduce([codes >= 0 for codes in given]))
     distinct = pd.DataFrame({at: codes[left_out] for at, codes in enumerate(given)}).drop_duplicates()
     return pa.table(
-        {f"hybrid_label_{at}": texts.take(pa.array(distinct[at].to_numpy())) for at, texts in enumerate(labels.texts)}
+        {f"hybrid_label_{at}": _chosen(distinct[at].to_numpy(), texts) for at, texts in enumerate(labels.texts)}
     )
 
 
