@@ -15,8 +15,22 @@ from hybrid.evaluation.engine import threads
 from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of, remembering
-from hybrid.table import Table
+from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people
+
+
+def test_a_number_without_values_stops_no_model(tables: tuple[Table, Table, Table]) -> None:
+    """Likeness was once not judged: boosting finds no bins in such a column, here or in one fold."""
+    empty = Column("dose", Role.INSENSITIVE, Kind.DECIMAL)
+
+    def with_empty(table: Table) -> Table:
+        frame = table.frame.assign(dose=np.nan)
+        return replace(table, frame=frame, schema=Schema((*table.schema, empty)))
+
+    train, control, table = map(with_empty, tables)
+    options = EvaluateOptions(metrics=("discriminator", "mir"), attacks=100)
+    found = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(1)).metrics
+    assert {one.name for one in found if isinstance(one.outcome, Measure)} == {"discriminator", "mir"}
 
 
 @pytest.fixture

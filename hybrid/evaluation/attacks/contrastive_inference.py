@@ -12,7 +12,7 @@ from hybrid.evaluation.encoder.embed import Embedding, Encoder, nearest_groups
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.utility.models import boosting, features
+from hybrid.evaluation.utility.models import boosting, features, filled
 
 _PEOPLE: tuple[Role, ...] = ("train", "control")
 TREES = 1000
@@ -95,7 +95,7 @@ def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Ar
     rounds = max(min(100, TREES // len(distinct)), 1) if classify else 100
     model = boosting(encoding, others, classify, int(rng.integers(2**31)), rounds)
     with one_model:
-        model.fit(features(encoding, learned, others), secrets)
+        model.fit(filled(features(encoding, learned, others)), secrets)
         guess: Array = model.predict(features(encoding, people, others))
     return guess
 

@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility.models import boosting, features
+from hybrid.evaluation.utility.models import boosting, features, filled
 
 ITERATIONS = 50
 MAX_ROWS = 20_000
@@ -59,7 +59,7 @@ def _told(context: Context, positive: Encoded, negative: Encoded, seed: int) -> 
     labels = np.repeat([1, 0], [len(positive), len(negative)])
     model = boosting(context.encoding, columns, True, seed, ITERATIONS)
     with one_thread(len(labels), models=True):
-        return model.fit(inputs, labels)
+        return model.fit(filled(inputs), labels)
 
 
 def _probability(context: Context, model: Any, records: Encoded) -> Array:

@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows
-from hybrid.evaluation.utility.models import MAX_CATEGORIES
+from hybrid.evaluation.utility.models import MAX_CATEGORIES, filled
 
 FOLDS = 3
 ITERATIONS = 50
@@ -39,7 +39,7 @@ def c2st_agg(context: Context) -> Outcome:
     with one_thread(len(labels), models=True):
         for held in range(FOLDS):
             model = _classifier(~context.encoding.continuous, int(rng.integers(2**31)))
-            model.fit(inputs[fold != held], labels[fold != held])
+            model.fit(filled(inputs[fold != held]), labels[fold != held])
             scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
     value, low, high = auc_interval(scores[labels == 1], scores[labels == 0], context.options.confidence)
     return Measure(value, low, high, 0.5, len(labels))

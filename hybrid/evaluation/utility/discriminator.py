@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Measure
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility.models import boosting, features
+from hybrid.evaluation.utility.models import boosting, features, filled
 from hybrid.table.persons import person_groups
 
 FOLDS = 3
@@ -87,7 +87,7 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
     with one_thread(len(labels), models=True):
         for held in range(FOLDS):
             model = boosting(context.encoding, columns, True, int(rng.integers(2**31)), ITERATIONS)
-            model.fit(inputs[fold != held], labels[fold != held])
+            model.fit(filled(inputs[fold != held]), labels[fold != held])
             scores[fold == held] = model.predict_proba(inputs[fold == held])[:, 1]
     return ToldApart(scores, labels, (rows[0], rows[1]))
 

@@ -24,6 +24,16 @@ def features(encoding: Encoding, table: Encoded, columns: Array) -> Array:
     return np.where(encoding.continuous[columns], table.numbers[:, columns], codes)
 
 
+def filled(inputs: Array) -> Array:
+    """Model inputs for ``fit``: columns without any value are 0.
+
+    scikit-learn's histogram boosting finds no bins in them. A constant column splits nothing, whatever it holds
+    when the model is asked.
+    """
+    empty = np.isnan(inputs).all(axis=0)
+    return np.where(empty, 0.0, inputs) if empty.any() else inputs
+
+
 def boosting(encoding: Encoding, columns: Array, classify: bool, seed: int, iterations: int = 100) -> Any:
     """Histogram gradient boosting (scikit-learn defaults but for the number of iterations)."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

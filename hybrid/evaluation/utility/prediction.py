@@ -14,7 +14,7 @@ from hybrid.evaluation.engine.intervals import auc, auc_interval, weighted_auc_i
 from hybrid.evaluation.engine.threads import one_model, one_thread
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import MIN_ROWS, Metric
-from hybrid.evaluation.utility.models import Learner, boosting, brier, features, fit_weights, linear
+from hybrid.evaluation.utility.models import Learner, boosting, brier, features, filled, fit_weights, linear
 from hybrid.table import Kind
 from hybrid.table import Role as ColumnRole
 
@@ -136,7 +136,7 @@ def _score(context: Context, task: Task, source: Role, test: Role, learner: Lear
     confidence = context.options.confidence
     alone = one_model if learner == "linear" else nullcontext()
     with one_thread(len(output) + len(truth), models=True), alone:
-        model.fit(inputs, output, **fit_weights(model, weights))
+        model.fit(filled(inputs), output, **fit_weights(model, weights))
         importance = _importance(model, unseen, truth, task.classify, rng) if learner == "boosting" else np.empty(0)
         if task.classify:
             likely = model.predict_proba(unseen)
