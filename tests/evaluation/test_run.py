@@ -20,14 +20,14 @@ from tests.evaluation.simulated_people import make_people
 
 
 def test_a_number_without_values_stops_no_model(tables: tuple[Table, Table, Table]) -> None:
-    """Likeness was once not judged: boosting finds no bins in such a column, here or in one fold."""
-    empty = Column("dose", Role.INSENSITIVE, Kind.DECIMAL)
+    """Likeness was once not judged: boosting finds no bins in a column that has values in other rows alone."""
+    dose = Column("dose", Role.INSENSITIVE, Kind.DECIMAL)
 
-    def with_empty(table: Table) -> Table:
-        frame = table.frame.assign(dose=np.nan)
-        return replace(table, frame=frame, schema=Schema((*table.schema, empty)))
+    def with_doses(table: Table, n: int) -> Table:
+        frame = table.frame.assign(dose=np.where(np.arange(len(table)) < n, 1.5 * np.arange(len(table)), np.nan))
+        return replace(table, frame=frame, schema=Schema((*table.schema, dose)))
 
-    train, control, table = map(with_empty, tables)
+    train, control, table = (with_doses(one, n) for one, n in zip(tables, (9, 0, 0), strict=True))
     options = EvaluateOptions(metrics=("discriminator", "mir"), attacks=100)
     found = evaluate(train, control, {"synthetic": table}, options, np.random.default_rng(1)).metrics
     assert {one.name for one in found if isinstance(one.outcome, Measure)} == {"discriminator", "mir"}
