@@ -26,9 +26,9 @@ from hybrid.publication.certificate import Acceptance
 from hybrid.publication.count_draws import count_run
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import read_whole_run
-from hybrid.publication.gate import judge
 from hybrid.publication.publish import publish
 from hybrid.publication.seal import check_seal
+from hybrid.publication.side_by_side import verdict_of
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 
@@ -192,8 +192,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     run = read_whole_run(folder)
     check_seal(run, places.work)
     draw = count_run(places.work, run)
-    verdict = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number)
-    return Candidate(folder, places, verdict, draw, as_read=True)
+    return Candidate(folder, places, verdict_of(run, draw.number), draw, as_read=True)
 
 
 def refuse_unreleasable(pipeline: AnyRun) -> None:

@@ -96,12 +96,14 @@ def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
     )
 
 
-def verdict_of(run: FinishedRun) -> Verdict:
+def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
     """Verdict on a run alone, from its checked files.
 
-    Publishing judges again, with all earlier releases.
+    Publishing judges again, with all earlier releases. ``draws`` counts the draws of the table so far, 1 or more; by
+    default those that the run states.
     """
-    found = judge(run.policy, run.evaluation, run.anonymization, draws=run.draw or 1, power=run.power)
+    number = (run.draw or 1) if draws is None else draws
+    found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power)
     return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.jobs.release import Places, read_candidate
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
@@ -64,6 +65,21 @@ def test_a_leak_that_passed_unnoticed_names_the_control_records(policy: Policy) 
 
 def test_unfinished_trials_are_no_pass(policy: Policy) -> None:
     assert check_of(demanding(policy), trials(12, 12)).status == "not judged"
+
+
+def test_a_finished_run_is_judged_with_its_trials(
+    make_run: Callable[..., Path], evaluation: Callable[..., Evaluation], policy: Policy, tmp_path: Path
+) -> None:
+    """A release of a finished run once said that no leaks were planted, and nothing of the roles."""
+
+    class Tried(Evaluation):
+        def to_json(self) -> dict[str, Any]:
+            return super().to_json() | {"power": trials(20, 20).to_json()}
+
+    run = make_run(measured=Tried(evaluation().metrics), judged_by=demanding(policy))
+    checks = read_candidate(run, Places(tmp_path / "work", tmp_path / "runs", tmp_path / "releases")).verdict.checks
+    assert [check.status for check in checks if check.rule == "power: copy"] == ["pass"]
+    assert "roles decided" in {check.rule for check in checks}
 
 
 def test_a_blocked_table_is_mended_first(policy: Policy) -> None:
