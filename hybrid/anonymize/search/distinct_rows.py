@@ -12,7 +12,7 @@ import pandas as pd
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.person_rows import Holdings, Members, PersonRows
 from hybrid.anonymize.search.row_counts import add_up
-from hybrid.base.arrays import Codes, Counts, Leaves, Numbers, Rows
+from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.keys import group_sums, pack_small, ranks
 from hybrid.hierarchy import Hierarchy
 from hybrid.table.persons import person_groups
@@ -101,6 +101,18 @@ class DistinctRows:
             group_sums(leaves, self.counts, hierarchy.n_leaves)
             for leaves, hierarchy in zip(self.leaves, self.hierarchies, strict=True)
         ]
+
+    @cached_property
+    def occurring(self) -> list[Mask]:
+        """Mask of the leaves per column that occur in table or population."""
+        if self.population is None:
+            return [counts > 0 for counts in self.leaf_counts]
+        occurring = []
+        for leaves, hierarchy in zip(self.leaves, self.hierarchies, strict=True):
+            occurs = np.zeros(hierarchy.n_leaves, dtype=bool)
+            occurs[leaves] = True
+            occurring.append(occurs)
+        return occurring
 
 
 def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:

@@ -79,6 +79,8 @@ class Grouping:
     row_of: Rows
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
+    added: dict[str, Numbers] = field(default_factory=dict, repr=False)
+    """What others cache with the base: :mod:`hybrid.anonymize.search.suppressed_costs`."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -96,6 +98,13 @@ class Grouping:
         if (at, position) not in self._columns:
             self._columns[at, position] = number_of[self.leaves[at]]
         return self._columns[at, position]
+
+    def one_leaf(self, column: int) -> bool:
+        """True if all records of each row have the same leaf."""
+        if self.parent is None:
+            return True
+        same = (self.leaves[column][self.row_of] == self.parent.leaves[column]).all()
+        return bool(same) and self.parent.one_leaf(column)
 
     def richness(self, attribute: str) -> Counts:
         """Number of different sensitive values in each row; shape (n,), int64."""
@@ -132,7 +141,7 @@ class GroupCache:
             hierarchy = self.records.hierarchies[column]
             node_of = hierarchy.node_of[:, self.lattice.axes[column][position]]
             occurs = np.zeros(hierarchy.n_nodes, dtype=np.int64)
-            occurs[node_of[self.occurring[column]]] = 1
+            occurs[node_of[self.records.occurring[column]]] = 1
             numbers = np.cumsum(occurs) - 1
             self._numbers[column, position] = numbers[node_of], int(numbers[-1]) + 1
         return self._numbers[column, position]
@@ -202,18 +211,6 @@ class GroupCache:
     def leaf_starts(self) -> Codes:
         """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
-
-    @cached_property
-    def occurring(self) -> list[Mask]:
-        """Mask of the leaves per column that occur in table or population."""
-        if self.records.population is None:
-            return [counts > 0 for counts in self.records.leaf_counts]
-        occurring = []
-        for leaves, hierarchy in zip(self.records.leaves, self.records.hierarchies, strict=True):
-            occurs = np.zeros(hierarchy.n_leaves, dtype=bool)
-            occurs[leaves] = True
-            occurring.append(occurs)
-        return occurring
 
     @cached_property
     def whole(self) -> Grouping:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.base.arrays import Levels
+from hybrid.base.arrays import Levels, Nodes
 
 Node = tuple[int, ...]
 """Position on every axis of a lattice."""
@@ -29,11 +29,16 @@ class Lattice:
 
     @classmethod
     def of(cls, records: DistinctRows, fixed: Mapping[str, int]) -> Lattice:
-        """All levels of each hierarchy, or the fixed one."""
+        """Levels of each hierarchy, or the fixed one.
+
+        Without levels that join no values of the table that the level before keeps apart: their classes are the same,
+        and no loss falls when a level rises.
+        """
+        columns = zip(records.names, records.hierarchies, records.occurring, strict=True)
         return cls(
             tuple(
-                np.array([fixed[name]]) if name in fixed else np.arange(hierarchy.n_levels)
-                for name, hierarchy in zip(records.names, records.hierarchies, strict=True)
+                np.array([fixed[name]]) if name in fixed else _joining(hierarchy.node_of[occurring])
+                for name, hierarchy, occurring in columns
             )
         )
 
@@ -71,3 +76,12 @@ class Lattice:
         """
         levels = self.levels(node)
         return sum(levels), levels
+
+
+def _joining(node_of: Nodes) -> Levels:
+    """Lowest level, and those with fewer nodes than the level before; from (n_leaves, n_levels)."""
+    if not len(node_of):
+        return np.arange(1)
+    ordered = np.sort(node_of, axis=0)
+    n_nodes = 1 + np.count_nonzero(ordered[1:] != ordered[:-1], axis=0)
+    return np.flatnonzero(np.append(True, n_nodes[1:] < n_nodes[:-1]))

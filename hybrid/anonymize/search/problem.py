@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class SearchProblem:
     rules: tuple[ClassRule, ...]
     population: Table | None
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         """The generalizations to choose from."""
         return Lattice.of(self.records, self.options.levels)

@@ -79,6 +79,9 @@ class Terms:
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:
         """See :class:`Bound`."""
         region = bounds[tuple(slice(0, position + 1) for position in node)]
+        if most == np.inf:
+            np.maximum(region, self._rooted(self._joined(node)), out=region)
+            return
         chosen = region <= most
         region[chosen] = np.maximum(region[chosen], self._rooted(self._joined(node)[chosen]))
 
@@ -87,12 +90,16 @@ class Terms:
 
         For all nodes at or below it.
         """
-        joined: Numbers = np.ones(1) if self.root else np.zeros(1)
-        for axis, last in enumerate(node):
-            terms = self.values[self.starts[axis] : self.starts[axis] + last + 1]
-            joined = joined[..., None] * (1 + terms) if self.root else joined[..., None] + terms
-        result: Numbers = joined[0]
-        return result
+        halves = []
+        for axes in np.array_split(np.arange(len(node)), 2):
+            joined: Numbers = np.ones(1) if self.root else np.zeros(1)
+            for axis in axes:
+                terms = self.values[self.starts[axis] : self.starts[axis] + node[axis] + 1]
+                joined = np.multiply.outer(joined, 1 + terms) if self.root else np.add.outer(joined, terms)
+                joined = joined.reshape(-1)
+            halves.append(joined)
+        whole: Numbers = np.multiply.outer(*halves) if self.root else np.add.outer(*halves)
+        return whole.reshape([last + 1 for last in node])
 
     def _rooted(self, joined: Numbers) -> Numbers:
         rooted: Numbers = joined**self.root - 1 if self.root else joined

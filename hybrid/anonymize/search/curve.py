@@ -1,0 +1,336 @@
+"""Searches of one lattice for many k and suppression limits.
+
+They go from the largest k to the smallest, and for one k from the smallest limit to the largest. So every optimum is
+feasible for the searches after it, and every bound for one k holds for all its limits. A node is grouped once for all k
+that follow: where their losses are sums over suppressed rows, each k learns from each node how many records are
+suppressed there at least, a bound of everything below it, and a bound of its own loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hybrid.anonymize.search.exhaustive import at_or_below
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.losses import Bound, Loss, Score
+from hybrid.anonymize.search.losses.protocol import Constant, Terms
+from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
+from hybrid.anonymize.search.outcome import Infeasible, Solution
+from hybrid.anonymize.search.suppressed_costs import SuppressedCosts
+from hybrid.base.arrays import Codes, Counts, Numbers
+from hybrid.base.keys import group_sums
+
+Setting = tuple[Checker, Loss]
+"""What is checked and minimized for one k."""
+Limit = tuple[int, int | None]
+"""Records that may be suppressed, and persons where records share them."""
+
+_CHUNK = 1 << 12
+"""Nodes that are looked through at once for an open one."""
+_NONE = float(np.finfo(np.float64).max)
+"""Reach of a search without a solution; bounds of nodes that are done are infinite."""
+
+
+def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[list[Solution | Infeasible]]:
+    """Outcomes at each limit, from the largest k to the smallest.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        By k, ascending; of one table and one lattice.
+    limits : sequence of Limit
+        Ascending.
+    """
+    nodes = _Nodes(settings, max(records for records, _ in limits))
+    for at in reversed(range(len(settings))):
+        one = _AtK(nodes, at)
+        yield [one.outcome_at(*limit) for limit in limits]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What one node tells about one k."""
+
+    node: Node
+    certain: int
+    """Records that are suppressed here and at every node below, at least."""
+    suppressed: int
+    """Records that are suppressed here; -1: not known."""
+    gone: int = 0
+    """Persons all of whose records are suppressed."""
+    least: float = np.inf
+    """The node's loss is no smaller; scaled."""
+    terms: Numbers | None = None
+    """Bound of every node at or below this one, as a term per position; None: not known."""
+    above: float = -np.inf
+    """Bound of every node at or above this one; scaled."""
+
+
+@dataclass
+class _Scale:
+    """Losses as numbers that are quick to bound: products of (1 + term) without their root."""
+
+    loss: Loss
+    lattice: Lattice
+    root: float = field(init=False)
+    starts: Codes = field(init=False)
+
+    def __post_init__(self) -> None:
+        initial = self.loss.initial()
+        self.root = initial.root if isinstance(initial, Terms) else 0.0
+        self.starts = np.cumsum([0, *self.lattice.shape])
+
+    def scaled(self, loss: float) -> float:
+        """A loss on this scale."""
+        return float((1 + loss) ** (1 / self.root) - 1 if self.root else loss)
+
+    def initial(self) -> Numbers:
+        """Scaled bounds of all nodes before anything is grouped."""
+        bound = self.loss.initial()
+        return (replace(bound, root=1.0) if isinstance(bound, Terms) and self.root else bound).all(self.lattice.shape)
+
+    def terms(self, bound: Bound) -> Numbers:
+        """A bound as terms per position: a constant is that of the first column."""
+        if isinstance(bound, Terms):
+            return bound.values
+        assert isinstance(bound, Constant)
+        terms = np.zeros(self.starts[-1])
+        terms[: self.starts[1]] = bound.value
+        return terms
+
+    def bound(self, terms: Numbers) -> Terms:
+        """Scaled bound of terms."""
+        return Terms(terms, self.starts, 1.0 if self.root else 0.0)
+
+    def joined(self, terms: Numbers) -> Numbers:
+        """Scaled bounds from one term per column; shape (n, n_columns) to (n,)."""
+        result: Numbers = (terms + 1).prod(axis=-1) - 1 if self.root else terms.sum(axis=-1)
+        return result
+
+
+class _Nodes:
+    """What is known of the grouped nodes, for each k.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        By k, ascending.
+    most : int
+        Records that the largest limit allows.
+    """
+
+    def __init__(self, settings: Sequence[Setting], most: int) -> None:
+        self.checkers, self.losses = zip(*settings, strict=True)
+        self.most = most
+        self.ks = np.array([checker.k for checker in self.checkers], dtype=np.float64)
+        self.known: list[list[_Known]] = [[] for _ in settings]
+        checker, loss = settings[0]
+        self.scale = _Scale(loss, checker.lattice)
+        costs = loss.by_row()
+        plain = not checker.rules and not checker.population_k and checker.records.persons is None
+        self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
+
+    def learn(self, node: Node, groups: Groups, at: int) -> _Known:
+        """Note what a node tells about one k and those before it; what about this one."""
+        if self.costs is not None:
+            self._from_sizes(self.costs, node, groups, at)
+        else:
+            self._from_classes(node, groups, at)
+        return self.known[at][-1]
+
+    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: Groups, at: int) -> None:
+        """Learn from class sizes alone, for all k at once."""
+        suppressed, terms = costs.terms(groups, self.ks[: at + 1], self.most)
+        least = self.scale.joined(terms[:, self.scale.starts[:-1] + node])
+        for one, n in enumerate(suppressed.astype(np.int64).tolist()):
+            asked = one < len(terms)
+            self.known[one].append(
+                _Known(
+                    node,
+                    certain=n,
+                    suppressed=n,
+                    least=float(least[one]) if asked else np.inf,
+                    terms=terms[one] if asked and n > 0 else None,
+                )
+            )
+
+    def _from_classes(self, node: Node, groups: Groups, at: int) -> None:
+        """Learn from the classes that violate a model, for this k and the next smaller one.
+
+        The others learn how many records are in classes of fewer than k.
+        """
+        small = np.flatnonzero(groups.size_of_row < self.ks[at])
+        sizes = groups.size_of_row[small].astype(np.int64)
+        per_size = group_sums(sizes, groups.base.counts[small], int(self.ks[at]))
+        suppressed = np.cumsum(per_size)[self.ks[: at + 1].astype(np.int64) - 1]
+        for one, certain in enumerate(suppressed.astype(np.int64).tolist()):
+            if one >= at - 1 and certain <= self.most:
+                self.known[one].append(self._judged(one, node, self.checkers[one].judge(groups)))
+            else:
+                self.known[one].append(_Known(node, certain, -1))
+
+    def _judged(self, at: int, node: Node, found: NodeOutcome) -> _Known:
+        checker, loss = self.checkers[at], self.losses[at]
+        certain = max(found.n_certain, int(found.n_suppressed > 0 and checker.convex))
+        if certain > self.most:
+            return _Known(node, certain, found.n_suppressed)
+        least = self.scale.scaled(loss.score(node, found).value) if found.n_suppressed <= self.most else np.inf
+        terms, above = self.scale.terms(loss.below(found)), loss.above(found)
+        return _Known(node, certain, found.n_suppressed, found.n_gone, least, terms, above)
+
+
+class _AtK:
+    """Searches of one k for rising limits.
+
+    Parameters
+    ----------
+    nodes : _Nodes
+        What is known, and learns.
+    at : int
+        Which k.
+    """
+
+    def __init__(self, nodes: _Nodes, at: int) -> None:
+        self.nodes, self.at, self.scale = nodes, at, nodes.scale
+        self.checker, self.loss = nodes.checkers[at], nodes.losses[at]
+        self.known = nodes.known[at]
+        self.bounds = replace(self.scale, loss=self.loss).initial()
+        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.int64)
+        self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
+        self.most, self.place, self.checked = 0, 0, 0
+        self.persons: int | None = None
+        self.best: tuple[Node, Score, NodeOutcome] | None = None
+        self.reach = _NONE
+        if self.known:
+            self._lift_all()
+            for one in self.known:
+                self._raise_above(one)
+
+    def outcome_at(self, allowed: int, persons: int | None) -> Solution | Infeasible:
+        """Outcome for a limit no smaller than the one before.
+
+        Limits are numbers of records, and of persons where records share them.
+        """
+        self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
+        self.best, self.reach, self.place = None, _NONE, 0
+        for one in sorted(self.known, key=lambda one: one.least):
+            if one.least > self.reach or one.least == np.inf:
+                break
+            if self._allows(one):
+                self._propose(one.node, self.checker.check(one.node))
+        while (node := self._open()) is not None:
+            self._visit(node)
+        if self.best is None:
+            return Infeasible(-1, (), True, self.checked)
+        node, score, found = self.best
+        return Solution(node, score, found, score.value, self.checked)
+
+    def _allows(self, one: _Known) -> bool:
+        """True if a node is within this limit."""
+        return 0 <= one.suppressed <= self.most and (self.persons is None or one.gone <= self.persons)
+
+    def _propose(self, node: Node, found: NodeOutcome) -> None:
+        """Take a feasible node as the best if it is better."""
+        score, order = self.loss.score(node, found), self.checker.lattice.order
+        if self.best is None or (score.value, order(node)) < (self.best[1].value, order(self.best[0])):
+            self.best = node, score, found
+            self.reach = self.scale.scaled(score.value)
+
+    def _open(self) -> Node | None:
+        """The highest open node over the next open one; None if none is left."""
+        bounds, certain = self.bounds.reshape(-1), self.certain.reshape(-1)
+        while self.place < len(bounds):
+            chunk = slice(self.place, self.place + _CHUNK)
+            open_ = (bounds[chunk] <= self.reach) & (certain[chunk] <= self.most)
+            first = int(open_.argmax())
+            if open_[first]:
+                self.place += first
+                return self._climb(self.place)
+            self.place += _CHUNK
+        return None
+
+    def _climb(self, flat: int) -> Node:
+        """Climb to the open neighbour of least bound, as long as one is open."""
+        node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
+        reach, most, top = self.reach, self.most, self.checker.lattice.top
+        bound_of, certain_of = self.bounds.reshape(-1).item, self.certain.reshape(-1).item
+        while True:
+            best, chosen = np.inf, -1
+            for axis, position in enumerate(node):
+                if position < top[axis]:
+                    above = flat + self.strides[axis]
+                    bound = bound_of(above)
+                    if bound <= reach and bound < best and certain_of(above) <= most:
+                        best, chosen = bound, axis
+            if chosen < 0:
+                return tuple(node)
+            node[chosen] += 1
+            flat += self.strides[chosen]
+
+    def _visit(self, node: Node) -> None:
+        """Group the records at a node and draw all conclusions."""
+        groups = self.checker.group(node)
+        self.checked += 1
+        one = self.nodes.learn(node, groups, self.at)
+        if one.least <= self.reach and self._allows(one):
+            self._propose(node, self.checker.judge(groups))
+        self._raise_above(one)
+        below = at_or_below(node)
+        if one.certain > self.most:
+            np.maximum(self.certain[below], one.certain, out=self.certain[below])
+        if one.terms is not None and one.certain <= self.nodes.most:
+            self.scale.bound(one.terms).lift(self.bounds, node, np.inf)
+        self.bounds[node] = np.inf
+
+    def _raise_above(self, one: _Known) -> None:
+        """Close a node that is known, and bound those above it."""
+        at_or_above = tuple(slice(position, None) for position in one.node)
+        if one.suppressed == 0:
+            self.bounds[at_or_above] = np.inf
+        elif one.above > -np.inf:
+            np.maximum(self.bounds[at_or_above], one.above, out=self.bounds[at_or_above])
+        if one.suppressed >= 0:
+            self.bounds[one.node] = np.inf
+
+    def _lift_all(self) -> None:
+        """Raise bounds below all nodes that are known.
+
+        Of the bounds above a node that with the greatest loss at the bottom is applied.
+        """
+        shape = self.bounds.shape
+        weights, source = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
+        bounding = [(one.node, one.terms) for one in self.known if one.terms is not None]
+        for one in self.known:
+            self.certain[one.node] = max(one.certain, self.certain[one.node])
+        for number, (node, terms) in enumerate(bounding):
+            weights[node] = self.scale.joined(terms[self.scale.starts[:-1]])
+            source[node] = number
+        _spread(self.certain)
+        _spread(weights, source)
+        chosen = np.flatnonzero((weights > -np.inf) & (self.certain <= self.nodes.most))
+        if not len(chosen):
+            return
+        stacked = np.stack([terms for _, terms in bounding])
+        columns = self.scale.starts[:-1] + np.stack(np.unravel_index(chosen, shape), axis=1)
+        lifted = self.scale.joined(stacked[source.reshape(-1)[chosen][:, None], columns])
+        flat = self.bounds.reshape(-1)
+        flat[chosen] = np.maximum(flat[chosen], lifted)
+
+
+def _spread(values: Numbers | Counts, source: Codes | None = None) -> None:
+    """Raise the value of each node to the greatest at or above it, in place.
+
+    The source of a value goes with it.
+    """
+    for axis, n_positions in enumerate(values.shape):
+        lines = np.moveaxis(values, axis, 0)
+        sources = None if source is None else np.moveaxis(source, axis, 0)
+        for position in range(n_positions - 1, 0, -1):
+            below, here = slice(position - 1, position), slice(position, position + 1)
+            greater = lines[here] > lines[below]
+            np.copyto(lines[below], lines[here], where=greater)
+            if sources is not None:
+                np.copyto(sources[below], sources[here], where=greater)

@@ -1,0 +1,85 @@
+"""Costs of suppressed rows: sums per base, for a bound of each k at one node.
+
+What a row of a base adds to each term of a loss is added up once per base. The classes of a node then bound the loss
+for all k in one product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.anonymize.search.group_cache import Grouping
+from hybrid.anonymize.search.losses import RowCosts
+from hybrid.anonymize.search.node_check import Groups
+from hybrid.base.arrays import Numbers
+from hybrid.base.keys import group_sums
+
+
+@dataclass(frozen=True)
+class SuppressedCosts:
+    """Terms of a loss that grows with each suppressed row.
+
+    Parameters
+    ----------
+    costs : RowCosts
+        What a record of each leaf adds; not empty.
+    """
+
+    costs: RowCosts
+
+    def terms(self, groups: Groups, ks: Numbers, most: int) -> tuple[Numbers, Numbers]:
+        """Suppressed records and terms for each k.
+
+        Parameters
+        ----------
+        groups : Groups
+            The classes of one node.
+        ks : numpy.ndarray, shape (n_ks,), float64
+            Ascending.
+        most : int
+            Terms are asked for up to so many suppressed records.
+
+        Returns
+        -------
+        suppressed : numpy.ndarray, shape (n_ks,), float64
+            Records in classes of fewer than each k.
+        terms : numpy.ndarray, shape (n_asked, n_terms), float64
+            Weighted terms of the first ks, whose suppressed records are at most ``most``.
+        """
+        few = np.flatnonzero(groups.size_of_row < ks[-1])
+        sizes, counts = groups.size_of_row[few], groups.base.counts[few]
+        suppressed = (sizes < ks[:, None]) @ counts
+        n_asked = int(np.searchsorted(suppressed, most, side="right"))
+        if n_asked == 0 or suppressed[n_asked - 1] == 0:
+            return suppressed, np.maximum(np.tile(self.costs.terms, (n_asked, 1)), 0)
+        asked = np.flatnonzero(sizes < ks[n_asked - 1])
+        small = (sizes[asked] < ks[:n_asked, None]).astype(np.float64)
+        return suppressed, np.maximum(self.costs.terms + small @ self._sums(groups.base)[few[asked]], 0)
+
+    def _sums(self, base: Grouping) -> Numbers:
+        """What each row of a base adds to each term; shape (len(base), n_terms).
+
+        Cached in the base.
+        """
+        if "sums" not in base.added:
+            finer = None if base.parent is None else self._sums(base.parent)
+            columns = [self._added(base, finer, column) for column in range(len(base.leaves))]
+            base.added["sums"] = np.concatenate(columns, axis=1)
+        return base.added["sums"]
+
+    def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
+        """Sums of one column's terms; from the finer base where its rows have several leaves."""
+        if base.one_leaf(column):
+            added: Numbers = self._more(column)[base.leaves[column]] * base.counts[:, None]
+            return added
+        first, last = self.costs.starts[column], self.costs.starts[column + 1]
+        assert finer is not None  # the distinct rows have one leaf each
+        return np.stack([group_sums(base.row_of, term, len(base)) for term in finer[:, first:last].T], axis=1)
+
+    def _more(self, column: int) -> Numbers:
+        """What one record adds; shape (n_leaves, n_positions) of a column."""
+        width = self.costs.starts[column + 1] - self.costs.starts[column]
+        ends = [*self.costs.more_starts[1:], len(self.costs.more)]
+        return self.costs.more[self.costs.more_starts[column] : ends[column]].reshape(-1, width)
