@@ -125,7 +125,7 @@ class _Nodes:
     def __init__(self, settings: Sequence[Setting], most: int) -> None:
         self.checkers, self.losses = zip(*settings, strict=True)
         self.most = most
-        self.ks = np.array([checker.k for checker in self.checkers], dtype=np.float64)
+        self.ks = np.array([checker.k for checker in self.checkers], dtype=np.int64)
         self.known: list[list[_Known]] = [[] for _ in settings]
         checker, loss = settings[0]
         self.scale = _Scale(loss, checker.lattice)
@@ -164,8 +164,8 @@ class _Nodes:
         """
         small = np.flatnonzero(groups.size_of_row < self.ks[at])
         sizes = groups.size_of_row[small].astype(np.int64)
-        per_size = group_sums(sizes, groups.base.counts[small], int(self.ks[at]))
-        suppressed = np.cumsum(per_size)[self.ks[: at + 1].astype(np.int64) - 1]
+        per_size = group_sums(sizes, groups.base.counts[small], self.ks[at])
+        suppressed = np.cumsum(per_size)[self.ks[: at + 1] - 1]
         for one, certain in enumerate(suppressed.astype(np.int64).tolist()):
             if one >= at - 1 and certain <= self.most:
                 self.known[one].append(self._judged(one, node, self.checkers[one].judge(groups)))

@@ -1,7 +1,7 @@
 """Costs of suppressed rows: sums per base, for a bound of each k at one node.
 
 What a row of a base adds to each term of a loss is added up once per base. The classes of a node then bound the loss
-for all k in one product of matrices.
+for all k at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.losses import RowCosts
 from hybrid.anonymize.search.node_check import Groups
-from hybrid.base.arrays import Numbers
+from hybrid.base.arrays import Counts, Numbers
 from hybrid.base.keys import group_sums
 
 
@@ -29,15 +29,15 @@ class SuppressedCosts:
 
     costs: RowCosts
 
-    def terms(self, groups: Groups, ks: Numbers, most: int) -> tuple[Numbers, Numbers]:
+    def terms(self, groups: Groups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
         """Suppressed records and terms for each k.
 
         Parameters
         ----------
         groups : Groups
             The classes of one node.
-        ks : numpy.ndarray, shape (n_ks,), float64
-            Ascending.
+        ks : numpy.ndarray, shape (n_ks,), int64
+            Ascending, 1 or more.
         most : int
             Terms are asked for up to so many suppressed records.
 
@@ -49,14 +49,19 @@ class SuppressedCosts:
             Weighted terms of the first ks, whose suppressed records are at most ``most``.
         """
         few = np.flatnonzero(groups.size_of_row < ks[-1])
-        sizes, counts = groups.size_of_row[few], groups.base.counts[few]
-        suppressed = (sizes < ks[:, None]) @ counts
-        n_asked = int(np.searchsorted(suppressed, most, side="right"))
-        if n_asked == 0 or suppressed[n_asked - 1] == 0:
-            return suppressed, np.maximum(np.tile(self.costs.terms, (n_asked, 1)), 0)
-        asked = np.flatnonzero(sizes < ks[n_asked - 1])
-        small = (sizes[asked] < ks[:n_asked, None]).astype(np.float64)
-        return suppressed, np.maximum(self.costs.terms + small @ self._sums(groups.base)[few[asked]], 0)
+        sizes = groups.size_of_row.take(few)
+        per_size = group_sums(sizes.astype(np.int64), groups.base.counts.take(few), ks[-1])
+        suppressed = np.cumsum(per_size)[ks - 1]
+        asked = ks[: np.searchsorted(suppressed, most, side="right")]
+        terms = np.empty((len(asked), len(self.costs.terms)))
+        added, before = self.costs.terms, np.zeros(len(few), dtype=bool)
+        for at, k in enumerate(asked):
+            smaller = sizes < k
+            rows = few[smaller & ~before]
+            if len(rows):
+                added = added + np.ones(len(rows)) @ self._sums(groups.base).take(rows, axis=0)
+            terms[at], before = added, smaller
+        return suppressed, np.maximum(terms, 0)
 
     def _sums(self, base: Grouping) -> Numbers:
         """What each row of a base adds to each term; shape (len(base), n_terms).
@@ -72,11 +77,12 @@ class SuppressedCosts:
     def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
         """Sums of one column's terms; from the finer base where its rows have several leaves."""
         if base.one_leaf(column):
-            added: Numbers = self._more(column)[base.leaves[column]] * base.counts[:, None]
-            return added
+            added: Numbers = self._more(column).take(base.leaves[column], axis=0)
+            return np.multiply(added, base.counts[:, None], out=added)
         first, last = self.costs.starts[column], self.costs.starts[column + 1]
         assert finer is not None  # the distinct rows have one leaf each
-        return np.stack([group_sums(base.row_of, term, len(base)) for term in finer[:, first:last].T], axis=1)
+        terms = np.ascontiguousarray(finer[:, first:last].T)
+        return np.stack([group_sums(base.row_of, term, len(base)) for term in terms], axis=1)
 
     def _more(self, column: int) -> Numbers:
         """What one record adds; shape (n_leaves, n_positions) of a column."""
