@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -31,9 +34,10 @@ def test_every_node(seed: int, loops: str) -> None:
     checker = task.checker(task.lattice)
     assert (checker.bases.kernels is None) == (loops == "numpy")
     for node in itertools.product(*map(range, task.lattice.shape)):
-        by_hand = classes_by_hand(problem, node)
+        levels = task.lattice.levels(node)
+        by_hand = classes_by_hand(problem, levels)
         found = checker.check(node)
-        assert (found.n_groups, found.n_suppressed + 0) == (len(by_hand), suppressed_by_hand(problem, node))
+        assert (found.n_groups, found.n_suppressed + 0) == (len(by_hand), suppressed_by_hand(problem, levels))
         assert sorted(found.groups.sizes[found.groups.sizes > 0].tolist()) == sorted(by_hand.values())
         hidden = task.records.counts * found.distinct(found.suppressed)
         per_leaf = [
@@ -79,6 +83,31 @@ def test_what_is_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bases.kernels is None
     bases._rows_read = _LONG + 1
     assert bases.kernels is not None
+
+
+def test_a_thread_waits_while_another_loads_the_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = prepare(*wide_table(2, 50), AnonymizeOptions(), None)
+    bases, begun, allowed = task.checker(task.lattice).bases, Event(), Event()
+    name = "hybrid.anonymize.search.kernels"
+
+    def slow(function):
+        begun.set()
+        assert allowed.wait(20)
+        return function
+
+    monkeypatch.setattr(importlib.import_module("hybrid.base.jit"), "compiled", slow)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            loading = threads.submit(importlib.import_module, name)
+            assert begun.wait(20)
+            waiting = threads.submit(lambda: bases.kernels)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.2)
+            allowed.set()
+            assert waiting.result(20) is loading.result(20) and hasattr(waiting.result(), "lacking")
+    finally:
+        sys.modules.pop(name, None)  # its loops are not compiled
 
 
 @pytest.mark.parametrize("n_columns", [1, 5, 8])

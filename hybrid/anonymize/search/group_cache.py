@@ -150,10 +150,10 @@ class GroupCache:
     def kernels(self) -> ModuleType | None:
         """Compiled loops, if loading them pays or they are loaded anyway.
 
-        Loading pays once enough rows were read.
+        Loading pays once enough rows were read. A thread waits while another one loads them.
         """
         name = "hybrid.anonymize.search.kernels"
-        return sys.modules.get(name) or (importlib.import_module(name) if self._rows_read > _LONG else None)
+        return importlib.import_module(name) if name in sys.modules or self._rows_read > _LONG else None
 
     @cached_property
     def tables(self) -> tuple[Codes, Codes, Counts]:
