@@ -52,7 +52,7 @@ def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[l
 
 @dataclass(frozen=True)
 class _Known:
-    """What one node tells about one k."""
+    """Knowledge of one k from one node."""
 
     node: Node
     certain: int
@@ -71,7 +71,10 @@ class _Known:
 
 @dataclass
 class _Scale:
-    """Losses as numbers that are quick to bound: products of (1 + term) without their root."""
+    """Scale of losses on which bounds are quick.
+
+    A product of (1 + term) stays without its root.
+    """
 
     loss: Loss
     lattice: Lattice
@@ -93,7 +96,10 @@ class _Scale:
         return (replace(bound, root=1.0) if isinstance(bound, Terms) and self.root else bound).all(self.lattice.shape)
 
     def terms(self, bound: Bound) -> Numbers:
-        """A bound as terms per position: a constant is that of the first column."""
+        """Terms per position of a bound.
+
+        A constant is that of the first column.
+        """
         if isinstance(bound, Terms):
             return bound.values
         assert isinstance(bound, Constant)
@@ -112,7 +118,7 @@ class _Scale:
 
 
 class _Nodes:
-    """What is known of the grouped nodes, for each k.
+    """Knowledge from the grouped nodes, for each k.
 
     Parameters
     ----------
@@ -134,7 +140,10 @@ class _Nodes:
         self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
 
     def learn(self, node: Node, groups: Groups, at: int) -> _Known:
-        """Note what a node tells about one k and those before it; what about this one."""
+        """Draw conclusions from a node for one k and smaller ones.
+
+        Returns those for this k.
+        """
         if self.costs is not None:
             self._from_sizes(self.costs, node, groups, at)
         else:
@@ -158,9 +167,9 @@ class _Nodes:
             )
 
     def _from_classes(self, node: Node, groups: Groups, at: int) -> None:
-        """Learn from the classes that violate a model, for this k and the next smaller one.
+        """Learn from classes that violate a model.
 
-        The others learn how many records are in classes of fewer than k.
+        For this k and the next smaller one. The others learn how many records are in classes of fewer than k.
         """
         small = np.flatnonzero(groups.size_of_row < self.ks[at])
         sizes = groups.size_of_row[small].astype(np.int64)
@@ -240,7 +249,10 @@ class _AtK:
             self.reach = self.scale.scaled(score.value)
 
     def _open(self) -> Node | None:
-        """The highest open node over the next open one; None if none is left."""
+        """The highest open node over the next open one.
+
+        None if none is left.
+        """
         bounds, certain = self.bounds.reshape(-1), self.certain.reshape(-1)
         while self.place < len(bounds):
             chunk = slice(self.place, self.place + _CHUNK)
@@ -253,7 +265,10 @@ class _AtK:
         return None
 
     def _climb(self, flat: int) -> Node:
-        """Climb to the open neighbour of least bound, as long as one is open."""
+        """Climb to the open neighbour of least bound.
+
+        Repeated as long as one is open.
+        """
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
         reach, most, top = self.reach, self.most, self.checker.lattice.top
         bound_of, certain_of = self.bounds.reshape(-1).item, self.certain.reshape(-1).item
@@ -321,9 +336,9 @@ class _AtK:
 
 
 def _spread(values: Numbers | Counts, source: Codes | None = None) -> None:
-    """Raise the value of each node to the greatest at or above it, in place.
+    """Raise each node's value to the greatest at or above it.
 
-    The source of a value goes with it.
+    In place. The source of a value goes with it.
     """
     for axis, n_positions in enumerate(values.shape):
         lines = np.moveaxis(values, axis, 0)

@@ -79,7 +79,10 @@ class Lattice:
 
 
 def _joining(node_of: Nodes) -> Levels:
-    """Lowest level, and those with fewer nodes than the level before; from (n_leaves, n_levels)."""
+    """Lowest level, and those with fewer nodes than before.
+
+    ``node_of`` has shape (n_leaves, n_levels).
+    """
     if not len(node_of):
         return np.arange(1)
     ordered = np.sort(node_of, axis=0)

@@ -1,4 +1,4 @@
-"""Costs of suppressed rows: sums per base, for a bound of each k at one node.
+"""Costs of suppressed rows, summed up per base.
 
 What a row of a base adds to each term of a loss is added up once per base. The classes of a node then bound the loss
 for all k at once.
@@ -64,9 +64,9 @@ class SuppressedCosts:
         return suppressed, np.maximum(terms, 0)
 
     def _sums(self, base: Grouping) -> Numbers:
-        """What each row of a base adds to each term; shape (len(base), n_terms).
+        """Cost of suppressing each row of a base.
 
-        Cached in the base.
+        In each term; shape (len(base), n_terms). Cached in the base.
         """
         if "sums" not in base.added:
             finer = None if base.parent is None else self._sums(base.parent)
@@ -75,7 +75,10 @@ class SuppressedCosts:
         return base.added["sums"]
 
     def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
-        """Sums of one column's terms; from the finer base where its rows have several leaves."""
+        """Cost of suppressing each row, in one column's terms.
+
+        From the finer base where its rows have several leaves.
+        """
         if base.one_leaf(column):
             added: Numbers = self._more(column).take(base.leaves[column], axis=0)
             return np.multiply(added, base.counts[:, None], out=added)
@@ -85,7 +88,7 @@ class SuppressedCosts:
         return np.stack([group_sums(base.row_of, term, len(base)) for term in terms], axis=1)
 
     def _more(self, column: int) -> Numbers:
-        """What one record adds; shape (n_leaves, n_positions) of a column."""
+        """Cost of suppressing one record; shape (n_leaves, n_positions)."""
         width = self.costs.starts[column + 1] - self.costs.starts[column]
         ends = [*self.costs.more_starts[1:], len(self.costs.more)]
         return self.costs.more[self.costs.more_starts[column] : ends[column]].reshape(-1, width)
