@@ -1,8 +1,9 @@
-"""What the thesis held constant: tables of the scales `models` and `linkability` of configs/thesis_ch5.yaml.
+"""What the thesis held constant: privacy models, neighbours of linkability, and the order of the stages.
 
     python benchmarks/thesis_factors.py --write docs/evidence/chapter5.md
 
-From benchmarks/results/thesis_ch5/, where each scale has the comparison.csv of `hybrid compare`; means over the seeds.
+From benchmarks/results/: the comparison.csv of `hybrid compare` for the scales `models` and `linkability` of
+configs/thesis_ch5.yaml, and for configs/research_order.yaml; means over the seeds.
 """
 
 from __future__ import annotations
@@ -10,10 +11,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from made_part import write_part
 
-KEPT = Path(__file__).parent / "results" / "thesis_ch5"
+from hybrid.analysis import results
+from hybrid.analysis.contrasts import estimates
+from hybrid.comparison import load_plan
+from hybrid.comparison.expand import expand
+from hybrid.comparison.write import facets
+from hybrid.report.comparison.words import with_interval
+
+RESULTS = Path(__file__).parent / "results"
+KEPT = RESULTS / "thesis_ch5"
+ORDERS = Path(__file__).parents[1] / "configs" / "research_order.yaml"
 GENERATORS = ("anonymization alone", "cart")
 SHOWN = {
     "inference": "synthetic.inference.occupation",
@@ -21,6 +32,13 @@ SHOWN = {
     "TSTR": "synthetic.tstr.income",
     "total variation": "synthetic.total_variation",
 }
+
+MORE = {
+    "linkability": "synthetic.linkability",
+    "membership": "synthetic.membership",
+    "discriminator": "synthetic.discriminator",
+}
+"""Shown of the orders, too."""
 
 
 def ended(scale: str) -> tuple[pd.DataFrame, str]:
@@ -62,15 +80,44 @@ def linkability() -> str:
 
 def _told(groups: pd.DataFrame, key: tuple[str, int, str]) -> str:
     """Mean with its mean bounds; a dash where no run has a value."""
-    value, low, high = groups.loc[key]
+    value, low, high = groups.loc[key] if key in groups.index else (float("nan"),) * 3
     return "–" if pd.isna(value) else f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def orders() -> str:
+    """Markdown: anonymized last against anonymized first, over both k, with the generator alone beside it."""
+    plan = load_plan(ORDERS)
+    configurations = expand(plan, ORDERS.parent).configurations
+    table = pd.read_csv(RESULTS / "research_order" / "comparison.csv")
+    found = results(table, plan.factor_names, facets(configurations))
+    lines = [
+        "### Order of the stages",
+        "",
+        f"{len(table)} runs; seeds {', '.join(map(str, sorted(table['seed'].unique())))}; k = 5 and 50 together.",
+        "",
+        "| transition | metric | alone | anonymized first | anonymized last | last minus first (95 %) |",
+        "|---|---|---|---|---|---|",
+    ]
+    for transition in plan.factors["transition"]:
+        sides = [
+            np.array([c.factors["transition"] == transition and c.factors["order"] == order for c in configurations])
+            for order in plan.factors["order"]
+        ]
+        weights = (sides[1] / sides[1].sum() - sides[0] / sides[0].sum())[None]
+        for name, column in (SHOWN | MORE).items():
+            values = found.matrix(column)
+            difference = estimates(weights, values, len(SHOWN | MORE) * 2, overlap=found.overlap)[0]
+            alone = found.matrix(column.replace("synthetic", "baseline"))
+            means = [f"{each.mean():.3f}" for each in (alone, values[sides[0]], values[sides[1]])]
+            lines.append(f"| {' | '.join([transition, name, *means, with_interval(difference, signed=True)])} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     page = parser.parse_args().write
-    text = f"{models()}\n\n{linkability()}"
+    text = f"{models()}\n\n{linkability()}\n\n{orders()}"
     if page is None:
         print(text)
     else:
