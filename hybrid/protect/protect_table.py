@@ -12,6 +12,7 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.protect.alike import ranks_of
 from hybrid.protect.categories import protect_categories, rarity
+from hybrid.protect.histories import protect_history
 from hybrid.protect.numbers import protect_numbers
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.protect.result import ColumnProtection, Protection
@@ -107,7 +108,10 @@ def _numbers(
     persons: Array | None,
     listed: Array | None,
 ) -> tuple[pd.Series, ColumnProtection]:
-    redrawn = protect_numbers(values, column, least, rng, persons, listed)
+    if column.order and persons is not None and listed is None:
+        redrawn = protect_history(values, column, least, rng, persons)
+    else:
+        redrawn = protect_numbers(values, column, least, rng, persons, listed)
     changed = int((values.notna() & (redrawn.values.isna() | (values != redrawn.values).fillna(True))).sum())
     return redrawn.values, _result(column, "draw", redrawn.distinct, redrawn.rare, changed, len(values), least)
 
