@@ -15,7 +15,7 @@ _STEPS = Column("steps", Role.INSENSITIVE, Kind.INTEGER)
 
 
 def protect_history(values: pd.Series, column: Column, least: int, rng: np.random.Generator, persons: Array) -> Redrawn:
-    """Redraw the first value of each person and the gaps between successive ones.
+    """Redraw each person's first value and the gaps after it.
 
     Values drawn anew one by one would keep neither the pace of a history nor rows of one moment together: of some
     thousand rows in a year, each is moved by days. So the first values of all persons are protected as

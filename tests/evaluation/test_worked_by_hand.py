@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable
+from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.canary import _measured
 from hybrid.evaluation.attacks.twins import _weighted
 from hybrid.evaluation.context import Context
@@ -75,8 +75,19 @@ def test_hitting_rate() -> None:
     # Within 90 / 30 = 3 of some row: 5 of 10 on both sides; the others are 4 away.
     found = measured("hitting_rate", TRAIN, CONTROL, TABLE)
     close(found, 0.5, 0.236593, 0.763407)
-    # Risk 0; its error .263407 hypot(1 / .5, (.5 - 1) / .5^2) = .263407 sqrt(8) = .745027.
-    assert found.details["risk_interval"] == pytest.approx([-0.745027, 0.745027], abs=2e-6)
+    # Risk 0; its error .263407 hypot(1 / .5, (.5 - 1) / .5^2) = .263407 sqrt(8) = .745027. The ratio of failures, with
+    # .236593 (1 - .236593) = .180617: (.25 + sqrt(.25^2 - .180617^2)) / .180617 = 2.341152, so at least 1 - 2.341152.
+    assert found.details["risk_interval"] == pytest.approx([-1.341152, 0.745027], abs=2e-6)
+
+
+def test_near_copies_of_everybody_tell_nothing_of_training() -> None:
+    """All control records are hit and 39 of 40 training records; shrunken rates once made that a risk of .7."""
+    train = people(*((10.0 * (i % 4), "a") for i in range(39)), (90.0, "b"))
+    control, table = people(*((10.0 * (i % 4), "a") for i in PEOPLE)), people(*((10.0 * (i % 4), "a") for i in PEOPLE))
+    found = evaluate(
+        train, control, {"synthetic": table}, EvaluateOptions(metrics=("hitting_rate",)), np.random.default_rng(1)
+    ).metrics[0]
+    assert isinstance(found.outcome, NotComputable) and found.outcome.lacks == "headroom"
 
 
 def test_dcr_share() -> None:

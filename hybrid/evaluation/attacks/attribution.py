@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.outcome import attacked
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import (
@@ -16,7 +17,6 @@ from hybrid.evaluation.engine.intervals import (
     quantile,
     risk,
     share_interval,
-    wilson,
 )
 from hybrid.evaluation.engine.space import Space, gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -138,30 +138,31 @@ def hitting_rate(context: Context) -> Outcome:
     """Share of training records that some row hits.
 
     A hit has the same categories, and numbers within 1/30 of train's range (SynthEval). Each record counts once, 0..1.
-    The reference is the share of control records hit; ``details["risk"]`` is (T - C)/(1 - C).
+    The reference is the share of control records hit; ``details["risk"]`` is (T - C)/(1 - C). Where all control records
+    are hit, near copies tell nothing of training.
     """
     space = gower(context.encoding, tables=[context.encoded("train")])
     rows = space.place(context.encoded("table"))
 
-    def rate(role: Role) -> tuple[float, float, float]:
+    def hits(role: Role) -> tuple[Array, float, float]:
         asked = context.asked(context.whole(role)).rows
         found = matching(space.place(context.encoded(role).take(asked)), rows, HIT_SHARE)
         hit, persons = found > 0, context.persons(role)[asked]
         worth = independent_attempts(hit, persons) if context.has_persons(role) else float(len(asked))
-        return float(hit.sum()) * (worth / len(asked)), worth, float(found.mean())
+        return hit, worth, float(found.mean())
 
-    train, control = rate("train"), rate("control")
-    confidence = context.options.confidence
-    low, high = share_interval(train[0] / train[1], train[1], confidence)
-    excess = risk(wilson(*train[:2], confidence), wilson(*control[:2], confidence))
-    details: dict[str, object] = {}
-    if excess is not None:
-        details |= {"risk": excess.value, "risk_interval": [excess.low, excess.high]}
+    (train, worth, pairs), (control, worth_control, _) = hits("train"), hits("control")
+    confidence, sides = context.options.confidence, (float(train.sum()), float(control.sum()))
+    independent = (worth, worth_control) if context.has_persons("train") else None
+    attack = attacked(*sides, len(train), len(control), confidence, independent=independent)
+    if isinstance(attack, NotComputable):
+        return attack
+    told = attack.measure()
+    low, high = share_interval(float(train.mean()), worth, confidence)
+    details: dict[str, object] = {"risk": told.value, "risk_interval": [told.low, told.high]}
     if context.options.paper:  # PrivEval counts pairs.
-        details["paper"] = {"HitR": train[2]}
-    found = None if excess is None else (excess.value, excess.low, excess.high)
-    n = len(context.asked_people[0])
-    return Measure(train[0] / train[1], low, high, control[0] / control[1], n, details, found)
+        details["paper"] = {"HitR": pairs}
+    return Measure(float(train.mean()), low, high, float(control.mean()), len(train), details, told.excess)
 
 
 METRICS = (
