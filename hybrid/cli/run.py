@@ -79,7 +79,7 @@ def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
             kind = "public" if table.public else "synthetic"
             console.out.print(f"{kind} table  {folder / table.file}  ({table.rows:,} rows)")
     else:
-        console.out.print(f"synthetic table  {folder / run.synthetic_name}  ({len(run.synthetic):,} rows)")
+        console.out.print(f"synthetic table  {folder / run.synthetic_name}  ({run.released_rows:,} rows)")
     console.out.print(f"report           {folder / 'report.html'}")
 
 

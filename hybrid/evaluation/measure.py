@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -173,6 +173,28 @@ class MetricResult:
 
 
 @dataclass(frozen=True)
+class AllRows:
+    """Counts on all rows of a table judged by a sample.
+
+    Parameters
+    ----------
+    rows, judged : int
+        Rows of the table, and of the sample.
+    train, control : int
+        Training and control records.
+    train_found, control_found : int
+        Those of them that equal one of all rows.
+    """
+
+    rows: int
+    judged: int
+    train: int
+    train_found: int
+    control: int = 0
+    control_found: int = 0
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """All metrics of one run, in the order of their computation.
 
@@ -180,6 +202,8 @@ class Evaluation:
     """
 
     metrics: tuple[MetricResult, ...]
+    all_rows: AllRows | None = None
+    """What was counted on all rows of a synthetic table of which a sample was judged; None: all rows were."""
 
     def find(
         self, name: str, stage: Subject, column: str | None = None, table: str | None = None
@@ -220,7 +244,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
-        return {"metrics": [metric.to_json() for metric in self.metrics]}
+        found = {"metrics": [metric.to_json() for metric in self.metrics]}
+        return found if self.all_rows is None else found | {"all_rows": asdict(self.all_rows)}
 
 
 def _row(metric: MetricResult) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         evaluation=pipeline.evaluation,
         stage_verdicts=verdicts_by_stage(pipeline.policy, pipeline.evaluation),
         metric_texts=describe(REGISTRY.values()),
-        limits=(*LIMITS[anonymized is None :], *([] if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE)),
+        limits=tuple(_limits(pipeline)),
         licences=licences(config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
@@ -120,6 +120,18 @@ def audit_report(
         limits=(*notes, *LIMITS[1:]),
         versions=library_versions(PACKAGE, *libraries()),
     )
+
+
+def _limits(pipeline: Pipeline) -> Iterator[str]:
+    """Limits of the evaluation."""
+    yield from LIMITS[pipeline.anonymized is None :]
+    yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
+    found = pipeline.all_rows
+    if found is not None:
+        yield (
+            f"All figures but those of exact copies among all rows are of {found.judged:,} of {found.rows:,} rows, "
+            "drawn at random: what someone learns who has all of them was not measured."
+        )
 
 
 def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:

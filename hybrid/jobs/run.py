@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -136,9 +137,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
     created = datetime.now(UTC)
     _ = pipeline.evaluation
     with staged(folder) as temporary:
-        data = pipeline.config.data
-        target = temporary / pipeline.synthetic_name
-        write_table(pipeline.synthetic, target, data.separator, data.encoding, pipeline.layout)
+        target = pipeline.write_synthetic(temporary)
         if private_dir is not None:
             sha256 = file_sha256(target)
             pipeline.draw = count_draw(
@@ -271,7 +270,7 @@ def _write_manifest(
     if kind == "run":
         anonymized = pipeline.anonymized is not None
         facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
-        said["table"] = facts.to_json()
+        said["table"] = replace(facts, rows=pipeline.released_rows).to_json()
         said["columns"] = stated_columns(pipeline.synthetic.schema)
     whole = manifest | said
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

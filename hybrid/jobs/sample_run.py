@@ -97,4 +97,5 @@ def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -
     before = content["synthesize"].get("where")
     both = where if before is None else f"({before}) and ({where})"
     changes: dict[str, Any] = {"synthesize.where": both, "synthesize.rows": "same" if rows is None else rows}
+    changes["synthesize.part_rows"] = None
     return configured(content, changes, folder / "config.yaml")

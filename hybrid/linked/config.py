@@ -245,7 +245,7 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
     single = {key: content.get(key) for key in ("risk", "stages")}
-    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where")}
+    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where", "part_rows")}
     for key in (key for key, value in single.items() if value is not None):
         yield Problem(f"{key} is for single tables", f"leave {key} out")
 
@@ -271,6 +271,8 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
         yield Problem("synthesize.filter is for single tables", "leave it out")
     if person.synthesize.where is not None:
         yield Problem("synthesize.where is for single tables", "draw without a condition, and select rows afterwards")
+    if person.synthesize.part_rows is not None:
+        yield Problem("synthesize.part_rows is for single tables", "leave it out")
     if person.evaluate.retrain is not None:
         yield Problem("evaluate.retrain is for single tables", "leave it out")
     if person.split.key is not None or person.split.rows is not None:

@@ -17,6 +17,7 @@ from time import monotonic, sleep
 import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, OutputError, Problem
+from hybrid.table.arrow import plain_schema
 from hybrid.table.warehouse import Warehouse, opened
 
 logger = logging.getLogger(__name__)
@@ -149,20 +150,13 @@ def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Recor
 
     No dictionaries, no columns of the type null.
     """
-    fields = [field.with_type(_plain_type(field.type)).remove_metadata() for field in schema]
-    plain = pa.schema(fields)
+    plain = plain_schema(schema)
 
     def cast() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield from pa.Table.from_batches([batch]).cast(plain).to_batches()
 
     return pa.RecordBatchReader.from_batches(plain, cast())
-
-
-def _plain_type(found: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(found):
-        return _plain_type(found.value_type)
-    return pa.string() if pa.types.is_null(found) else found
 
 
 @contextmanager

@@ -31,10 +31,11 @@ from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
+from hybrid.pipeline.small_sample import small_sample
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
-from hybrid.pipeline.warehouse_problems import is_pushed_down, small_sample
+from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import text_problems
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS

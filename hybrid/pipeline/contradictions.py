@@ -15,6 +15,7 @@ from hybrid.leak import leak_of, removal_of
 from hybrid.pipeline.private_mode import private_problems
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Kind, Role
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -225,6 +226,28 @@ def _technique(config: RunConfig) -> Iterator[Problem]:
         )
 
 
+def _in_parts(config: RunConfig) -> Iterator[Problem]:
+    """Sections that look at all rows of a table at once."""
+    options = config.synthesize
+    if options.part_rows is None:
+        return
+    key, hint = "synthesize.part_rows", "leave part_rows out: all rows are then drawn and judged at once"
+    if options.is_off or options.rows == "same" or options.rows <= options.part_rows:
+        yield Problem(f"{key} is for more rows than that", "set synthesize.rows to the rows of the table")
+    if options.filter is not None:
+        yield Problem(f"{key}: synthesize.filter compares drawn rows with each other", hint)
+    if config.privacy is not None:
+        yield Problem(f"{key}: privacy.mode dp draws all rows at once", hint)
+    if config.risk is not None:
+        yield Problem(f"{key} is for tables that are released, and risk for known leaks", "leave part_rows out")
+    if any(column.role is Role.WEIGHT for column in config.data.columns.values()):
+        yield Problem(f"{key}: sampling weights are calibrated on all rows at once", hint)
+    file = config.data_file
+    as_source = file is not None and file.suffix not in PARQUET_SUFFIXES
+    if config.output.format == "csv" or (config.output.format == "same" and as_source):
+        yield Problem(f"{key} writes Parquet, and the table would be CSV", "set output.format: parquet")
+
+
 def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _stage_order(config)
     yield from _known_leak(config)
@@ -233,6 +256,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _condition(config)
     yield from _weights(config)
     yield from _filter(config)
+    yield from _in_parts(config)
     yield from private_problems(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
     if config.sample.order == "pre":

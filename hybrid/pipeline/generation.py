@@ -92,6 +92,8 @@ class Generation:
     only_kept: bool = False
     attempt: int = 0
     """Number of the draw: those after the first come from the same model, with random numbers of their own."""
+    models: dict[str, tuple[FittedGenerator | FittedSequences, Form]] | None = None
+    """Models by stage, for many draws; None: each draw trains, or reads what the store keeps."""
 
     def again(self, rows: int, attempt: int) -> Generation:
         """The same generation for further rows."""
@@ -140,7 +142,9 @@ class Generation:
 
         It is trained on the protected records, or on the originals where protection is off.
         """
-        return self.synthesize(self.train, "baseline", self.domains).table
+        rows = self.config.synthesize.part_rows
+        drawn = self if rows is None else self.again(rows, 0)
+        return drawn.synthesize(self.train, "baseline", self.domains).table
 
     def synthesize(
         self,
@@ -173,35 +177,39 @@ class Generation:
         learning, drawing = _two_seeds(self.seed, stage, options.where)
         if self.attempt:
             drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
-        form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
-        fitted: FittedGenerator | FittedSequences
-        if self.static is not None:
-            encoded = form.encoded
-            there = [name for name in self.static if name in encoded.schema]
-            fitted = fit_or_reuse_sequences(
-                encoded,
-                constant_within(encoded, there),
-                options,
-                learning,
-                self.store,
-                self.progress,
-                only_kept=self.only_kept,
-            )
-            wanted = same_rows(self.config, n_persons(self.train))
-            if options.rows != "same":
-                wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
+        known = None if self.models is None else self.models.get(stage)
+        if known is None:
+            form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
+            known = self._learned(form, learning, domains), form
+            if self.models is not None:
+                self.models[stage] = known
+        fitted, form = known
+        if options.rows == "same":
+            wanted = same_rows(self.config, len(self.train) if self.static is None else n_persons(self.train))
+        elif self.static is None:
+            wanted = options.rows
         else:
-            listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
-            fitted = fit_or_reuse(
-                form.encoded, options, learning, self.store, self.progress, listed, only_kept=self.only_kept
-            )
-            wanted = options.rows if options.rows != "same" else same_rows(self.config, len(self.train))
+            wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         if self.selection is not None:
             wanted = self.selection.wanted(options.rows)
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish, self.selection)
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None
         return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if told else None)
+
+    def _learned(
+        self, form: Form, learning: int, domains: Mapping[str, Array] | None
+    ) -> FittedGenerator | FittedSequences:
+        """Trained generator of rows, or of persons."""
+        options = self.config.synthesize
+        about = options, learning, self.store, self.progress
+        if self.static is None:
+            listed = domains and {name: domain for name, domain in domains.items() if name not in form.replaced}
+            return fit_or_reuse(form.encoded, *about, listed, only_kept=self.only_kept)
+        there = [name for name in self.static if name in form.encoded.schema]
+        return fit_or_reuse_sequences(
+            form.encoded, constant_within(form.encoded, there), *about, only_kept=self.only_kept
+        )
 
     def _from_values(self, restored: Restored) -> Generated:
         if self.config.synthesize.is_off:

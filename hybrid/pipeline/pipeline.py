@@ -9,6 +9,7 @@ command line computes everything at once, while a flow computes one stage per ta
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -131,7 +132,8 @@ class Pipeline(Tables):
         judged = [subject for subject in get_args(Subject) if evaluation_of(subject) in self.keys]
         self._measure_together(judged)
         found = Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
-        return with_printed(found) if self.config.evaluate.paper else found
+        printed = with_printed(found) if self.config.evaluate.paper else found
+        return printed if self.all_rows is None else replace(printed, all_rows=self.all_rows)
 
     def evaluated(self, subject: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one table.

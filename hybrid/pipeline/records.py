@@ -122,6 +122,8 @@ def _filtered(pipeline: Pipeline) -> Count | None:
 def _generated(pipeline: Pipeline) -> Count:
     table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
     persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
+    if pipeline.all_rows is not None:
+        return pipeline.all_rows.rows, f"{generator}, in parts; {len(table):,} of them, drawn at random, were judged"
     return len(table), f"{generator}{persons}{_accepted(pipeline)}"
 
 

@@ -21,6 +21,7 @@ WIRING = (
     "hybrid.pipeline.filtering",
     "hybrid.pipeline.generation",
     "hybrid.pipeline.holding",
+    "hybrid.pipeline.in_parts",
     "hybrid.pipeline.inputs",
     "hybrid.pipeline.pipeline",
     "hybrid.pipeline.private_generation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Redrawn, Rules
+from hybrid.evaluation.measure import AllRows
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.leak import KnownLeak, leak_of, removal_of
@@ -27,6 +29,7 @@ from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import Filtered, FilteredTable, control_halves, filtered
 from hybrid.pipeline.generation import Generated, Generation, with_known_leak
 from hybrid.pipeline.holding import fitted_rules
+from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.private_account import account_of, paid
 from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
@@ -46,6 +49,7 @@ from hybrid.table import Table
 from hybrid.table.read_file import PARQUET_SUFFIXES
 from hybrid.table.split import Parts
 from hybrid.table.surrogates import with_surrogates
+from hybrid.table.write import write_table
 from hybrid.table.write_csv import Layout
 from hybrid.transition.protocol import Restored
 
@@ -111,10 +115,10 @@ class Tables:
 
         Nothing is kept. ``drawn``: rows to draw, as a multiple of the records; None: as the configuration says.
         """
-        config = self.config
-        if drawn is not None:
-            synthesize = config.synthesize.model_copy(update={"rows": max(round(drawn * len(table)), 1)})
-            config = config.model_copy(update={"synthesize": synthesize})
+        config, options = self.config, self.config.synthesize
+        rows = options.rows if options.part_rows is None else options.part_rows
+        rows = rows if drawn is None else max(round(drawn * len(table)), 1)
+        config = config.model_copy(update={"synthesize": options.model_copy(update={"rows": rows, "part_rows": None})})
         other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
         other._decided = True
         if self.config.synthesize.filter is not None:
@@ -314,10 +318,45 @@ class Tables:
             return self._stage(SYNTHESIZE.name, lambda: Generated(self._known_leak.table))
         if self.config.privacy is not None:
             return self._drawn_privately()
+        if self.config.synthesize.part_rows is not None:
+            return self._drawn_in_parts(self.config.synthesize.part_rows)
         before = self.anonymization
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    def _drawn_in_parts(self, part_rows: int) -> DrawnInParts:
+        """Sample of the rows of all parts, which no store keeps."""
+        before, generation, rows = self.anonymization, self._generation, self.config.synthesize.rows
+        assert rows != "same"
+
+        def draw(rows: int, number: int) -> Generated:
+            further = generation.again(rows, number)
+            return further.from_originals() if before is None else further.from_anonymized(before)
+
+        known = {"train": self.train, "control": self.control}
+        self.progress(SYNTHESIZE.name, 0, None)
+        with self.recorder.stage(SYNTHESIZE.name):
+            return draw_in_parts(rows, part_rows, draw, self._with_identifiers, known, self.progress)
+
+    @property
+    def all_rows(self) -> AllRows | None:
+        """Counts on all rows; None where all rows are judged."""
+        return self.drawn.all_rows if isinstance(self.drawn, DrawnInParts) else None
+
+    @property
+    def released_rows(self) -> int:
+        """Rows of the table to release."""
+        return len(self.synthetic) if self.all_rows is None else self.all_rows.rows
+
+    def write_synthetic(self, folder: Path) -> Path:
+        """Write the table to release into a folder; returns the file."""
+        target, data = folder / self.synthetic_name, self.config.data
+        if isinstance(self.drawn, DrawnInParts):
+            shutil.copyfile(self.drawn.file, target)
+        else:
+            write_table(self.synthetic, target, data.separator, data.encoding, self.layout)
+        return target
 
     def _drawn_privately(self) -> Generated:
         def draw() -> Generated:
@@ -394,13 +433,20 @@ class Tables:
 
     @cached_property
     def synthetic(self) -> Table:
-        """The table to release: the source's columns in the source's order."""
-        table, source = self.generated.table, self.table
+        """The table to release: the source's columns in the source's order.
+
+        Of one that is drawn in parts, the sample that is judged.
+        """
+        return self._with_identifiers(self.generated.table)
+
+    def _with_identifiers(self, table: Table, rows: int = 0, persons: int = 0) -> Table:
+        """Drawn records with surrogates, after others of so many rows and persons."""
+        source, whole = self.table, self.inputs.whole
         if self.config.output.identifiers == "drop":
             return table
-        whole = self.inputs.whole
         elsewhere = None if whole is None else whole.identifiers
-        return with_surrogates(table, source.schema, source, self.config.data.person_columns, elsewhere)
+        whose = self.config.data.person_columns
+        return with_surrogates(table, source.schema, source, whose, elsewhere, (rows, persons))
 
     @property
     def synthetic_name(self) -> str:
@@ -464,6 +510,7 @@ class Tables:
             self.rules,
             self.selection,
             only_kept=self.origin is not None,
+            models=None if self.config.synthesize.part_rows is None else {},
         )
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hybrid.anonymize.models.protocol import SensitiveModel
 from hybrid.base.errors import Problem
-from hybrid.base.findings import Finding
-from hybrid.evaluation.planted_leaks import LeakName
-from hybrid.publication.policy import Policy
 from hybrid.table import Role
 from hybrid.table.sources.sql import SqlOptions
 
@@ -18,31 +14,12 @@ if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
 
 RULE = "data.sql.push_down"
-LEAST_LEAKED = 10
-"""Rows that a leak must have to be told from chance, at least."""
-SHARES: tuple[LeakName, ...] = ("copy", "near", "secrets")
-"""Planted leaks whose size is a share of the rows."""
 
 
 def is_pushed_down(config: RunConfig) -> bool:
     """True if the rows stay in the warehouse."""
     place = config.data.place
     return config.frame is None and isinstance(place, SqlOptions) and place.push_down
-
-
-def small_sample(policy: Policy, rows: int) -> Iterator[Finding]:
-    """Note on a sample too small to show the demanded leaks.
-
-    Of ``rows`` rows, fewer than :data:`LEAST_LEAKED` would be leaked: chance copies as many.
-    """
-    sizes = [size for kind, size in policy.must_detect.items() if kind in SHARES and size * rows < LEAST_LEAKED]
-    if sizes and policy.power.skip is None:
-        yield Finding(
-            "note",
-            f"data.sql.sample_rows: of {rows:,} drawn rows, the smallest leak that the policy wants noticed would copy "
-            f"fewer than {LEAST_LEAKED}; what cannot be noticed is not judged, so the verdict is likely a review",
-            f"draw {math.ceil(LEAST_LEAKED / min(sizes)):,} rows or more (data.sql.sample_rows)",
-        )
 
 
 def problems_of_labels(config: RunConfig) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import AllRows, Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
 from hybrid.publication.private_words import is_dp
@@ -171,7 +171,9 @@ def read_run(folder: Path) -> FinishedRun:
 
 def evaluation_from_json(content: Mapping[str, Any]) -> Evaluation:
     """Parse the evaluation that :meth:`Evaluation.to_json` wrote."""
-    return Evaluation(tuple(_metric(entry) for entry in content["metrics"]))
+    counted = content.get("all_rows")
+    metrics = tuple(_metric(entry) for entry in content["metrics"])
+    return Evaluation(metrics, None if counted is None else AllRows(**counted))
 
 
 def _metric(entry: Mapping[str, Any]) -> MetricResult:

@@ -11,6 +11,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.publication.all_rows import all_rows_checks
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.policy import Policy
@@ -52,7 +53,8 @@ def judge(
     Returns
     -------
     Verdict
-        One check per rule and metric it applies to, in the policy's order, and one per leak that it must detect.
+        One check per rule and metric it applies to, in the policy's order, one per leak that it must detect, and two of
+        a table of which only a sample was judged.
 
     Raises
     ------
@@ -70,7 +72,8 @@ def judge(
     if problems:
         raise ConfigError(problems)
     checks = [check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts)]
-    return Verdict.of(f"{policy.name} {policy.version}", (*checks, *power_checks(policy, power)))
+    whole = (*power_checks(policy, power), *all_rows_checks(policy, evaluation.all_rows))
+    return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
 
 
 def confidence_of_each(policy: Policy, evaluation: Evaluation) -> dict[Criterion | None, float]:

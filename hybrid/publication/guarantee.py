@@ -366,3 +366,9 @@ def _measured(evaluation: Evaluation) -> Iterator[str]:
         yield "No attack on the published table was measured."
     if failed:
         yield f"Not computable: {', '.join(failed)}."
+    if evaluation.all_rows is not None:
+        found = evaluation.all_rows
+        yield (
+            f"Measured were {found.judged:,} of the {found.rows:,} rows, drawn at random; only which records are "
+            "repeated exactly was counted on all rows, and what all rows disclose together was not measured."
+        )

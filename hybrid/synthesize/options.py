@@ -50,6 +50,9 @@ class SynthesizeOptions(Options):
     """Synthetic records to draw; same: as many as were learned from. Where persons are drawn (`data.person`, and a
     generator that learns persons): as many persons as were learned from, or so many that about this many records come
     out."""
+    part_rows: int | None = Field(default=None, ge=1)
+    """For tables larger than memory: rows that are drawn, and written to a Parquet file, at a time; ``rows`` is more
+    than that. A random sample of as many rows is judged, so that the verdict is a review at best. null: all at once."""
     where: str | None = None
     """Condition that every drawn row meets (where persons are drawn: one of a person's rows), such as
     `ward = 'ICU' and age >= 60`; `rows: same` then is as many as training records meet it, in tens. null: none."""

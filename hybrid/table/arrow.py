@@ -81,6 +81,20 @@ def to_arrow(table: Table) -> pa.Table:
     return pa.table(arrays) if arrays else pa.table({})
 
 
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Types that every engine and every part of a table has.
+
+    No dictionaries, texts instead of the type null, no metadata.
+    """
+    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+
+
+def _plain_type(found: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(found):
+        return _plain_type(found.value_type)
+    return pa.string() if pa.types.is_null(found) else found
+
+
 def _array(values: pd.Series, column: Column) -> pa.Array:
     source = column.format.arrow_type
     if source is None:

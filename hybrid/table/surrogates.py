@@ -19,6 +19,7 @@ def with_surrogates(
     source: Table,
     person: Sequence[str] = (),
     elsewhere: Mapping[str, tuple[int, int]] | None = None,
+    after: tuple[int, int] = (0, 0),
 ) -> Table:
     """Add the missing identifier columns of ``schema``, filled with surrogates.
 
@@ -36,6 +37,8 @@ def with_surrogates(
     elsewhere : mapping of str to (int, int), optional
         Of records that are not in ``source``: length of each identifier's longest value, and of the longest one that
         matches :data:`SURROGATES`; 0 for none.
+    after : (int, int)
+        Rows and persons of other tables that were numbered before, which no surrogate repeats.
 
     Returns
     -------
@@ -53,10 +56,10 @@ def with_surrogates(
         if column.name in table.schema:
             frame[column.name] = table.frame[column.name]
         elif owners is not None and column.name in of_person:
-            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known[column.name])
+            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known[column.name], after[1])
             frame[column.name] = numbers.take(owners).reset_index(drop=True)
         else:
-            frame[column.name] = _surrogates(column, len(table), known[column.name])
+            frame[column.name] = _surrogates(column, len(table), known[column.name], after[0])
     return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(table))), schema, table.persons)
 
 
@@ -75,16 +78,16 @@ def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int
     return values
 
 
-def _surrogates(column: Column, n: int, source: pd.Series) -> pd.Series:
+def _surrogates(column: Column, n: int, source: pd.Series, after: int = 0) -> pd.Series:
     if column.kind is Kind.INTEGER:
         longest = int(source.dropna().abs().astype(str).str.len().max()) if source.notna().any() else 1
-        first = 10 ** min(longest, 17)
+        first = 10 ** min(longest, 17) + after
         return pd.Series(range(first + 1, first + n + 1), dtype="Int64")
     if column.kind is Kind.CATEGORICAL:
         taken = set(source.dropna().astype(str))
-        width = max(6, len(str(n)))
+        width = max(6, len(str(after + n)))
         prefix = "S"
         while any(text.startswith(prefix) and text[len(prefix) :].isdigit() for text in taken):
             prefix += "Y"
-        return pd.Series([f"{prefix}{i:0{width}d}" for i in range(1, n + 1)], dtype="category")
+        return pd.Series([f"{prefix}{i:0{width}d}" for i in range(after + 1, after + n + 1)], dtype="category")
     return pd.Series([None] * n, dtype=DTYPES[column.kind])

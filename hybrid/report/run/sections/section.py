@@ -42,7 +42,11 @@ class FinishedRun(Protocol):
 
     @property
     def synthetic(self) -> Table:
-        """The table to be released."""
+        """The table to be released, or its judged sample."""
+
+    @property
+    def released_rows(self) -> int:
+        """Rows of the table to be released."""
 
     @property
     def evaluation(self) -> Evaluation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hybrid.publication.first_page import RunFacts, first_page
@@ -81,10 +82,11 @@ CRITERIA = {
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
     """Counts, columns, configuration and the policy's owner."""
     result = None if run.anonymized is None else run.anonymized.result
+    facts = TableFacts.of(run.table, run.control, run.synthetic, anonymized=result is not None)
     return {
         "owner": run.policy.owner,
         "config": run.config.model_dump(mode="json"),
-        "table": TableFacts.of(run.table, run.control, run.synthetic, anonymized=result is not None),
+        "table": replace(facts, rows=run.released_rows),
         "anonymization": result,
         "private": run.is_private,
     }
