@@ -19,6 +19,9 @@ from hybrid.synthesize.cost import Cost, slowness
 from hybrid.synthesize.estimate import SLOW_SECONDS, in_words
 from hybrid.table import Table
 
+_MANY_SECRETS = 50
+"""Columns, all of which are attacked where no secret is named, that are many."""
+
 
 def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
     """Forecast of the evaluation's time.
@@ -40,13 +43,17 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     measured = total_price(metrics_of(options), sizes, options, tables)
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
     seconds = (measured + planted) * slowness()
+    everything = (
+        len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
+    )
     leaks = f", {in_words(planted * slowness())} of them for planted leaks" if planted else ""
+    ways = [f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"] * bool(compared)
+    if everything > _MANY_SECRETS:
+        ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")
     yield Finding(
         "note",
         f"evaluate: about {in_words(seconds)} of one core for {tables} tables{leaks}; {cores()} cores here share it",
-        f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"
-        if seconds > SLOW_SECONDS and compared
-        else "",
+        "; ".join(ways) if seconds > SLOW_SECONDS else "",
     )
     limit = most_asked(options.max_records, *rows)
     if limit is not None and limit < max(rows):

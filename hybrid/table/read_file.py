@@ -139,8 +139,10 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
     if duplicates:
         listed = ", ".join(repr(name) for name in duplicates)
         problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
-    if any(not name.strip() for name in names):
-        problems.append(Problem(f"{source}: a column has no name", "name every column"))
+    nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
+    if nameless:
+        hint = "name every column, or leave it out: without a name the first one is often a row number"
+        problems.append(Problem(f"{source}: a column has no name: column {', '.join(nameless[:_NAMED])}", hint))
     missing = [name for name in options.columns if name not in names]
     if missing and len(names) == 1:
         problems.append(
@@ -200,9 +202,9 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
 def _records(
     file: File, header: list[str], options: ReadOptions, wrong: list[Any], *, numbered: bool = False
 ) -> pa.Table:
-    """Cells of a CSV file as texts, its first line included.
+    """Cells of a CSV file, its first line included.
 
-    Rows of another length go to ``wrong``, where asked with their number.
+    Rows of another length go to ``wrong``.
     """
 
     def keep_reading(row: Any) -> str:

@@ -18,7 +18,7 @@ class ColumnOptions(Options):
     """Role, kind and format of one column."""
 
     role: Role = Role.INSENSITIVE
-    """identifier | quasi_identifier | sensitive | insensitive | undecided (enters no walk until a person decides)."""
+    """identifier | quasi_identifier | sensitive | insensitive | undecided (enters no run until a person decides)."""
     kind: Kind | None = None
     """integer | decimal | categorical | boolean | date | datetime; inferred from the values if not given."""
     hierarchy: str | None = None

@@ -9,8 +9,10 @@ import pytest
 import yaml
 
 from hybrid.base.findings import Finding
+from hybrid.pipeline import evaluation_price
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
+from hybrid.publication.policy import load_policy
 
 ROWS = 60
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -80,6 +82,20 @@ def test_notes(tmp_path: Path) -> None:
     _says(notes, "cart: about 1 s and ")
     _says(notes, "evaluate: about ")
     assert len(notes) == 9
+
+
+def test_a_slow_evaluation_names_what_makes_it_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every column of a wide survey is attacked as a secret, for hours, where nobody names one."""
+    monkeypatch.setattr(evaluation_price, "SLOW_SECONDS", 0.0)
+    names = [f"q{at}" for at in range(60)]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(names), *(",".join("12" * 30) for _ in range(80))]))
+    for secrets, expected in ({}, True), ({"secrets": ["q1"]}, False):
+        content = {"version": 1, "name": "wide", "data": {"path": "wide.csv"}, "evaluate": secrets}
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(content))
+        config = load_config(tmp_path / "config.yaml")
+        table = config.load_table()
+        (note,) = evaluation_price.foreseen_evaluation(config, load_policy(config.policy_path), table, table)
+        assert ("all 60 columns are attacked as secrets" in note.hint) is expected
 
 
 def test_all_problems_at_once(tmp_path: Path) -> None:

@@ -188,6 +188,24 @@ def test_columns_of_data_standards(name: str, role: str) -> None:
     assert _roles(pd.DataFrame({name: values}))[name] == role
 
 
+def test_dates_that_cannot_be_read_are_asked_about() -> None:
+    """Years of two digits (which century?) and dates without a day were once phone numbers, or mere categories."""
+    days = np.arange(60)
+    frame = pd.DataFrame(
+        {
+            "birth_date": [f"{at % 12 + 1:02}/{at % 28 + 1:02}/{40 + at}" for at in days],
+            "AESTDTC": [
+                f"20{at % 20 + 10}-{at % 12 + 1:02}-{at % 28 + 1:02}"[: 7 if at % 9 == 0 else 10] for at in days
+            ],
+            "whole": [f"2024-{at % 12 + 1:02}-{at % 28 + 1:02}" for at in days],
+        }
+    )
+    found = {guessed.column.name: guessed.role for guessed in guess_columns(_table(frame))}
+    for name in ("birth_date", "AESTDTC"):
+        assert found[name].role is Role.UNDECIDED and "write them as 2024-12-31" in found[name].reason
+    assert found["whole"].role is not Role.UNDECIDED
+
+
 def test_constraints_are_not_looked_for_between_hundreds_of_columns() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"q{at}": rng.integers(0, 5, 150) for at in range(230)})

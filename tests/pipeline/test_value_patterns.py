@@ -85,6 +85,7 @@ def test_forms(values: list[str], what: str | None) -> None:
             "Salt Lake",
         ],
         [f"{at}.5" for at in range(40)],
+        [f"0{at % 9 + 1}/{at % 28 + 1}/{60 + at}" for at in range(40)],  # dates, once taken for phone numbers
         ["yes", "no"] * 20,
         [],
     ],

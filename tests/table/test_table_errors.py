@@ -55,7 +55,7 @@ def test_duplicate_and_empty_names(source: Path) -> None:
     source.write_text("a,b,a,\n1,2,3,4\n")
     error = refused(source)
     assert "more than once: 'a'" in str(error)
-    assert "a column has no name" in str(error)
+    assert "a column has no name: column 4" in str(error)
 
 
 def test_config_and_file_disagree_both_ways(source: Path) -> None:

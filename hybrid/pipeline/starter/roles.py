@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import may_name_persons, person_numbers
+from hybrid.pipeline.starter.value_patterns import DATE_LIKE
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
 from hybrid.table.text import as_text
@@ -30,6 +31,7 @@ _FREE_TEXTS = 20
 """Distinct free texts from which a person has to decide."""
 _DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,3}([0-9X]?[A-HJ-NP-S])?)?\z"
 """ICD-10 codes; a seventh character is a letter."""
+_UNREADABLE_DATES = "dates with years of two digits, or with parts missing: write them as 2024-12-31"
 _MOSTLY = 0.8
 _LIFETIME = 30.0
 """Years from which dates are taken for dates of birth."""
@@ -101,6 +103,9 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
     distinct = int(values.nunique())
     count = f"{distinct:,} different values"
     evidence = evidence_of(column, values)
+    unsure = column.kind is Kind.CATEGORICAL and (evidence is None or evidence.partial or not evidence.strong)
+    if unsure and distinct > MOST_CLASSES and _matching(column, values, DATE_LIKE) >= _MOSTLY:
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_DATES}")
     if evidence is not None and not evidence.partial:
         return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}", evidence)
     if evidence is not None:

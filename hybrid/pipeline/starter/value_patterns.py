@@ -42,6 +42,8 @@ _EMAIL = r"[\w.+-]+@[\w-]+\.[\w.-]*\w"
 _IBAN = r"\b[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?\b"
 _PHONE = r"(\+|\b00?)[1-9][0-9]{0,3}[ /().-]*[0-9]{2,4}([ /.-]?[0-9]{2,5}){1,4}\b"
 _LOCAL_PHONE = r"\A(\([0-9]{3}\) ?|[0-9]{3}[ .-])?[0-9]{3}[.-][0-9]{4}\z"
+DATE_LIKE = r"\A[0-9]{1,4}[-./][0-9]{1,2}([-./][0-9]{1,4})?([ T].*)?\z"
+"""Dates, whole or in part, in whichever order."""
 _FORMS: dict[str, str] = {
     "e-mail addresses": rf"\A{_EMAIL}\z",
     "phone numbers": rf"\A{_PHONE}\z|{_LOCAL_PHONE}",
@@ -119,7 +121,8 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     whole = next((what for what, form in _FORMS.items() if len(texts) >= 2 and _share(written, form) >= _MOST), None)
     if whole is not None:
         return Pattern(whole)
-    return next((Pattern(what, True) for what, form in _INSIDE.items() if _count(written, form) >= _SOME), None)
+    others = written.filter(pc.invert(pc.match_substring_regex(written, DATE_LIKE)))
+    return next((Pattern(what, True) for what, form in _INSIDE.items() if _count(others, form) >= _SOME), None)
 
 
 def _checked(texts: Sequence[str]) -> Pattern | None:
