@@ -12,6 +12,7 @@ from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.box_search import Box, BoxSearch
+from hybrid.anonymize.search.merged_tables import MergedTables
 from hybrid.anonymize.search.outcome import Solution
 from hybrid.anonymize.search.problem import SearchProblem, prepare
 from hybrid.table import Role
@@ -53,8 +54,8 @@ def test_boxes_hold_every_better_node(
         return
     expected = losses_by_hand(task)
     value = max(expected.values(), default=1.0) * part + min(expected.values(), default=0.0) * (1 - part)
-    known = BoxSearch.of(task.checker(task.lattice), task.loss(task.lattice), task.allowed)
-    searched = BoxSearch(known.checker, known.costs, work, known.allowed)
+    known = BoxSearch.of(MergedTables(task.checker(task.lattice)), task.loss(task.lattice), task.allowed)
+    searched = BoxSearch(known.tables, known.costs, work, known.allowed, reads=0)
     boxes, grouped = searched.explore(Box(task.lattice.bottom, task.lattice.top, 0.0), value, [])
     assert grouped > 0 or not expected or task.records.n_records < k
     for node, lost in expected.items():

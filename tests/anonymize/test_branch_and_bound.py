@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search import branch_and_bound, exhaustive, merged_tables
 from hybrid.anonymize.search.outcome import Solution
 from hybrid.anonymize.search.problem import prepare
 from tests.anonymize.cases import LIMITS, LOSSES, MODELS, wide_table
@@ -16,14 +16,16 @@ from tests.anonymize.slow_search import Problem, best_node, problems
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(problems(), st.integers(1, 5), LIMITS, LOSSES, st.lists(MODELS, max_size=2))
+@given(problems(), st.integers(1, 5), LIMITS, LOSSES, st.lists(MODELS, max_size=2), st.sampled_from([1, 1 << 19]))
 def test_complete_search_is_exact(
-    problem: Problem, k: int, limit: float, loss: LossOptions, models: list[dict]
+    problem: Problem, k: int, limit: float, loss: LossOptions, models: list[dict], large: int
 ) -> None:
     models = [{**model, "attribute": "secret"} for model in models]
     options = AnonymizeOptions(k=k, suppression_limit=limit, loss=loss, models=models)
     task = prepare(problem.table(), problem.hierarchies(), options, None)
-    solution = branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(merged_tables, "_LARGE", large)  # from so many rows on, tables are merged
+        solution = branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60)
     expected = best_node(problem, options)
     assert isinstance(solution, Solution) == (expected is not None)
     if expected is not None:

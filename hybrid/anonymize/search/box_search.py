@@ -13,7 +13,7 @@ import numpy as np
 
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss, RowCosts
-from hybrid.anonymize.search.node_check import Checker
+from hybrid.anonymize.search.merged_tables import MergedTables
 from hybrid.base.keys import group_rows, group_sums
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _WORK = 1 << 24
 """Rows to read in one box before what is left is given back: some ten milliseconds."""
+_READS = 64
+"""Times that the rows of a box may be read at least, so that merging them pays."""
 _MEMORY = 1 << 28
 """Bytes for the rows of all boxes on a path."""
 _LEFT = 1 << 12
@@ -44,32 +46,35 @@ class BoxSearch:
 
     Parameters
     ----------
-    checker : Checker
+    tables : MergedTables
         Table, lattice and k. Its other models are not looked at: what they suppress comes on top.
     costs : RowCosts
         Bound of the loss by suppressed rows.
     work : int
-        Rows to read per box.
+        Rows to read per box, at least; 0: it is cut once.
     allowed : int
         Records that may be suppressed.
+    reads : int
+        Times that the rows of a box may be read at least, where ``work`` is not 0.
     """
 
-    checker: Checker
+    tables: MergedTables
     costs: RowCosts
     work: int
     allowed: int
+    reads: int = _READS
 
     @classmethod
-    def of(cls, checker: Checker, loss: Loss, allowed: int) -> BoxSearch:
+    def of(cls, tables: MergedTables, loss: Loss, allowed: int) -> BoxSearch:
         """Search for a loss.
 
         One that is no sum over columns is bounded by its nodes alone, after each cut.
         """
         costs = loss.by_row()
         if costs is not None:
-            return cls(checker, costs, _WORK, allowed)
-        starts = np.cumsum([0, *checker.lattice.shape])
-        return cls(checker, RowCosts.of(np.zeros(starts[-1]), starts, 0.0, []), 0, allowed)
+            return cls(tables, costs, _WORK, allowed)
+        starts = np.cumsum([0, *tables.whole.lattice.shape])
+        return cls(tables, RowCosts.of(np.zeros(starts[-1]), starts, 0.0, []), 0, allowed)
 
     def explore(self, box: Box, value: float, forbidden: Sequence[Node]) -> tuple[list[Box], int]:
         """Cut a box until little is left.
@@ -101,11 +106,11 @@ class BoxSearch:
         left = box_kernels.Boxes(ends[0], ends[1], np.empty(_LEFT + depth))
         deeper = box.least + _DEEPER * (value - box.least)
         limits = box_kernels.Limits(
-            k=float(self.checker.k),
+            k=float(self.tables.whole.k),
             allowed=float(self.allowed),
             value=self.costs.joined(value),
             deeper=self.costs.joined(deeper),
-            work=float(self.work),
+            work=float(max(self.work, self.reads * len(table.weights)) if self.work else 0),
         )
         costs = box_kernels.Costs(
             self.costs.terms, self.costs.starts, self.costs.more, self.costs.more_starts, self.costs.root > 0
@@ -123,8 +128,10 @@ class BoxSearch:
         """The rows that differ at the lowest node."""
         from hybrid.anonymize.search.box_kernels import Table
 
-        bases = self.checker.bases
+        bases = self.tables.at(low).bases
         whole = bases.whole
+        if bases.keeps_apart(low):
+            return Table(whole.leaves, whole.counts, *bases.tables)
         row_of, first = group_rows(*bases.classes(whole, low))
         weights = group_sums(row_of, whole.counts, len(first))
         return Table(np.ascontiguousarray(whole.leaves[:, first]), weights, *bases.tables)

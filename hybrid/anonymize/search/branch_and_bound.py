@@ -21,14 +21,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hybrid.anonymize.search.box_search import Box, BoxSearch
-from hybrid.anonymize.search.distinct_rows import merged
-from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, Score
+from hybrid.anonymize.search.merged_tables import MergedTables, grouped_at
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.outcome import Infeasible, Solution
 from hybrid.base.cpu import cores
-from hybrid.base.keys import group_rows
 from hybrid.base.progress import Progress, silent
 
 _SMALL = 1 << 12
@@ -76,7 +74,7 @@ def search(
     state = _State(checker, loss, allowed, persons)
     state.begin()
     state.descend(checker.lattice.top, deadline)
-    threads = 1 if state.checker.records.n_distinct < _SMALL else cores()
+    threads = 1 if state.tables.whole.records.n_distinct < _SMALL else cores()
     with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
         for number in itertools.count(1):
             if not state.open or state.least >= state.value or time.monotonic() >= deadline:
@@ -100,9 +98,9 @@ class _Open:
 
 class _State:
     def __init__(self, checker: Checker, loss: Loss, allowed: int, persons: int | None) -> None:
-        self.whole = self.checker = checker
+        self.checker, self.tables = checker, MergedTables(checker)
         self.loss, self.allowed, self.persons = loss, allowed, persons
-        self.initial, self.boxes = loss.initial(), BoxSearch.of(checker, loss, allowed)
+        self.initial, self.boxes = loss.initial(), BoxSearch.of(self.tables, loss, allowed)
         self.floor = checker.lattice.bottom
         self.open: list[tuple[float, int, _Open]] = []
         self.numbers = itertools.count()
@@ -122,12 +120,12 @@ class _State:
         """No open box holds a smaller loss."""
         return self.open[0][0] if self.open else np.inf
 
-    def check(self, node: Node) -> Bound | None:
+    def check(self, node: Node, low: Node) -> Bound | None:
         """Group the records at a node.
 
-        The bound of everything at or below it, None if all that is infeasible.
+        The bound of everything from a lowest node up to it, None if all below it is infeasible.
         """
-        found = self.checker.check(node)
+        found = self.tables.at(low).check(node)
         self.checked += 1
         self.losses[node] = np.inf
         if found.n_suppressed < self.fewest:
@@ -150,7 +148,7 @@ class _State:
         The rows are grouped at the lowest node that is left.
         """
         lattice = self.checker.lattice
-        bound = self.check(lattice.top)
+        bound = self.check(lattice.top, lattice.bottom)
         if bound is None or lattice.bottom == lattice.top:
             return
         whole = Box(lattice.bottom, lattice.top, self.initial.between(lattice.bottom, lattice.top))
@@ -158,8 +156,8 @@ class _State:
         if self.open:
             lows = [item.box.low for _, _, item in self.open]
             self.floor = tuple(min(positions) for positions in zip(*lows, strict=True))
-            self.checker = _grouped_at(self.floor, self.checker)
-            self.boxes = replace(self.boxes, checker=self.checker)
+            self.tables = MergedTables(grouped_at(self.floor, self.checker))
+            self.boxes = replace(self.boxes, tables=self.tables)
 
     def descend(self, node: Node, until: float) -> None:
         """Lower columns level by level, as long as the loss falls.
@@ -174,7 +172,7 @@ class _State:
                 if position == self.floor[axis] or time.monotonic() >= until:
                     continue
                 if lower not in self.losses:
-                    self.check(lower)
+                    self.check(lower, lower)
                 if self.losses[lower] < now:
                     node, now = lower, self.losses[lower]
             if node == start:
@@ -198,7 +196,7 @@ class _State:
         while len(items) < threads and self.least < self.value:
             least, _, item = heapq.heappop(self.open)
             box = item.box
-            bound = self.check(box.high) if item.bound is None else item.bound
+            bound = self.check(box.high, box.low) if item.bound is None else item.bound
             if bound is None:
                 self.forbid(box.high)
                 continue
@@ -230,7 +228,7 @@ class _State:
             while node[axis] < top:
                 raised = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
                 self.checked += 1
-                if not self.hopeless(self.checker.check(raised)):
+                if not self.hopeless(self.tables.at(raised).check(raised)):
                     break
                 node = raised
         self.forbidden.append(node)
@@ -240,13 +238,4 @@ class _State:
         if self.best is None:
             return Infeasible(self.fewest, self.fewest_at, not self.open, self.checked)
         node, score = self.best
-        return Solution(node, score, self.whole.check(node), min(score.value, self.least), self.checked)
-
-
-def _grouped_at(low: Node, checker: Checker) -> Checker:
-    """Checker of the nodes above a node, on rows grouped there."""
-    if checker.records.persons is not None:
-        return checker
-    bases = checker.bases
-    records = merged(checker.records, *group_rows(*bases.classes(bases.whole, low)))
-    return replace(checker, bases=GroupCache(records, checker.lattice))
+        return Solution(node, score, self.checker.check(node), min(score.value, self.least), self.checked)

@@ -212,6 +212,10 @@ class GroupCache:
         """Offset of each column's leaves, all columns concatenated; shape (n_qi + 1,)."""
         return np.cumsum([0, *(hierarchy.n_leaves for hierarchy in self.records.hierarchies)])
 
+    def keeps_apart(self, node: Node) -> bool:
+        """True if all values stay different at a node."""
+        return all(axis[position] == 0 for axis, position in zip(self.lattice.axes, node, strict=True))
+
     @cached_property
     def whole(self) -> Grouping:
         """The distinct rows."""
