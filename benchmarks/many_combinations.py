@@ -3,7 +3,7 @@
     python benchmarks/many_combinations.py [--rows 10000000] [--noise 18.5] [--seconds 600] > many_combinations.md
 
 Eight quasi-identifiers of 122 to 8 values with levels of 2, 4, 8 ... values each. A row is one of six groups: a value
-is its group's, with noise of two geometric draws (p = noise / number of values: a greater one gives fewer combinations).
+is its group's, with noise of two geometric draws (p = noise / values: more of it gives fewer combinations).
 k = 5, limit 0.02. Processor seconds are those of all threads, after the distinct rows are found; the compiled loops are
 loaded from disk if they were used before. One row is printed whenever a further box was searched on each core.
 """
