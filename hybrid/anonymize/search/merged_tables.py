@@ -1,4 +1,4 @@
-"""Merged tables of a large one: rows that agree at a node are put together.
+"""Tables merged at a node: rows that agree there are one.
 
 All nodes at or above that node are checked on them at less cost.
 """
@@ -71,7 +71,10 @@ class MergedTables:
 
 
 def grouped_at(low: Node, checker: Checker) -> Checker:
-    """Checker of the nodes at or above a node, on rows merged there."""
+    """Checker of a table merged at a node.
+
+    For the nodes at or above it.
+    """
     if checker.records.persons is not None or checker.bases.keeps_apart(low):
         return checker
     bases = checker.bases
