@@ -256,3 +256,13 @@ def test_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert links.tables["sample"].parent.table == "stay" and links.tables["sample"].key is None
     assert links.tables["sample"].sql.model_dump(exclude_defaults=True) == {"url_env": "CLINIC", "table": "sample"}
     assert "declared by the database" in (tmp_path / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_a_linked_table_of_hundreds_of_columns_gets_no_constraints_and_a_note(tmp_path: Path) -> None:
+    write_clinic(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.read_csv(tmp_path / "medications.csv")
+    more = pd.DataFrame({f"q{at}": rng.integers(0, 5, len(frame)) for at in range(210)})
+    pd.concat([frame, more], axis=1).to_csv(tmp_path / "medications.csv", index=False)
+    notes = guess_links(read_folder(tmp_path)).notes
+    assert "no constraints between columns were looked for in medications: more than 200 columns" in notes

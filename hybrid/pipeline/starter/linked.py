@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from hybrid.constraints import Constraint
-from hybrid.constraints.discover import discover
+from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, learned_as_read, order_column
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.places import FoundTable, Place
@@ -97,6 +97,11 @@ class GuessedLinks:
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
             notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+        wide = [one.name for one in self.tables if len(learned_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
+        if wide:
+            notes.append(
+                f"no constraints between columns were looked for in {', '.join(wide)}: more than {MOST_COLUMNS} columns"
+            )
         count = sum(len(one.constraints) for one in self.tables)
         if count:
             notes.append(f"{count} constraints between columns hold in all rows: decide which must be kept")
