@@ -110,7 +110,7 @@ def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTa
             data=config.data,
             hierarchies=config.hierarchy_sources,
             options=config.anonymize,
-            memory=memory * (1 - ENGINE_SHARE),
+            memory=memory * (1 - warehouse.held),
             population=population,
         )
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, unquote
 
 import pyarrow as pa
 
-from hybrid.table.warehouse import Warehouse
+from hybrid.table.warehouse import ENGINE_SHARE, Warehouse
 
+RESTING = 0.2
+"""Share of its memory that DuckDB keeps while it rests."""
 MOST_TEXTS = 10_000
 """Texts of an enumeration; beyond it a dictionary is kept as texts."""
 
@@ -19,6 +23,22 @@ class DuckdbWarehouse(Warehouse):
     Dictionaries that are sent become enumerations: rows that get a label from one are joined, sorted and written as
     small numbers, at a third of the cost of texts.
     """
+
+    held = ENGINE_SHARE * RESTING
+
+    def __init__(self, backend: Any, memory: float | None = None) -> None:
+        super().__init__(backend)
+        self._memory = memory
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Leave memory to others, as :meth:`Warehouse.resting`.
+
+        Temporary tables go to the session's folder.
+        """
+        self._limit(RESTING)
+        yield
+        self._limit(1)
 
     def keep(self, expression: Any) -> Any:
         """Make a temporary table, as :meth:`Warehouse.keep`.
@@ -44,6 +64,14 @@ class DuckdbWarehouse(Warehouse):
         self.execute(f"CREATE TABLE {self.quoted(name)} AS {self._backend.compile(expression)}")
         return self.table(name)
 
+    def _limit(self, share: float) -> None:
+        if self._memory is not None:
+            self.execute(f"SET memory_limit = '{_mebibytes(self._memory * share)}'")
+
+
+def _mebibytes(n_bytes: float) -> str:
+    return f"{int(n_bytes / 2**20)}MiB"
+
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
     """All texts of a dictionary, sorted.
@@ -68,8 +96,8 @@ def connected(module: Any, url: SplitResult, memory: float | None) -> DuckdbWare
     memory : float, optional
         Bytes that DuckDB may take; what does not fit is in a folder beside the file until the session ends.
     """
-    limit = {} if memory is None else {"memory_limit": f"{int(memory / 2**20)}MiB"}
+    limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
     backend = module.connect(unquote(url.path.removeprefix("/")), **off, **limit)
     backend.con.execute("SET enable_progress_bar = false")  # it would write to standard output in a notebook
-    return DuckdbWarehouse(backend)
+    return DuckdbWarehouse(backend, memory)

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, unquote
 import pyarrow as pa
 
 from hybrid.base.errors import ConfigError
-from hybrid.table.warehouse import CONNECT_SECONDS, Warehouse, plain
+from hybrid.table.warehouse import CONNECT_SECONDS, ENGINE_SHARE, Warehouse, plain
 
 REMOTE = "sc"
 """Scheme of Spark Connect's addresses; Spark's own."""
@@ -44,6 +44,7 @@ class SparkWarehouse(Warehouse):
 
     def __init__(self, backend: Any, folder: Path | None = None, scratch: Path | None = None) -> None:
         super().__init__(backend)
+        self.held = 0.0 if folder is None else ENGINE_SHARE
         self._session = backend._session
         self._folder, self._scratch = folder, scratch
         self._kept: list[Any] = []

@@ -75,6 +75,9 @@ class Warehouse:
         Filled as the session goes on.
     """
 
+    held: float = 0.0
+    """Share of the memory limit that the engine keeps here while :meth:`resting`."""
+
     def __init__(self, backend: Any) -> None:
         self._backend = backend
         self.transfers: list[Transfer] = []
@@ -84,6 +87,14 @@ class Warehouse:
     def engine(self) -> str:
         """Name of the engine."""
         return str(self._backend.name)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Leave memory to others for the block.
+
+        Nothing is asked of the engine in it.
+        """
+        yield
 
     def table(self, name: str) -> Any:
         """Table or view by its name, with or without schema.

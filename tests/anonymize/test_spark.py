@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import write_labels
+from hybrid.anonymize.warehouse import digest_rows, write_labels
+from hybrid.anonymize.warehouse.digest_rows import KEY
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
+from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, opened
 from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
+from tests.jobs.warehouse_clinic import rows_of, write_clinic
 
 pytest.importorskip("pyspark", reason="needs the extra [spark]")
 pytestmark = pytest.mark.spark
 
 ALL = {f"{model}, {other}": MODELS[model] | OTHERS[other] for model in MODELS for other in OTHERS}
 HEAP = 2**29
+Drawn = tuple[dict[str, Any], pa.Table]
 PERSONS_OF_A_CLUSTER = {
     "person": "person",
     "sql": {"url_env": "CLUSTER_URL", "table": "clinic.people", "push_down": True},
@@ -43,6 +51,24 @@ def short_lived() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
         yield
+
+
+def drawn_in_duckdb(job: Job, folder: Path, setting: dict[str, Any], size: int) -> Drawn:
+    """The draw of the same rows in DuckDB."""
+    file = folder / "people.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.register("given", job.table)
+        connection.execute("create table if not exists people as select * from given")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TEST_WAREHOUSE", f"duckdb:///{file}")
+        with opened("TEST_WAREHOUSE") as warehouse:
+            return job.draw(warehouse, setting, size)
+
+
+def by_id(drawn: Drawn) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Aggregates of all rows, and the drawn rows in an order that no engine decides."""
+    facts, rows = drawn
+    return facts, rows.sort_by("id").to_pylist()
 
 
 def plain(name: str) -> str:
@@ -66,6 +92,7 @@ def test_as_in_memory_and_nothing_else(
     with opened("TEST_WAREHOUSE", HEAP) as warehouse:
         assert warehouse.engine == "spark"
         assert job.there(warehouse, setting, "labels") == job.here(setting)
+        drawn = job.draw(warehouse, setting, 60)
         with pytest.raises(ConfigError, match="Spark session already"), opened("TEST_WAREHOUSE"):
             pass
     assert {path.name for path in (tmp_path / "lake").iterdir()} == {"people.parquet", "labels"}
@@ -76,6 +103,11 @@ def test_as_in_memory_and_nothing_else(
     assert list(work.iterdir()) == []
     assert list(aside.iterdir()) == []
     assert capfd.readouterr() == ("", "")
+    assert by_id(drawn) == by_id(drawn_in_duckdb(job, tmp_path, setting, 60))
+    everyone = drawn_in_duckdb(job, tmp_path, setting, job.table.num_rows)[1]["person"].to_pylist()
+    chosen = drawn[1]["person"].to_pylist()
+    assert 0 < len(chosen) < len(everyone)
+    assert Counter(chosen) == Counter(person for person in everyone if person in set(chosen))
 
 
 @pytest.mark.engines
@@ -142,6 +174,45 @@ def session(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ware
 @pytest.mark.parametrize("name", ALL)
 def test_every_setting_as_in_memory(name: str, job: Job, session: Warehouse) -> None:
     assert job.there(session, ALL[name], plain(name)) == job.here(ALL[name])
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", ["k, k 2", "k, entropy", "persons, k 8", "t, k 8"])
+def test_the_draw_of_duckdb(name: str, job: Job, session: Warehouse, tmp_path: Path) -> None:
+    there = job.draw(session, ALL[name], 60)
+    assert by_id(there) == by_id(drawn_in_duckdb(job, tmp_path, ALL[name], 60))
+    assert there[1].num_rows == 60 or "persons" in name
+
+
+@pytest.mark.engines
+def test_the_key_of_a_draw_is_in_no_plan(session: Warehouse) -> None:
+    """Plans are logged, and shown by Spark's interface."""
+    secret = session.send("key of the sample", pa.table({KEY: ["canary"]}))
+    rows = digest_rows.digested(session.table("people"), ["person"], secret, each_row=False, engine="spark")
+    assert isinstance(session, SparkWarehouse)
+    query = session._query(rows.filter(rows[digest_rows.DIGEST] < "8"))
+    query.toArrow()
+    plan = query._jdf.queryExecution().toString()
+    assert "sha2" in plan
+    assert "canary" not in plan
+
+
+@pytest.mark.engines
+def test_a_run_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_clinic(tmp_path)
+    (tmp_path / "lake").mkdir()
+    pq.write_table(pa.Table.from_pandas(rows_of(tmp_path), preserve_index=False), tmp_path / "lake/admissions.parquet")
+    told = {}
+    for engine, address in (("spark", "spark:///{}/lake"), ("duckdb", "duckdb:///{}/clinic.duckdb")):
+        environment = {**os.environ, "CLINIC_URL": address.format(tmp_path)}
+        command = [sys.executable, "-m", "hybrid", "run", str(path), "--out", str(tmp_path / engine)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        told[engine] = json.loads((tmp_path / engine / "anonymization.json").read_text())
+    assert {path.name for path in (tmp_path / "lake").iterdir()} == {"admissions.parquet"}
+    assert told["spark"]["warehouse"]["engine"] == "spark"
+    for key in ("levels", "loss", "suppressed", "records", "classes", "drawn", "drawn_persons"):
+        assert told["spark"][key] == told["duckdb"][key]
 
 
 @pytest.mark.engines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -15,17 +14,13 @@ import yaml
 
 from hybrid.anonymize.warehouse import digest_rows, expressions, write_labels
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
-from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
-from hybrid.base.manifest import Recorder
-from hybrid.base.progress import silent
 from hybrid.cli import main
 from hybrid.jobs import anonymize_warehouse
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
-from hybrid.pipeline import warehouse_inputs
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, opened, plain
-from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, facts, write_people
+from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
@@ -43,25 +38,25 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
 
 
 def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    given: list[float] = []
+    """DuckDB has half of it, and a tenth while the search has the rest."""
+    given: list[object] = []
 
     def stop(task: TableTask, *_: object) -> None:
-        given.append(task.memory)
+        asked = "select current_setting('memory_limit')"
+        given.append(task.warehouse.execute(asked))
+        with task.warehouse.resting():
+            given.extend((task.warehouse.execute(asked), task.memory))
+        given.append(task.warehouse.execute(asked))
         raise HybridError("enough")
 
-    @contextmanager
-    def nothing(_: str, memory: float) -> Iterator[None]:
-        given.append(memory)
-        yield None
-
-    monkeypatch.setattr(warehouse_inputs, "opened", nothing)
+    put(tmp_path / "people.duckdb", job.table)
+    monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/people.duckdb")
     monkeypatch.setattr(anonymize_warehouse, "anonymize_rows", stop)
-    sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
+    sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
     config = job.config(**{"data.path": "", "data.sql": sql, "anonymize.memory_limit": 2})
     with pytest.raises(HybridError, match="enough"):
         write_in_warehouse(config, tmp_path / "out")
-    assert config.anonymize is not None
-    assert min(given) > 0 and sum(given) == config.anonymize.memory_bytes
+    assert given == [[("1.0 GiB",)], [("204.0 MiB",)], 0.9 * 2 * 2**30, [("1.0 GiB",)]]
 
 
 def put(file: Path, table: pa.Table) -> None:
@@ -155,15 +150,12 @@ def test_engines_draw_the_same_sample(
     name: str, job: Job, session: Warehouse, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", server)
-    key, drawn = bytes(32), []
     with opened("TEST_WAREHOUSE") as warehouse:
-        for place in (session, warehouse):
-            task = job.task(place, SETTINGS[name], "not_written")
-            whole, rows = draw_rows(task, 60, lambda _: key, Recorder(), silent)
-            assert 0 < rows.num_rows < whole.result.records - whole.result.suppressed
-            drawn.append((facts(whole.result), whole.result.drawn, sorted(rows["id"].to_pylist())))
-    assert drawn[0] == drawn[1]
-    assert drawn[0][1] == 60 or "persons" in name
+        drawn = [job.draw(place, SETTINGS[name], 60) for place in (session, warehouse)]
+    (whole, rows), (same, others) = drawn
+    assert (whole, sorted(rows["id"].to_pylist())) == (same, sorted(others["id"].to_pylist()))
+    assert 0 < rows.num_rows < whole["records"] - whole["suppressed"]
+    assert rows.num_rows == 60 or "persons" in name
 
 
 def test_an_error_of_postgresql_repeats_no_value(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

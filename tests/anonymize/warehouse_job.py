@@ -13,13 +13,17 @@ import pyarrow as pa
 import yaml
 
 from hybrid.anonymize.warehouse.anonymize_rows import PushedDown, TableTask, anonymize_rows
+from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.manifest import Recorder
+from hybrid.base.progress import silent
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.warehouse import Warehouse
 from tests.anonymize.streamed_people import people, write_job
 
 MEMORY = 2**30
+KEY = bytes(range(32))
+"""Secret of the draws."""
 Rows = Counter[tuple[object, ...]]
 L = {"model": "l_diversity", "attribute": "diagnosis"}
 PERSONS = {"data.person": "person"}
@@ -82,6 +86,12 @@ class Job:
 
     def push_down(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> PushedDown:
         return anonymize_rows(self.task(warehouse, overrides, labels), Recorder())
+
+    def draw(self, warehouse: Warehouse, overrides: Mapping[str, Any], size: int) -> tuple[dict[str, Any], pa.Table]:
+        """Aggregates of all rows, and the rows that one key draws."""
+        whole, rows = draw_rows(self.task(warehouse, overrides, "not_written"), size, lambda _: KEY, Recorder(), silent)
+        assert whole.result.drawn == rows.num_rows
+        return facts(whole.result), rows
 
     def task(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> TableTask:
         sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": labels}

@@ -34,7 +34,7 @@ from hybrid.publication.protection_words import protection
 from hybrid.publication.redact import public_anonymization
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table.warehouse import opened
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
 
@@ -219,12 +219,6 @@ def test_what_cannot_be_done_honestly_is_refused_at_once(clinic: Path) -> None:
     said = [problem.message for problem in caught.value.problems]
     for rule in ("weights of a sample", "the sample is drawn in the warehouse", "sample_rows", "known_rows"):
         assert any(rule in message for message in said), rule
-
-
-def test_a_sample_is_drawn_where_draws_are_tested(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Warehouse, "engine", "pyspark")
-    with pytest.raises(ConfigError, match=r"draws its sample in DuckDB or PostgreSQL only, and this is pyspark"):
-        _ = Pipeline(load_config(clinic)).table
 
 
 def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> Sear
     rows, asked = _rows(task)
     with stage("read", recorder, progress):
         counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
-    with stage("search", recorder, progress):
+    with stage("search", recorder, progress), task.warehouse.resting():
         return Searched(rows, asked, counted, decide(asked, counted, progress))
 
 

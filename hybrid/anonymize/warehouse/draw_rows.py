@@ -18,7 +18,6 @@ from hybrid.anonymize.warehouse.count_rows import Rows
 from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
 from hybrid.anonymize.warehouse.write_labels import kept_rows, verify_rows
 from hybrid.base.arrays import Counts
-from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -26,8 +25,6 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.table import Role, Schema
 from hybrid.table.warehouse import Transfer
 
-DRAWN_IN = ("duckdb", "postgres")
-"""Engines whose draws are tested."""
 KEY_BYTES = 32
 _DIGITS = 15
 """Hexadecimal digits of a digest that the engine compares."""
@@ -107,14 +104,9 @@ def draw_rows(
     Raises
     ------
     HybridError
-        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`; the engine is none of :data:`DRAWN_IN`.
+        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
     """
     warehouse = task.warehouse
-    if warehouse.engine not in DRAWN_IN:
-        raise ConfigError(
-            f"data.sql.push_down: a run draws its sample in DuckDB or PostgreSQL only, and this is {warehouse.engine}",
-            hint="hybrid anonymize labels the table there; for a run, copy a sample of persons to a file or to DuckDB",
-        )
     searched = search_rows(task, recorder, progress)
     rows, asked, decided = searched.rows, searched.asked, searched.decided
     columns = [name for name in asked.columns if asked.role(name) is not Role.UNDECIDED]
