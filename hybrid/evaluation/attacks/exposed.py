@@ -172,10 +172,11 @@ def _recovered(context: Context, only: inference.Only | None = None) -> dict[str
     return found
 
 
-def _attack(context: Context, recovered: tuple[Array, Array], chosen: tuple[Array, Array]) -> Attack | NotComputable:
+def _attack(
+    context: Context, recovered: tuple[Array, Array], chosen: tuple[Array, Array], asked_people: tuple[Array, Array]
+) -> Attack | NotComputable:
     """The attack on the chosen among the queried records."""
-    (train, control), (mine, its) = recovered, chosen
-    asked, unseen = context.asked_people
+    (train, control), (mine, its), (asked, unseen) = recovered, chosen, asked_people
     return attacked_people(context, train[mine], control[its], (asked[mine], unseen[its]))
 
 
@@ -194,10 +195,10 @@ def inference_exposed(context: Context) -> Outcome:
         return _too_few(least)
     exposed = [[most_vulnerable(context, share, part) for share in shares] for part in people]
     recovered = _recovered(context, (np.logical_or.reduce(exposed[0]), np.logical_or.reduce(exposed[1])))
-    attacks = {}
+    attacks, asked = {}, context.asked_people
     for share, *chosen in zip(shares, *exposed, strict=True):
         for secret, both in recovered.items():
-            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, (chosen[0], chosen[1]))
+            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, (chosen[0], chosen[1]), asked)
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 
@@ -210,14 +211,15 @@ def inference_subgroups(context: Context) -> Outcome:
     """
     least = context.options.min_cell
     chosen = [one for one in queried(context) if len(one.train) >= least and len(one.control) >= LEAST_UNSEEN]
+    asked, declared = context.asked_people, set(context.declared_secrets)
     attacks = {
-        (secret, *one.group.name, one.kind): _attack(context, both, (one.train, one.control))
+        (secret, *one.group.name, one.kind): _attack(context, both, (one.train, one.control), asked)
         for secret, both in _recovered(context).items()
         for one in chosen
-        if secret in context.declared_secrets and secret not in one.group.columns
+        if secret in declared and secret not in one.group.columns
     }
     made = {name: attack for name, attack in attacks.items() if isinstance(attack, Attack)}
-    if not context.declared_secrets:
+    if not declared:
         return NotComputable("no secret column is declared", lacks="secret")
     if not made:
         return NotComputable(f"no subgroup has {least} training and {LEAST_UNSEEN} control records", "too_few")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ class Risk(NamedTuple):
     high: float
 
 
+@lru_cache(maxsize=64)
 def quantile(confidence: float) -> float:
     """The two-sided standard normal quantile, 1.959964 at .95."""
     return NormalDist().inv_cdf((1 + confidence) / 2)

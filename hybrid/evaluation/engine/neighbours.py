@@ -296,12 +296,15 @@ def _infer(
 def _distinct(records: Columns) -> tuple[Array, Array]:
     """First occurrences of the distinct records, and each record's number.
 
-    The occurrences are in their order.
+    The occurrences are in their order. Columns are read until all records differ: of wide tables, few.
     """
     import pandas as pd
 
     keys = np.zeros(records.codes.shape[1], dtype=np.int64)
     for value in (*records.codes, *records.numbers, *records.missing):
         codes, distinct = pd.factorize(value)
-        keys = pd.factorize(keys * len(distinct) + codes)[0].astype(np.int64)
+        keys, found = pd.factorize(keys * len(distinct) + codes)
+        if len(found) == len(keys):
+            break
+    keys = keys.astype(np.int64)
     return np.unique(keys, return_index=True)[1], keys
