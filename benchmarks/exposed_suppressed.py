@@ -84,10 +84,7 @@ def main() -> None:
         pd.DataFrame([row for scale in chosen.scales for row in measured(scale)]).to_csv(
             KEPT, index=False, float_format="%.5g"
         )
-    if chosen.write is None:
-        print(table())
-    else:
-        write_part(chosen.write, "exposed_suppressed", table())
+    write_part(chosen.write, "exposed_suppressed", table())
 
 
 if __name__ == "__main__":

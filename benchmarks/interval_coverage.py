@@ -163,9 +163,6 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="DOCUMENT", help="replace the tables of this document")
     arguments = parser.parse_args()
     text = tables(arguments.repeats)
-    if arguments.write is None:
-        print(text)
-        return
     write_part(arguments.write, "interval_coverage", text)
 
 

@@ -254,9 +254,6 @@ def main() -> None:
     arguments = parser.parse_args()
     pairs = [scale.partition("=") for scale in arguments.scales]
     text = tables([read(arguments.plan, scale, Path(folder)) for scale, _, folder in pairs])
-    if arguments.write is None:
-        print(text)
-        return
     write_part(arguments.write, "reproduction", text.rstrip("\n"))
 
 

@@ -88,9 +88,6 @@ def main() -> None:
         scale, _, path = each.partition("=")
         keep(scale, Path(path))
     text = "\n\n".join([*(tables(scale) for scale in SCALES if (KEPT / f"{scale}.csv").exists()), costs()])
-    if chosen.write is None:
-        print(text)
-        return
     write_part(chosen.write, "techniques", text)
 
 

@@ -116,12 +116,7 @@ def orders() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, metavar="PAGE")
-    page = parser.parse_args().write
-    text = f"{models()}\n\n{linkability()}\n\n{orders()}"
-    if page is None:
-        print(text)
-    else:
-        write_part(page, "thesis_factors", text)
+    write_part(parser.parse_args().write, "thesis_factors", f"{models()}\n\n{linkability()}\n\n{orders()}")
 
 
 if __name__ == "__main__":

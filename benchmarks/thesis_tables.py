@@ -76,12 +76,7 @@ def change(pipeline: float, alone: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", type=Path, metavar="PAGE")
-    page = parser.parse_args().write
-    text = tables()
-    if page is None:
-        print(text)
-    else:
-        write_part(page, "thesis_tables", text)
+    write_part(parser.parse_args().write, "thesis_tables", tables())
 
 
 if __name__ == "__main__":

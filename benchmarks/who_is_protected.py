@@ -124,9 +124,6 @@ def main() -> None:
     missing = list(plan.scales["missing"].factors["strategy"])
     text = "\n\n".join(table(scale, missing if scale == "missing" else order) for scale in SCALES)
     text = f"{text}\n\n{shortfalls(missing)}"
-    if chosen.write is None:
-        print(text)
-        return
     write_part(chosen.write, "who_is_protected", text)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -268,9 +267,9 @@ def _write_manifest(
     if kind == "run" and pipeline.budget is not None:
         said["privacy_budget"] = pipeline.budget.to_json()
     if kind == "run":
-        anonymized = pipeline.anonymized is not None
-        facts = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=anonymized)
-        said["table"] = replace(facts, rows=pipeline.released_rows).to_json()
+        tables = pipeline.table, pipeline.control, pipeline.synthetic
+        generalized = pipeline.anonymized is not None
+        said["table"] = TableFacts.of(*tables, anonymized=generalized, rows=pipeline.released_rows).to_json()
         said["columns"] = stated_columns(pipeline.synthetic.schema)
     whole = manifest | said
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

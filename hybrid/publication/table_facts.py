@@ -36,15 +36,20 @@ class TableFacts:
     as_they_are: tuple[str, ...]
 
     @classmethod
-    def of(cls, source: Table, control: Table | None, released: Table, *, anonymized: bool) -> TableFacts:
-        """The facts of the tables of a run."""
+    def of(
+        cls, source: Table, control: Table | None, released: Table, *, anonymized: bool, rows: int | None = None
+    ) -> TableFacts:
+        """The facts of the tables of a run.
+
+        ``rows``: of the released table, where ``released`` is its judged sample; None: those of ``released``.
+        """
         schema = source.schema
         generalized = schema.quasi_identifiers if anonymized else []
         named = {*generalized, *schema.identifiers}
         return cls(
             records=rounded(len(source)),
             control=0 if control is None else rounded(len(control)),
-            rows=len(released),
+            rows=len(released) if rows is None else rows,
             columns=len(released.schema),
             identifiers=tuple(schema.identifiers),
             generalized=tuple(generalized),

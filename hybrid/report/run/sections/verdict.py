@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hybrid.publication.first_page import RunFacts, first_page
@@ -82,11 +81,11 @@ CRITERIA = {
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
     """Counts, columns, configuration and the policy's owner."""
     result = None if run.anonymized is None else run.anonymized.result
-    facts = TableFacts.of(run.table, run.control, run.synthetic, anonymized=result is not None)
+    tables = run.table, run.control, run.synthetic
     return {
         "owner": run.policy.owner,
         "config": run.config.model_dump(mode="json"),
-        "table": replace(facts, rows=run.released_rows),
+        "table": TableFacts.of(*tables, anonymized=result is not None, rows=run.released_rows),
         "anonymization": result,
         "private": run.is_private,
     }
