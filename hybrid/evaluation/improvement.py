@@ -57,8 +57,8 @@ def improvements(
     """
     rows = []
     for result in evaluation.metrics:
-        beside = evaluation.find(result.name, other, result.column)
-        if result.stage != stage or beside is None:
+        beside = evaluation.find(result.name, other, result.column) if result.stage == stage else None
+        if beside is None:
             continue
         if isinstance(result.outcome, Measure) and isinstance(beside.outcome, Measure):
             difference, low, high, better, relative = _compare(result.outcome, beside.outcome, result.direction)

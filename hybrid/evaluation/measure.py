@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -212,11 +213,22 @@ class Evaluation:
 
         And about this column, or this one of several linked tables, if one is given.
         """
-        for metric in self.metrics:
-            is_about = column in (None, metric.column) and table in (None, metric.table)
-            if is_about and (metric.name, metric.stage) == (name, stage):
+        for metric in self.of_stage(name, stage):
+            if column in (None, metric.column) and table in (None, metric.table):
                 return metric
         return None
+
+    def of_stage(self, name: str, stage: Subject) -> tuple[MetricResult, ...]:
+        """All metrics of this name and stage: those about each column."""
+        return tuple(self._named.get((name, stage), ()))
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, Subject], list[MetricResult]]:
+        """Metrics by name and stage: wide tables have thousands."""
+        named: dict[tuple[str, Subject], list[MetricResult]] = {}
+        for metric in self.metrics:
+            named.setdefault((metric.name, metric.stage), []).append(metric)
+        return named
 
     def of_table(self, table: str) -> Evaluation:
         """The metrics as those of one of several tables."""

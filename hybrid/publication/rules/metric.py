@@ -118,11 +118,8 @@ class MetricRules(RuleKind[MetricRule]):
 
 def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     """The metrics of an evaluation that a rule limits."""
-    return [
-        metric
-        for metric in evaluation.metrics
-        if (metric.name, metric.stage) == (rule.metric, rule.stage) and rule.column in (None, metric.column)
-    ]
+    measured = evaluation.of_stage(rule.metric, rule.stage)
+    return [metric for metric in measured if rule.column in (None, metric.column)]
 
 
 def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:

@@ -65,9 +65,10 @@ class StageRow:
 def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
     """Metrics measured at more than one stage, one row each."""
     rows = []
-    keys = dict.fromkeys((metric.name, metric.column) for metric in evaluation.metrics)
-    for name, column in keys:
-        found = {m.stage: m for m in evaluation.metrics if (m.name, m.column) == (name, column)}
+    at_stages: dict[tuple[str, str | None], dict[Subject, MetricResult]] = {}
+    for metric in evaluation.metrics:
+        at_stages.setdefault((metric.name, metric.column), {})[metric.stage] = metric
+    for (name, column), found in at_stages.items():
         if len(found) < 2:
             continue
         first = next(iter(found.values()))
