@@ -93,6 +93,11 @@ def test_rows_that_refer_to_no_row_are_counted() -> None:
     assert (one.unknown, one.missing, one.whole) == (1, 1, False)
 
 
+def test_a_row_number_is_no_key_where_a_column_has_the_name_that_refers() -> None:
+    numbered = table(nr=range(1, 41), client_id=range(1, 41))
+    assert found(client=numbered, visit=table(client_id=[1, 1, 2])) == {("visit", "client_id", "client", "client_id")}
+
+
 def test_too_many_unknown_values_are_no_reference() -> None:
     assert not found(patients=table(patient_id=texts(*range(10))), visits=table(patient_id=texts(*range(5, 25))))
 
@@ -173,6 +178,16 @@ def test_folder_of_another_hospital(clinic: tuple[Path, GuessedLinks], tmp_path:
     assert "claims_transactions: left out" in notes
     assert "organizations: 5 rows, proposed as public" in notes
     assert "Boston" not in notes and "Boston" not in (tmp_path / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_values_that_a_public_table_lacks_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "patient.csv").write_text(
+        "patient_id,region_id,age\n" + "".join(f"{i},{i % 30},40\n" for i in range(60))
+    )
+    (tmp_path / "visit.csv").write_text("visit_id,patient_id\n" + "".join(f"{i},{i % 60}\n" for i in range(90)))
+    (tmp_path / "region.csv").write_text("region_id,area\n" + "".join(f"{i},{i * 7}\n" for i in range(29)))
+    said = "patient: region_id refers to region.region_id, but 2 rows have a value that is not there"
+    assert any(note.startswith(said) for note in guess_links(read_folder(tmp_path)).notes)
 
 
 def test_existing_files_stay(clinic: tuple[Path, GuessedLinks], tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ class GuessedLinks:
         rows = len(person.found.table)
         notes = [f"person table: {person.name} ({rows:,} rows); is each of its rows one person?"]
         notes += [f"{one.name}: {reference_words(one.parent)}" for one in self.tables if one.parent is not None]
+        for one in self.tree.others:
+            if one.parent in self.tree.public and one.unknown:
+                notes.append(
+                    f"{one.table}: {one.column} refers to {one.parent}.{one.key}, but {one.unknown:,} rows have a "
+                    "value that is not there: add these rows, correct the values, or leave the reference out"
+                )
         for name in self.tree.public:
             notes.append(f"{name}: {len(self.place.tables[name].table):,} rows, proposed as public: released as it is")
         for name in self.tree.left_out:

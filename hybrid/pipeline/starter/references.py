@@ -216,14 +216,18 @@ def _chosen(
 ) -> str | None:
     """The one column of a table that references may point to."""
     referring = Counter(one.key for one in candidates if one.parent == name)
+    alike: dict[str, float] = {}
+    for one in candidates:
+        if one.parent == name:
+            alike[one.key] = max(one.likeness, alike.get(one.key, 0.0))
     firm = {one.key for one in candidates if one.parent == name and one.declared}
 
-    def rank(column: str) -> tuple[bool, ...]:
+    def rank(column: str) -> tuple[float, ...]:
         return (
             column in firm,
             declared.keys.get(name) == column,
             is_number_name(column) and column in referring,
-            column in referring,
+            alike.get(column, -1.0),
             named_after(column, name),
         )
 
