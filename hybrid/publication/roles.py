@@ -75,7 +75,7 @@ class DecidedRoles:
                 "alone, and be both in training and in control"
             )
         if open_points:
-            hint = "decide every column under data.columns, set data.person, and sign with roles: {decided_by, date}"
+            hint = "say what every column is and which names the person, then sign with roles: {decided_by, date}"
             return Check(RULE, "review", f"{'; '.join(open_points)}; {left}", hint)
         return Check(RULE, "pass", f"by {self.decided_by} on {self.date}; {left}")
 
