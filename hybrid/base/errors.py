@@ -66,7 +66,7 @@ class ConfigError(HybridError):
 
     exit_code = 2
     title = "config"
-    page = "reference/configuration.md"
+    page = "start/your-table.md"
 
 
 class DataError(HybridError):

@@ -105,6 +105,16 @@ def test_codes_are_no_quantities(tmp_path: Path) -> None:
     assert guessed.table.schema["age"].kind is Kind.INTEGER
 
 
+def test_a_sampling_weight_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(
+        "age,factor_expansion,kg\n" + "".join(f"{20 + i % 50},{100 + i * 1.5},{50 + i * 0.1:.1f}\n" for i in range(80))
+    )
+    columns = {one.column.name: one.role for one in guess_config(path).columns}
+    assert "is it a sampling weight? then its role is weight" in columns["factor_expansion"].reason
+    assert "weight" not in columns["kg"].reason
+
+
 @pytest.mark.parametrize("rows", [30, 31])
 def test_only_small_tables_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     monkeypatch.setattr("hybrid.pipeline.starter.write.COMPARED_ROWS", 30)

@@ -36,9 +36,9 @@ class Vocabulary:
         Phrases that identify a person wherever they occur in a name.
     alone : mapping
         Words that do so if there is no other.
-    known_outside, secrets, targets, lasting, personal, code_words : frozenset of tuple of str
-        Phrases for quasi-identifiers, sensitive columns, prediction targets, traits that a person keeps, traits of
-        persons, and codes.
+    known_outside, secrets, targets, sampling_weights, lasting, personal, code_words : frozenset of tuple of str
+        Phrases for quasi-identifiers, sensitive columns, prediction targets, sampling weights, traits that a person
+        keeps, traits of persons, and codes.
     """
 
     fillers: frozenset[str]
@@ -55,6 +55,7 @@ class Vocabulary:
     known_outside: frozenset[Phrase]
     secrets: frozenset[Phrase]
     targets: frozenset[Phrase]
+    sampling_weights: frozenset[Phrase]
     lasting: frozenset[Phrase]
     personal: frozenset[Phrase]
     code_words: frozenset[Phrase]
@@ -116,7 +117,7 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 def vocabulary() -> Vocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
-    phrased = ("known_outside", "secrets", "targets", "lasting", "personal", "code_words")
+    phrased = ("known_outside", "secrets", "targets", "sampling_weights", "lasting", "personal", "code_words")
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}
     parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}

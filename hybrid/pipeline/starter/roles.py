@@ -137,6 +137,8 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
+    if column.kind in (Kind.INTEGER, Kind.DECIMAL) and has_phrase(words, known.sampling_weights):
+        return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
     if has_phrase(words, known.secrets) and not counts:
         return GuessedRole(Role.SENSITIVE, False, f"{count}, looks like what an attacker wants to learn")
