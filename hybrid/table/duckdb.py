@@ -13,6 +13,8 @@ from hybrid.table.warehouse import ENGINE_SHARE, Warehouse
 
 RESTING = 0.2
 """Share of its memory that DuckDB keeps while it rests."""
+SPILLED = 3
+"""Memories of DuckDB that a sort may take on disk, beside the one that it has."""
 MOST_TEXTS = 10_000
 """Texts of an enumeration; beyond it a dictionary is kept as texts."""
 
@@ -29,6 +31,8 @@ class DuckdbWarehouse(Warehouse):
     def __init__(self, backend: Any, memory: float | None = None) -> None:
         super().__init__(backend)
         self._memory = memory
+        if memory is not None:
+            self.sort_bytes = (1 + SPILLED) * memory
 
     @contextmanager
     def resting(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ credentials.
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,6 +78,8 @@ class Warehouse:
 
     held: float = 0.0
     """Share of the memory limit that the engine keeps here while :meth:`resting`."""
+    sort_bytes: float = math.inf
+    """What one sort may take in memory and on disk together; infinity: the engine has limits of its own."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -138,6 +141,10 @@ class Warehouse:
         """Make a table of the rows of an expression, in their order."""
         plain, schema = _place(name)
         return self._backend.create_table(plain, expression, database=schema)
+
+    def extend(self, name: str, expression: Any) -> None:
+        """Add the rows of an expression to a table, in their order; not on Spark."""
+        self.execute(f"INSERT INTO {self.quoted(name)} {self._backend.compile(expression)}")
 
     def drop(self, name: str) -> None:
         """Drop a table that this session made."""

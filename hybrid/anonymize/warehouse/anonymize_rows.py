@@ -18,7 +18,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.streaming.count_rows import most_combinations
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import Rows, count_rows
-from hybrid.anonymize.warehouse.write_labels import Verified, kept_rows, verify_rows
+from hybrid.anonymize.warehouse.write_labels import SentLabels, Verified, send_labels, verify_rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -110,13 +110,27 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
     rows, asked, counted, decided = searched.rows, searched.asked, searched.counted, searched.decided
     with unverified(warehouse, place.labels_table) as name:
         with stage("write", recorder, progress):
-            labelled = expressions.labelled(kept_rows(rows, asked, counted, decided), asked.names)
-            written = warehouse.write(name, expressions.in_content_order(labelled, decided.schema.names))
+            labels = send_labels(rows, asked, counted, decided)
+            written = _write(name, labels, decided.schema.names, progress)
         with stage("verify", recorder, progress):
+            labelled = expressions.labelled(labels.kept(), asked.names)
             verified = verify_rows(rows, labelled, written, asked, counted, decided)
     result = searched.summary(verified, recorder)
     transfers = tuple(warehouse.transfers)
     return PushedDown(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
+
+
+def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Progress) -> Any:
+    """Make a table of the labelled rows, a part after another, each in the order of its content."""
+    warehouse, parts = labels.rows.warehouse, labels.parts(len(columns))
+    for number, part in enumerate(parts):
+        ordered = expressions.in_content_order(expressions.labelled(labels.kept(part), labels.names), columns)
+        if number == 0:
+            warehouse.write(name, ordered)
+            continue
+        progress("sort", number, len(parts))
+        warehouse.extend(name, ordered)
+    return warehouse.table(name)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hybrid.anonymize.warehouse import digest_rows, expressions
 from hybrid.anonymize.warehouse.anonymize_rows import Searched, TableTask, search_rows, stage
 from hybrid.anonymize.warehouse.count_rows import Rows
 from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
-from hybrid.anonymize.warehouse.write_labels import kept_rows, verify_rows
+from hybrid.anonymize.warehouse.write_labels import send_labels, verify_rows
 from hybrid.base.arrays import Counts
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
@@ -111,7 +111,7 @@ def draw_rows(
     rows, asked, decided = searched.rows, searched.asked, searched.decided
     columns = [name for name in asked.columns if asked.role(name) is not Role.UNDECIDED]
     with stage("verify", recorder, progress):
-        kept = kept_rows(rows, asked, searched.counted, decided)
+        kept = send_labels(rows, asked, searched.counted, decided).kept()
         labelled = expressions.labelled(kept, asked.names)
         verified = verify_rows(rows, labelled, labelled, asked, searched.counted, decided)
         result = searched.summary(verified, recorder)

@@ -116,9 +116,16 @@ def counted(kept: Any, name: str) -> Any:
     return kept.group_by(name).agg(**{RECORDS: kept[RECORDS].sum()}).order_by(name)
 
 
-def mapping(values: pa.Array, labels: pa.Array, at: int) -> pa.Table:
-    """Labels by value of a quasi-identifier, as a table to join with."""
-    return pa.table({f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels})
+def mapping(values: pa.Array, labels: pa.DictionaryArray, at: int) -> pa.Table:
+    """Labels by value of a quasi-identifier, with their positions, as a table to join with."""
+    return pa.table(
+        {f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels, f"hybrid_position_{at}": labels.indices}
+    )
+
+
+def labels_between(mapping: Any, at: int, first: int, last: int) -> Any:
+    """Rows of :func:`mapping` whose labels have positions of a range, both ends included."""
+    return mapping.filter(mapping[f"hybrid_position_{at}"].between(first, last))
 
 
 def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
@@ -127,6 +134,11 @@ def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
     By the positions of their quasi-identifiers.
     """
     return pa.table({f"hybrid_null_{at}": label for at, label in labels.items()})
+
+
+def null_labels_of(nulls: Any, positions: Sequence[int]) -> Any:
+    """Columns of :func:`null_labels` for some quasi-identifiers."""
+    return nulls.select([f"hybrid_null_{at}" for at in positions])
 
 
 def kept_rows(
@@ -150,7 +162,8 @@ def kept_rows(
     import ibis
 
     for at, (name, table) in enumerate(zip(names, mappings, strict=True)):
-        rows = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"]).drop(f"hybrid_value_{at}")
+        joined = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"])
+        rows = joined.drop(f"hybrid_value_{at}", f"hybrid_position_{at}")
     labels = _label_names(names)
     if nulls is not None:
         rows = rows.cross_join(nulls)

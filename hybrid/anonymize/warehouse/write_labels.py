@@ -17,16 +17,63 @@ from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import Rows, numbered
 from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
+from hybrid.anonymize.warehouse.parts import Part, parts_of, rows_at_once
 from hybrid.base.arrays import Codes, Counts
 from hybrid.base.errors import VerificationError
 from hybrid.table.read_batches import ValueNumbers
 
 
-def kept_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> Any:
-    """The released rows with their labels beside them, as an expression.
+@dataclass(frozen=True)
+class SentLabels:
+    """Labels in a warehouse, and the classes that rows with them make.
 
-    Sent are the label of each value, and the suppressed combinations of labels.
+    Parameters
+    ----------
+    rows : Rows
+        The originals.
+    names : list of str
+        The quasi-identifiers.
+    mappings : list of ibis tables
+        The label of each value, by quasi-identifier.
+    nulls : ibis table or None
+        The labels of missing values.
+    of_null : dict of int to int
+        Their positions, by that of their quasi-identifier.
+    suppressed : ibis table or None
+        Combinations of labels that are left out.
+    classes : list of numpy.ndarray, each of shape (n_classes,), int
+        Positions of the labels of each class, by quasi-identifier.
+    records : numpy.ndarray, shape (n_classes,), int64
+        Rows of each class.
     """
+
+    rows: Rows
+    names: list[str]
+    mappings: list[Any]
+    nulls: Any | None
+    of_null: dict[int, int]
+    suppressed: Any | None
+    classes: list[Codes]
+    records: Counts
+
+    def kept(self, part: Part = ()) -> Any:
+        """The released rows of a part, with their labels beside them, as an expression."""
+        chosen = [
+            expressions.labels_between(mapping, at, *part[at]) if at < len(part) else mapping
+            for at, mapping in enumerate(self.mappings)
+        ]
+        given = [at for at, label in self.of_null.items() if at >= len(part) or part[at][0] <= label <= part[at][1]]
+        nulls = expressions.null_labels_of(self.nulls, given) if given else None
+        return expressions.kept_rows(self.rows.table, self.names, chosen, nulls, self.suppressed)
+
+    def parts(self, n_columns: int) -> list[Part]:
+        """Parts that the warehouse sorts one after another, of so many released columns."""
+        most = rows_at_once(self.rows.warehouse.sort_bytes, n_columns)
+        return list(parts_of(self.classes, self.records, most))
+
+
+def send_labels(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> SentLabels:
+    """Send the label of each value, and the suppressed combinations of labels."""
     labels = Labels.of(decided.schema, decided.task, decided.recoding)
     names = asked.names
     by_column = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
@@ -38,11 +85,16 @@ def kept_rows(rows: Rows, asked: Request, counted: Counted, decided: Decided) ->
         content = expressions.mapping(numbers.values.take(pa.array(given)), _chosen(of_value[given], texts), at)
         mappings.append(rows.warehouse.send(f"labels of {numbers.name}", content))
         if numbers.counts[0] and of_value[0] >= 0:
-            of_null[at] = _chosen(of_value[:1], texts)
-    nulls = rows.warehouse.send("labels of missing values", expressions.null_labels(of_null)) if of_null else None
+            of_null[at] = int(of_value[0])
+    texts_of_null = {at: _chosen(np.array([label]), labels.texts[at]) for at, label in of_null.items()}
+    nulls = rows.warehouse.send("labels of missing values", expressions.null_labels(texts_of_null)) if of_null else None
     left_out = _suppressed(counted, by_column, labels)
     suppressed = rows.warehouse.send("suppressed combinations of labels", left_out) if len(left_out) else None
-    return expressions.kept_rows(rows.table, names, mappings, nulls, suppressed)
+    released = ~decided.recoding.suppressed & (decided.task.records.counts > 0)
+    nodes = decided.recoding.nodes[released]
+    classes = [of_node[column] for of_node, column in zip(labels.of_node, nodes.T, strict=True)]
+    records = decided.task.records.counts[released]
+    return SentLabels(rows, names, mappings, nulls, of_null, suppressed, classes, records)
 
 
 def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:

@@ -1,0 +1,94 @@
+"""A large table of labels is written in parts, and nobody can tell from it how the rows came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.parts import parts_of, rows_at_once
+from hybrid.table.warehouse import opened
+from tests.anonymize.test_warehouse import put
+from tests.anonymize.warehouse_job import MODELS, OTHERS, Job, write_people
+
+CLASSES = st.dictionaries(st.tuples(*[st.integers(0, 4)] * 3), st.integers(1, 9), max_size=40)
+MOST = 60
+"""Rows of a part of 260."""
+
+
+@given(CLASSES, st.integers(1, 40))
+def test_each_class_is_in_one_part(classes: dict[tuple[int, ...], int], most: int) -> None:
+    labels = [np.array([key[at] for key in classes], dtype=np.int64) for at in range(3)]
+    parts = list(parts_of(labels, np.array(list(classes.values()), dtype=np.int64), most))
+    found: list[list[tuple[int, ...]]] = [
+        [key for key in sorted(classes) if all(first <= key[at] <= last for at, (first, last) in enumerate(part))]
+        for part in parts
+    ]
+    assert [key for part in found for key in part] == sorted(classes)
+    for part in found:
+        assert len(part) == 1 or sum(classes[key] for key in part) <= most
+    assert all(found) or not classes
+
+
+def test_neighbours_share_a_part_as_long_as_they_fit() -> None:
+    """By hand: the second of four labels is too large for a part, and is shared out by the next column."""
+    first, second = np.array([0, 1, 1, 1, 2, 3]), np.array([0, 0, 1, 2, 0, 0])
+    parts = list(parts_of([first, second], np.array([3, 4, 9, 2, 5, 5]), 10))
+    assert parts == [((0, 0),), ((1, 1), (0, 0)), ((1, 1), (1, 1)), ((1, 1), (2, 2)), ((2, 3),)]
+
+
+def test_parts_grow_with_memory_and_shrink_with_columns() -> None:
+    assert rows_at_once(4 * 2**30, 9) > 4e7
+    assert rows_at_once(2**30, 9) == rows_at_once(4 * 2**30, 9) / 4 > rows_at_once(2**30, 30)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return write_people(tmp_path_factory.mktemp("job"))
+
+
+@pytest.mark.parametrize("name", ["k, k 2", "persons, k 4", "t, k 8"])
+def test_as_in_memory_whatever_the_order_of_the_source(
+    name: str, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, other = name.split(", ")
+    setting, asked, tables = MODELS[model] | OTHERS[other], [], []
+    in_order = expressions.in_content_order
+    monkeypatch.setattr(expressions, "in_content_order", lambda *given: asked.append(given) or in_order(*given))
+    shuffled = job.table.take(pa.array(np.random.default_rng(1).permutation(job.table.num_rows)))
+    for at, (table, most) in enumerate(((job.table, np.inf), (job.table, MOST), (shuffled, MOST))):
+        put(tmp_path / f"{at}.duckdb", table)
+        monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/{at}.duckdb")
+        with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+            warehouse.sort_bytes = most / rows_at_once(1, len(table.column_names) - 2)
+            assert job.there(warehouse, setting, "labelled") == job.here(setting)
+            tables.append(warehouse.fetch("all", warehouse.table("labelled")))
+    at_once, written, again = tables
+    assert len(asked) >= 1 + 2 * 2
+    assert written.schema == at_once.schema
+    assert written.sort_by([(column, "ascending") for column in written.column_names]).equals(at_once)
+    assert written.equals(again)
+
+
+def test_rows_of_missing_values_have_their_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Job) -> None:
+    """Where the label of a missing value is in no part, or in several, rows are lost or doubled."""
+    at = job.table.column_names.index("ward")
+    gaps = pa.array(
+        [None if row % 3 else value for row, value in enumerate(job.table["ward"].to_pylist())], pa.string()
+    )
+    put(tmp_path / "gaps.duckdb", table := job.table.set_column(at, "ward", gaps))
+    monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/gaps.duckdb")
+    with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+        found = []
+        for most in (np.inf, 20):
+            warehouse.sort_bytes = most / rows_at_once(1, len(table.column_names) - 2)
+            found.append(
+                job.there(warehouse, {"anonymize.k": 2, "anonymize.suppression_limit": 0.1}, f"part_{len(found)}")
+            )
+    assert found[0] == found[1]
+    assert found[0][1].total() > 200
