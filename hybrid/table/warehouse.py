@@ -143,7 +143,10 @@ class Warehouse:
         return self._backend.create_table(plain, expression, database=schema)
 
     def extend(self, name: str, expression: Any) -> None:
-        """Add the rows of an expression to a table, in their order; not on Spark."""
+        """Add the rows of an expression to a table, in their order.
+
+        Not on Spark.
+        """
         self.execute(f"INSERT INTO {self.quoted(name)} {self._backend.compile(expression)}")
 
     def drop(self, name: str) -> None:

@@ -20,7 +20,7 @@ from hybrid.jobs import anonymize_warehouse
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, opened, plain
-from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
+from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, put, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
@@ -57,12 +57,6 @@ def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.Monkey
     with pytest.raises(HybridError, match="enough"):
         write_in_warehouse(config, tmp_path / "out")
     assert given == [[("1.0 GiB",)], [("204.0 MiB",)], 0.9 * 2 * 2**30, [("1.0 GiB",)]]
-
-
-def put(file: Path, table: pa.Table) -> None:
-    with duckdb.connect(str(file)) as connection:
-        connection.register("given", table)
-        connection.execute("create table people as select * from given")
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.parts import parts_of, rows_at_once
 from hybrid.table.warehouse import opened
-from tests.anonymize.test_warehouse import put
-from tests.anonymize.warehouse_job import MODELS, OTHERS, Job, write_people
+from tests.anonymize.warehouse_job import MODELS, OTHERS, Job, put, write_people
 
 CLASSES = st.dictionaries(st.tuples(*[st.integers(0, 4)] * 3), st.integers(1, 9), max_size=40)
 MOST = 60

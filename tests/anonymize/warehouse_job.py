@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import yaml
@@ -100,6 +101,13 @@ class Job:
         return TableTask(
             warehouse, config.data, config.hierarchy_sources, config.anonymize, MEMORY, config.load_population()
         )
+
+
+def put(file: Path, table: pa.Table) -> None:
+    """A DuckDB file with the table ``people``."""
+    with duckdb.connect(str(file)) as connection:
+        connection.register("given", table)
+        connection.execute("create table people as select * from given")
 
 
 def facts(result: Any) -> dict[str, Any]:

@@ -236,12 +236,15 @@ def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.Monke
         found = digest_rows.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
         digests = warehouse.fetch("digests", found).to_pandas()
         single = digest_rows.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
-        assert warehouse.fetch("each", single.filter(single.draw == 0))[DIGEST].to_pandas().nunique() == 80
+        each = warehouse.fetch("each", single.filter(single.draw == 0)).to_pandas()
+        assert each[DIGEST].nunique() == len(each) == 80
         assert keys[KEY][0].as_py() not in ibis.to_sql(found, dialect="duckdb")
     # The engine's digest is SHA-256 of key and person: the same in every engine.
     first = digests[(digests["draw"] == 0) & (digests["person"] == "P0007")][DIGEST]
     text = keys[KEY][0].as_py() + "vP0007\x1f"
     assert set(first) == {hashlib.sha256(text.encode()).hexdigest()}
+    numbered = {hashlib.sha256(f"{text}{number}".encode()).hexdigest() for number in range(2)}
+    assert set(each[each["person"] == "P0007"][DIGEST]) == numbered
     drawn = digests.assign(rank=digests.groupby("draw")[DIGEST].rank(method="dense") <= 10)
     often = drawn.groupby("person")["rank"].sum() / 2
     expected, spread = 400 * 10 / 40, (400 * 0.25 * 0.75) ** 0.5

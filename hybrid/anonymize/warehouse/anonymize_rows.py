@@ -121,7 +121,10 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
 
 
 def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Progress) -> Any:
-    """Make a table of the labelled rows, a part after another, each in the order of its content."""
+    """Make a table of labelled rows, part by part.
+
+    Each is in the order of its content.
+    """
     warehouse, parts = labels.rows.warehouse, labels.parts(len(columns))
     for number, part in enumerate(parts):
         ordered = expressions.in_content_order(expressions.labelled(labels.kept(part), labels.names), columns)

@@ -117,14 +117,20 @@ def counted(kept: Any, name: str) -> Any:
 
 
 def mapping(values: pa.Array, labels: pa.DictionaryArray, at: int) -> pa.Table:
-    """Labels by value of a quasi-identifier, with their positions, as a table to join with."""
+    """Labels by value of a quasi-identifier, as a table to join with.
+
+    With their positions among all labels.
+    """
     return pa.table(
         {f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels, f"hybrid_position_{at}": labels.indices}
     )
 
 
 def labels_between(mapping: Any, at: int, first: int, last: int) -> Any:
-    """Rows of :func:`mapping` whose labels have positions of a range, both ends included."""
+    """Rows of :func:`mapping` with labels of a range of positions.
+
+    Both ends are included.
+    """
     return mapping.filter(mapping[f"hybrid_position_{at}"].between(first, last))
 
 

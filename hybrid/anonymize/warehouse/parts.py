@@ -53,7 +53,10 @@ def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[
 
 
 def _ranges(records: Array, most: float) -> Iterator[tuple[int, int]]:
-    """First and last label of neighbours that together have at most so many records."""
+    """First and last label of neighbours.
+
+    Together they have at most ``most`` records, or are one label.
+    """
     used = np.flatnonzero(records)
     first, last, total = int(used[0]), int(used[0]), records[used[0]]
     for label in map(int, used[1:]):

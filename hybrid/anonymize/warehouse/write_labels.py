@@ -57,7 +57,7 @@ class SentLabels:
     records: Counts
 
     def kept(self, part: Part = ()) -> Any:
-        """The released rows of a part, with their labels beside them, as an expression."""
+        """Released rows of a part with labels beside them, an expression."""
         chosen = [
             expressions.labels_between(mapping, at, *part[at]) if at < len(part) else mapping
             for at, mapping in enumerate(self.mappings)
@@ -67,7 +67,7 @@ class SentLabels:
         return expressions.kept_rows(self.rows.table, self.names, chosen, nulls, self.suppressed)
 
     def parts(self, n_columns: int) -> list[Part]:
-        """Parts that the warehouse sorts one after another, of so many released columns."""
+        """Parts of rows of so many columns, sorted one after another."""
         most = rows_at_once(self.rows.warehouse.sort_bytes, n_columns)
         return list(parts_of(self.classes, self.records, most))
 
