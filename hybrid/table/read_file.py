@@ -47,6 +47,8 @@ _BINARY = {
     b"SQLite": "an SQLite database",
 }
 """How files that are taken for CSV by mistake begin."""
+ROW_NUMBER = "row_number"
+"""Name of a first column without one: pandas and R write row numbers so."""
 _NAMED = 5
 """Rows of a wrong length that an error names."""
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
@@ -141,8 +143,8 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
         problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
     nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
     if nameless:
-        hint = "name every column, or leave it out: without a name the first one is often a row number"
-        problems.append(Problem(f"{source}: a column has no name: column {', '.join(nameless[:_NAMED])}", hint))
+        listed = ", ".join(nameless[:_NAMED])
+        problems.append(Problem(f"{source}: a column has no name: column {listed}", "name every column"))
     missing = [name for name in options.columns if name not in names]
     if missing and len(names) == 1:
         problems.append(
@@ -318,7 +320,7 @@ def _refuse_binary(file: File, encoding: str) -> None:
 def _csv_header(file: File, options: ReadOptions) -> list[str]:
     """Names in the first line that is not empty.
 
-    Nothing beyond that line is read.
+    A first column without a name is :data:`ROW_NUMBER`. Nothing beyond that line is read.
     """
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
@@ -334,7 +336,8 @@ def _csv_header(file: File, options: ReadOptions) -> list[str]:
         raise DataError(f"{file}: the file could not be opened ({error.strerror or type(error).__name__})") from None
     if not first:
         raise DataError(f"{file}: the file is empty", hint="point data.path to a table with a header and rows")
-    return [name.strip() for name in first]
+    names = [name.strip() for name in first]
+    return names if names[0] or len(names) < 2 else [ROW_NUMBER, *names[1:]]
 
 
 def _read_parquet(file: File) -> pa.Table:

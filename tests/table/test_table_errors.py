@@ -58,6 +58,13 @@ def test_duplicate_and_empty_names(source: Path) -> None:
     assert "a column has no name: column 4" in str(error)
 
 
+def test_a_first_column_without_a_name_is_the_row_number(source: Path) -> None:
+    source.write_text(",a\n1,5\n2,6\n")
+    assert list(read_table(source, DataOptions(path=source.name)).schema.names) == ["row_number", "a"]
+    source.write_text(",row_number\n1,5\n2,6\n")
+    assert "more than once: 'row_number'" in str(refused(source))
+
+
 def test_config_and_file_disagree_both_ways(source: Path) -> None:
     source.write_text("a,b\n1,2\n")
     columns = {"a": ColumnOptions(), "age": ColumnOptions(), "sex": ColumnOptions()}
