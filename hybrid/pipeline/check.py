@@ -23,6 +23,7 @@ from hybrid.evaluation.run_metrics import check_options, metrics_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, check_targets
+from hybrid.pipeline.column_findings import column_findings
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
@@ -32,7 +33,7 @@ from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
 from hybrid.pipeline.small_sample import small_sample
-from hybrid.pipeline.starter.evidence import evidence_of, repeats
+from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.pipeline.warehouse_problems import is_pushed_down
@@ -41,9 +42,7 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
-from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import formulas, giveaways, unique_share
-from hybrid.table.infer import ambiguous_dates
+from hybrid.table import Table
 from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.split import split
@@ -54,8 +53,6 @@ MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check looks for the best one."""
 _EXAMPLES = 5
 _LONGEST_EXAMPLE = 60
-MANY_TEXTS = 1000
-"""Categories beyond which generators need much memory and learn little."""
 
 
 def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
@@ -91,7 +88,7 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
         findings += _stages(config, table, whole, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _roles(config, whole)
-        findings += _notes(table)
+        findings += column_findings(table)
         findings += _retrainings(config, table)
         findings += _encoder(config)
         findings += _filter(config)
@@ -386,61 +383,4 @@ def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
                 f"{model.model}: {wanted:g} different values of {name!r} are wanted in every class, and the column "
                 f"has {train.frame[name].nunique()}",
                 "use a smaller l, or another sensitive column",
-            )
-
-
-def _notes(table: Table) -> Iterator[Finding]:
-    schema = table.schema
-    names = schema.quasi_identifiers
-    if names:
-        share = unique_share(table, names)
-        yield Finding("note", f"{100 * share:.1f} % of rows are unique on the quasi-identifiers")
-    for column in schema:
-        yield from _column_notes(table, column.name)
-    others = [column.name for column in schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]
-    for teller, told in giveaways(table, names, others):
-        yield Finding(
-            "note",
-            f"{teller!r} gives {told!r} away: each of its values goes with one value of that quasi-identifier",
-            f"make {teller!r} a quasi-identifier too, or leave it out of the file",
-        )
-
-
-def _column_notes(table: Table, name: str) -> Iterator[Finding]:
-    column, values = table.schema[name], table.frame[name]
-    distinct = int(values.nunique())
-    if distinct == 0:
-        yield Finding("note", f"{name!r} has no values at all", "it stays empty; leave it out of the file if you can")
-    elif distinct == 1 and not values.isna().any():
-        yield Finding("note", f"{name!r} has the same value in every row", "it stays as it is")
-    if column.role is Role.IDENTIFIER:
-        return
-    run_as_formulas = formulas(column, values)
-    if run_as_formulas:
-        yield Finding(
-            "note",
-            f"{name!r} has {run_as_formulas:,} values that a spreadsheet runs as formulas (they begin with = + - or @)",
-            "a released CSV file has them as they are: replace them in the source, or set output.format: parquet",
-        )
-    evidence = evidence_of(column, values)
-    if evidence is not None:
-        known = int(values.notna().sum())
-        yield Finding(
-            "note",
-            f"{name!r} looks like an identifier: {distinct:,} different values in {known:,} rows; {evidence.reason}",
-            f"set data.columns.{name}.role: identifier, unless it says nothing about who somebody is",
-        )
-    elif column.kind is Kind.CATEGORICAL and column.role is not Role.QUASI_IDENTIFIER and distinct > MANY_TEXTS:
-        yield Finding(
-            "note",
-            f"{name!r} has {distinct:,} different texts: generators need much memory for it and learn little",
-            "group its values in the file, or leave it out",
-        )
-    if column.kind.is_temporal and column.format.arrow_type is None and distinct:
-        texts = as_text(values.dropna().drop_duplicates(), column)
-        if ambiguous_dates(list(texts.str.strip()), column.format.date_format):
-            yield Finding(
-                "note",
-                f"{name!r} is read as {column.format.date_format}, and every value could be read the other way round",
-                f"say which with data.columns.{name}.format",
             )

@@ -23,6 +23,7 @@ WIRING = (
     "hybrid.pipeline.holding",
     "hybrid.pipeline.in_parts",
     "hybrid.pipeline.inputs",
+    "hybrid.pipeline.people_tables",
     "hybrid.pipeline.pipeline",
     "hybrid.pipeline.private_generation",
     "hybrid.pipeline.private_mode",

@@ -1,0 +1,310 @@
+"""Tables of a run before a generator: of the people, protected, anonymized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.hashing import fingerprint
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import fresh_seed
+from hybrid.constraints import Rules
+from hybrid.hierarchy import Hierarchy
+from hybrid.hierarchy.build import hierarchy_of_values
+from hybrid.leak import removal_of
+from hybrid.pipeline.anonymization import Anonymization
+from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.pipeline.conditions import Selection, selection
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.filtering import control_halves
+from hybrid.pipeline.holding import fitted_rules
+from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
+from hybrid.pipeline.removal import without_unusual
+from hybrid.pipeline.stages import PROTECT
+from hybrid.pipeline.warehouse_inputs import WarehouseInputs
+from hybrid.pipeline.warehouse_problems import is_pushed_down
+from hybrid.protect import Protected
+from hybrid.publication.draw import Draw
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.sample import Sampled
+from hybrid.store import Store
+from hybrid.table import Table
+from hybrid.table.split import Parts
+from hybrid.table.write_csv import Layout
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Seeds of an earlier run whose kept model draws again."""
+
+    seed: int
+    split_seed: int
+
+
+class PeopleTables:
+    """Tables of one run that a generator learns from, computed on demand.
+
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges them.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        seed: int | None = None,
+        store: Store | None = None,
+        progress: Progress = silent,
+        inputs: Inputs | None = None,
+        *,
+        judge_power: bool = True,
+        origin: Origin | None = None,
+        ledger_dir: Path | None = None,
+    ) -> None:
+        refuse_contradictions(config)
+        self.config = config
+        self.judge_power = judge_power
+        self.store = store or Store(None)
+        self.progress = progress
+        self.recorder = Recorder()
+        self.inputs = inputs or self._inputs()
+        self.origin = origin
+        self.ledger_dir = ledger_dir
+        self._given_seed = config.seed if seed is None else seed
+        self.seeded = self._given_seed is not None
+        """Whether somebody chose the seed."""
+        if origin is not None:
+            self._given_seed = origin.seed
+        self.draw: Draw | None = None
+        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+        self._filter_control: Table | None = None
+        """Control records of the filter where there are none of this run's own."""
+        self._decided = False
+        """Whether the columns were decided on a larger table, of which this one's records are a sample."""
+
+    def _inputs(self) -> Inputs:
+        """Tables of the configuration, or the sample of one in a warehouse."""
+        about = self.config, self.recorder, self.progress
+        return WarehouseInputs(*about, lambda: self.split_seed) if is_pushed_down(self.config) else Inputs(*about)
+
+    @cached_property
+    def seed(self) -> int:
+        """The source of all randomness.
+
+        Where none was given, one is drawn that cannot be guessed. A kept store keeps it with the same data and
+        config, so that an interrupted run continues with its own draws; publishing many draws of the same data
+        would give more away than one.
+        """
+        if self._given_seed is not None:
+            return self._given_seed
+        return self.store.get_or_compute("seed", fingerprint(self.data_fingerprint, self.config), fresh_seed)
+
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Content hash of what was read: the table and its hierarchies."""
+        return self.inputs.fingerprint
+
+    @property
+    def table(self) -> Table:
+        """The whole input table."""
+        return self.inputs.table
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the file to write; of a private table the default."""
+        return self.inputs.layout if self.config.privacy is None else Layout()
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchy of every quasi-identifier; none without anonymization."""
+        inputs = self.inputs
+        if inputs.whole is not None:
+            frame, schema = self.learned.frame, self.learned.schema
+            known = inputs.hierarchies.items()
+            return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
+        if self.protected is None or self.config.anonymize is None:
+            return inputs.hierarchies
+        return protected_hierarchies(self.config, self.protected.table, inputs.population)
+
+    @property
+    def train(self) -> Table:
+        """The original training records, without identifiers: the people at risk."""
+        removal = removal_of(self.config.risk)
+        return self._kept if removal is not None and removal.measured == "kept" else self._parts.train
+
+    @cached_property
+    def protected(self) -> Protected | None:
+        """Training records without rare values; None where protection is off.
+
+        Rare values are those that few people hold.
+
+        Raises
+        ------
+        DataError
+            Columns need a decision.
+        """
+        if PROTECT.name not in self.keys:
+            return None
+        hierarchies, decided = self.inputs.hierarchies, self._decided
+        found: Protected | None = self._stage(
+            PROTECT.name,
+            lambda: protected(
+                self.config, self.train, hierarchies, self.seed, self.rules, self.static, decided=decided
+            ),
+        )
+        return found
+
+    @cached_property
+    def static(self) -> tuple[str, ...] | None:
+        """Columns with one value per person.
+
+        None where the generator draws single rows.
+        """
+        return static_columns(self.config, self.train)
+
+    @property
+    def learned(self) -> Table:
+        """Training records that are anonymized and learned from.
+
+        The protected records, or the training records as they are where protection is off.
+        """
+        if removal_of(self.config.risk) is not None:
+            return self._kept
+        return self.train if self.protected is None else self.protected.table
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints, fitted to the training records."""
+        return fitted_rules(self.config, self.train)
+
+    @cached_property
+    def selection(self) -> Selection | None:
+        """Condition on drawn rows; None without one.
+
+        With the training records that meet it.
+
+        Raises
+        ------
+        ConfigError
+            The condition would single out few persons.
+        """
+        return selection(self.config, self.train, by_person=self.static is not None, decided=self._decided)
+
+    @property
+    def compared(self) -> tuple[Table, Table | None]:
+        """Training and control records that utility and fidelity compare with.
+
+        All of them, or those that meet the condition.
+        """
+        if self.selection is None:
+            return self.train, self.control
+        return self.selection.train, None if self.control is None else self.selection.of(self.control)
+
+    @property
+    def control(self) -> Table | None:
+        """The records that no generator and no filter sees, without identifiers."""
+        return self._control_halves[1]
+
+    @cached_property
+    def _control_halves(self) -> tuple[Table | None, Table | None]:
+        """Control records of the filter, and of the evaluation."""
+        control = self._parts.control
+        if self.config.synthesize.filter is None or control is None:
+            return self._filter_control, control
+        return control_halves(control, self.split_seed)
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
+        population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
+        must_detect = self.policy.detection if self._has_power else None
+        return stage_keys(self.config, self.seed, self.split_seed, self.data_fingerprint, population, must_detect)
+
+    @cached_property
+    def anonymization(self) -> Anonymization | None:
+        """The stages from training records to specific values again.
+
+        None where the config does not anonymize.
+        """
+        if self.config.anonymize is None:
+            return None
+        return Anonymization(
+            config=self.config,
+            options=self.config.anonymize,
+            transition=self.config.required_transition,
+            hierarchies=self.hierarchies,
+            population=self.inputs.population,
+            train=self.learned,
+            seed=self.seed,
+            compute=self._stage,
+            progress=self.progress,
+            protection=None if self.protected is None else self.protected.result,
+            static=self.static,
+            rules=self.rules,
+            whole=self.inputs.whole,
+        )
+
+    @property
+    def anonymized(self) -> AnonymizedTable | None:
+        """The k-anonymous training records; None without anonymization."""
+        return None if self.anonymization is None else self.anonymization.anonymized
+
+    @property
+    def trade_off(self) -> list[TradeoffPoint]:
+        """Information loss against suppression at the configured k.
+
+        Empty where it is not computed.
+        """
+        return [] if self.anonymization is None else self.anonymization.trade_off
+
+    @property
+    def sampled(self) -> Sampled | None:
+        """The anonymized records that the transition gets; None without anonymization."""
+        return None if self.anonymization is None else self.anonymization.sampled
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+        return load_policy(self.config.policy_path)
+
+    @property
+    def _has_power(self) -> bool:
+        return self.judge_power and self.config.evaluate.power and self.policy.plants_leaks
+
+    @cached_property
+    def _parts(self) -> Parts:
+        """Training, control and fresh records, without identifiers."""
+        train, *others = self.inputs.split(self.split_seed)
+        return Parts(train.without_identifiers(), *(part and part.without_identifiers() for part in others))
+
+    @cached_property
+    def _kept(self) -> Table:
+        """The training records that a removal leaves."""
+        removal, train = removal_of(self.config.risk), self._parts.train
+        return train if removal is None else without_unusual(train, removal, self.seed)
+
+    @cached_property
+    def split_seed(self) -> int:
+        """Under ``split.stable`` without a seed.
+
+        One that a kept store remembers for all runs of this name.
+        """
+        if self.origin is not None:
+            return self.origin.split_seed
+        if self._given_seed is not None or not self.config.split.stable:
+            return self.seed
+        return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
+
+    def _stage(self, name: str, compute: Callable[[], T], /) -> T:
+        """One stage's result, from the store if it is there."""
+        self.progress(name, 0, None)
+        with self.recorder.stage(name):
+            return self.store.get_or_compute(name, self.keys[name], compute)
