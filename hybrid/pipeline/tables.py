@@ -28,7 +28,7 @@ from hybrid.transition.protocol import Restored
 
 
 class Tables(PeopleTables):
-    """Tables of one run, computed on demand: of the people, and drawn ones."""
+    """Tables of one run: of the people, and drawn ones."""
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
         """The same configuration for other training records, without control records.
