@@ -11,6 +11,7 @@ import numpy as np
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import DataError
 from hybrid.constraints.constraint import Constraint, Rule, no_row
+from hybrid.constraints.gaps import CLOSE, Gap
 from hybrid.table import Table
 
 
@@ -67,6 +68,44 @@ class Rules:
         skipped = [rule.constraint for rule in self.rules if not rule.applies(table)]
         return [one for one in skipped if there & set(one.columns) or not one.about_identifiers]
 
+    def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
+        """Rules that records hold by their form, in the order in which drawn ones are decoded.
+
+        A column is written in another form by one rule at most, the closest; what a rule needs to be decoded is decoded
+        before.
+        """
+        found = [
+            rule
+            for rule in self.rules
+            if rule.replaces and len(learned) and set(rule.constraint.columns) <= set(learned.schema.names)
+        ]
+        chosen: list[Rule] = []
+        for rule in sorted(found, key=lambda one: one.closeness(learned)):
+            taken = {name for one in chosen for name in one.replaces}
+            if taken & set(rule.replaces) or not _is_free(rule, learned, static) or not rule.encodes(learned):
+                continue
+            if len(list(_in_order([*chosen, rule]))) > len(chosen):
+                chosen.append(rule)
+        return tuple(_in_order(chosen))
+
+    def ties(self, records: Table, static: Collection[str] | None = None) -> dict[str, str]:
+        """Dates that are protected together with another of their row, each with the one it is counted from.
+
+        Parameters
+        ----------
+        records : Table
+            Training records.
+        static : collection of str or None
+            As for :meth:`Form.of`.
+        """
+        close = [rule for rule in self.forms(records, static) if isinstance(rule, Gap)]
+        pairs = [rule.constraint.columns for rule in close if rule.closeness(records) <= CLOSE]
+        return {
+            other: anchor
+            for anchor, other in pairs
+            if records.schema[other].kind.is_temporal and other != records.schema.order
+        }
+
     def masks(self, table: Table) -> Iterator[tuple[Rule, Mask]]:
         """Every rule that applies, with the rows that break it."""
         for rule in self.rules:
@@ -116,8 +155,6 @@ class Form:
 
         The others are not learned from.
 
-        A column is written in another form by one rule at most, and what a rule needs to be decoded is decoded before.
-
         Parameters
         ----------
         rules : Rules
@@ -142,15 +179,7 @@ class Form:
                 f"no record keeps all constraints: {'; '.join(rule.constraint.sentence for rule in rules.rules)}",
                 hint="`hybrid check` lists how many rows of the source break each of them",
             )
-        chosen: list[Rule] = []
-        taken: set[str] = set()
-        for rule in rules.rules:
-            if taken & set(rule.replaces) or not _is_free(rule, learned, static):
-                continue
-            if rule.replaces and len(learned) and rule.encodes(learned):
-                chosen.append(rule)
-                taken |= set(rule.replaces)
-        return cls(learned, tuple(_in_order(chosen)))
+        return cls(learned, rules.forms(learned, static))
 
     @property
     def replaced(self) -> frozenset[str]:

@@ -63,7 +63,9 @@ def protected(
         return None
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
-    found = protect(train, config.protection, rng, config.k, people, hierarchies=hierarchies, decided=decided)
+    ties = rules.ties(train, static)
+    about = config.protection, rng, config.k, people, hierarchies
+    found = protect(train, *about, ties=ties, decided=decided)
     found = replace(found, table=agreed(found.table, static))
     if not rules:
         return found

@@ -17,6 +17,7 @@ from hybrid.protect.numbers import protect_numbers
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.protect.result import ColumnProtection, Protection
 from hybrid.protect.texts import refuse_texts
+from hybrid.protect.tied import protect_ties
 from hybrid.table import Column, Table
 
 
@@ -36,6 +37,7 @@ def protect(
     persons: Array | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,
+    ties: Mapping[str, str] | None = None,
     decided: bool = False,
 ) -> Protected:
     """Replace all values that fewer people hold than the options ask for.
@@ -56,6 +58,10 @@ def protect(
     hierarchies : mapping of str to Hierarchy, optional
         Of columns that will be generalized. These need no decision; their rare categories become others under the
         lowest node with any, and where a file lists the values, nothing else is drawn.
+    ties : mapping of str to str, optional
+        Dates that are protected by their gap to another one of the row, each with that one
+        (:func:`~hybrid.protect.tied.protect_ties`). Columns that a decision keeps, or whose values a file lists, are
+        protected on their own.
     decided : bool
         Whether the columns were decided on a larger table of which this is a sample; texts are then not refused.
 
@@ -78,8 +84,10 @@ def protect(
     sorted_table = table.take(order)
     people = None if persons is None else persons[order]
     least = options.least_holders(k)
-    columns, results = {}, []
-    for at, (column, stream) in enumerate(zip(table.schema, rng.spawn(len(table.schema)), strict=True)):
+    columns: dict[str, pd.Series] = {}
+    results: dict[str, ColumnProtection] = {}
+    streams = rng.spawn(len(table.schema) + 1)
+    for at, (column, stream) in enumerate(zip(table.schema, streams[:-1], strict=True)):
         values, choice = sorted_table.frame[column.name], options.choice(column.name)
         tree = trees.get(column.name)
         if choice == "keep":
@@ -89,10 +97,19 @@ def protect(
         else:
             others = np.delete(ranks, at, axis=1)
             new, result = _categories(values, column, choice, least, others, stream, people, tree)
-        columns[column.name] = new.iloc[back].reset_index(drop=True)
-        results.append(result)
-    frame = pd.DataFrame(columns, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
-    return Protected(replace(table, frame=frame), Protection(least, tuple(results)))
+        columns[column.name], results[column.name] = new, result
+    drawn = {name for name, one in results.items() if one.method == "draw" and _listed(trees.get(name)) is None}
+    tied = {name: anchor for name, anchor in (ties or {}).items() if {name, anchor} <= drawn}
+    for name, new in protect_ties(sorted_table, columns, tied, least, streams[-1], people).items():
+        changed = _changed(sorted_table.frame[name], new)
+        columns[name] = new
+        results[name] = replace(results[name], changed=_masked_share(changed, len(table), least))
+    frame = pd.DataFrame(
+        {name: new.iloc[back].reset_index(drop=True) for name, new in columns.items()},
+        index=pd.RangeIndex(len(table)),
+        columns=pd.Index(table.schema.names),
+    )
+    return Protected(replace(table, frame=frame), Protection(least, tuple(results.values())))
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
@@ -112,7 +129,7 @@ def _numbers(
         redrawn = protect_history(values, column, least, rng, persons)
     else:
         redrawn = protect_numbers(values, column, least, rng, persons, listed)
-    changed = int((values.notna() & (redrawn.values.isna() | (values != redrawn.values).fillna(True))).sum())
+    changed = _changed(values, redrawn.values)
     return redrawn.values, _result(column, "draw", redrawn.distinct, redrawn.rare, changed, len(values), least)
 
 
@@ -140,5 +157,15 @@ def _result(
         method,
         distinct,
         None if 0 < rare < least else rare,
-        None if 0 < changed < least else round(changed / max(n, 1), 3),
+        _masked_share(changed, n, least),
     )
+
+
+def _changed(before: pd.Series, now: pd.Series) -> int:
+    """Number of records with another value, or without their value."""
+    return int((before.notna() & (now.isna() | (before != now).fillna(True))).sum())
+
+
+def _masked_share(count: int, n: int, least: int) -> float | None:
+    """Share of the records; None for few."""
+    return None if 0 < count < least else round(count / max(n, 1), 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -21,14 +21,10 @@ from hybrid.constraints.constraint import (
     different_kinds,
     kept_then_broken,
     numbers,
-    people,
     with_column,
 )
-from hybrid.table import DTYPES, Column, Kind, Schema, Table
-from hybrid.table.holders import bounds
-from hybrid.table.schema import ColumnFormat
-
-_MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
+from hybrid.constraints.gaps import Gap, fitted_gap
+from hybrid.table import Column, Schema, Table
 
 
 class Le(Constraint):
@@ -97,17 +93,10 @@ class Le(Constraint):
 
     def fit(self, table: Table, least: int) -> Rule:
         """As :meth:`Constraint.fit`."""
-        low, high = self.le
-        kinds = {table.schema[name].kind for name in self.le}
-        if len(kinds) > 1:
-            return _Order(self)
-        gaps = _gaps(table, low, high)
-        known = ~np.isnan(gaps) & (np.nan_to_num(gaps) >= 0)
-        values, codes = np.unique(np.where(known, gaps, -1.0), return_inverse=True)
-        found = bounds(np.where(known, codes, -1), least, people(table))
-        if found is None:
-            return _Order(self)
-        return _Gap(self, low=float(values[found[0]]), high=float(values[found[1]]))
+        kinds = [table.schema[name].kind for name in self.le]
+        unlike = len(set(kinds)) > 1 and not all(kind.is_temporal for kind in kinds)
+        found = None if unlike else fitted_gap(self, table, least, lowest=0)
+        return _Order(self) if found is None else _Gap(self, *found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,48 +115,8 @@ class _Order(Rule):
 
 
 @dataclass(frozen=True, eq=False)
-class _Gap(_Order):
-    """Order held by learning the difference in place of the larger column.
-
-    ``low`` and ``high`` bound the differences: those that few training persons lie beyond are coded to them.
-    """
-
-    low: float
-    high: float
-
-    @property
-    def _names(self) -> tuple[str, str]:
-        return self.constraint.le
-
-    @property
-    def replaces(self) -> tuple[str, ...]:
-        return (self._names[1],)
-
-    def encodes(self, table: Table) -> bool:
-        """True if the smaller is there wherever the larger is."""
-        first, second = (table.frame[name] for name in self._names)
-        return not bool((first.isna() & second.notna()).any())
-
-    def encode(self, table: Table, original: Table) -> Table:
-        first, second = self._names
-        column = original.schema[second]
-        gaps = np.clip(_gaps(original, first, second), self.low, self.high)
-        kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
-        shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
-        return with_column(table, replace(column, kind=kind, format=shape), pd.Series(gaps).astype(DTYPES[kind]))
-
-    def decode(self, table: Table, like: Table) -> Table:
-        first, second = self._names
-        column = like.schema[second]
-        start, gaps = table.frame[first], table.frame[second]
-        if column.kind.is_temporal:
-            steps = gaps.astype("float64") * _MICROSECONDS[column.kind]
-            values = start + pd.to_timedelta(steps, unit="us")
-        else:
-            values = start + gaps
-            if column.kind is Kind.DECIMAL and column.format.decimals is not None:
-                values = values.round(column.format.decimals)
-        return with_column(table, column, values.astype(DTYPES[column.kind]))
+class _Gap(Gap, _Order):
+    """Order held by learning the difference in place of the larger column."""
 
 
 def _in_order(table: Table, column: Column) -> Numbers:
@@ -180,17 +129,3 @@ def _never_above(columns: Sequence[Numbers]) -> Mask:
     """Pairs of columns of which the first is nowhere above the second."""
     values = np.array(columns)
     return np.array([~(one > values).any(axis=1) for one in values], dtype=bool)
-
-
-def _gaps(table: Table, low: str, high: str) -> Numbers:
-    """Differences in numbers, days or microseconds.
-
-    NaN where one is missing.
-    """
-    kind, decimals = table.schema[high].kind, table.schema[high].format.decimals
-    first, second = table.frame[low], table.frame[high]
-    if kind.is_temporal:
-        gaps = (second - first).dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / _MICROSECONDS[kind]
-        return np.asarray(np.rint(gaps), dtype=np.float64)
-    gaps = (second.astype("Float64") - first.astype("Float64")).to_numpy(dtype=np.float64, na_value=np.nan)
-    return gaps if decimals is None else np.asarray(np.round(gaps, decimals), dtype=np.float64)

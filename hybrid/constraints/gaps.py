@@ -1,0 +1,193 @@
+"""Gaps between two columns of a row, and the form that keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Numbers
+from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, people, with_column
+from hybrid.table import DTYPES, Column, Kind, Table
+from hybrid.table.holders import bounds
+from hybrid.table.schema import ColumnFormat
+
+MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
+"""Microseconds of one unit of a gap to a date, or to a time."""
+CLOSE = 0.25
+"""Spread of the gaps, relative to that of the later dates, up to which two dates of a row count as tied."""
+MOST_UNANCHORED = 0.05
+"""Share of the later values at most that may lack the value they are counted from."""
+_MIDDLE = (0.1, 0.9)
+"""Quantiles between which values spread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gap(Rule):
+    """Gap that is protected and learned in place of the second column.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds of the gaps; those that few training persons lie beyond are coded to them. In days for a date, in
+        microseconds for a time, else in the column's own numbers.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """The second column."""
+        return (self.constraint.columns[1],)
+
+    def encodes(self, table: Table) -> bool:
+        """True if nearly all second values have a first one.
+
+        Dates, moreover, must lie no farther from the first than from each other.
+        """
+        anchor, other = self.constraint.columns
+        if unanchored(table, anchor, other) > MOST_UNANCHORED:
+            return False
+        return not table.schema[other].kind.is_temporal or self.closeness(table) <= 1
+
+    def closeness(self, table: Table) -> float:
+        """As :func:`closeness`, of the two columns."""
+        return closeness(table, *self.constraint.columns)
+
+    def encode(self, table: Table, original: Table) -> Table:
+        """Gaps in place of the second column, coded to the bounds; none where the first is missing."""
+        anchor, other = self.constraint.columns
+        column = original.schema[other]
+        found = np.clip(gaps(original, anchor, other), self.low, self.high)
+        kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
+        shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
+        return with_column(table, replace(column, kind=kind, format=shape), pd.Series(found).astype(DTYPES[kind]))
+
+    def decode(self, table: Table, like: Table) -> Table:
+        """Second values from the first and the gaps, within the learned range."""
+        anchor, other = self.constraint.columns
+        column, known = like.schema[other], like.frame[other].dropna()
+        values = after(table.frame[anchor], table.frame[other], column)
+        if len(known):
+            values = values.clip(known.min(), known.max())
+        return with_column(table, column, values.astype(DTYPES[column.kind]))
+
+
+def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
+    """Bounds of the gaps between a constraint's two columns.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        Its columns are the first and the second.
+    table : Table
+        Training records.
+    least : int
+        Persons at and beyond each bound.
+    lowest : float
+        Smaller gaps do not count.
+
+    Returns
+    -------
+    tuple of float or None
+        Low and high; None where too few persons have a gap.
+    """
+    found = gaps(table, *constraint.columns)
+    known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
+    values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
+    ends = bounds(np.where(known, codes, -1), least, people(table))
+    return None if ends is None else (float(values[ends[0]]), float(values[ends[1]]))
+
+
+def gaps(table: Table, anchor: str, other: str) -> Numbers:
+    """Differences in numbers, days or microseconds, shape (n_rows,).
+
+    NaN where one is missing. To a date the days are counted from the date of a time.
+    """
+    kind, decimals = table.schema[other].kind, table.schema[other].format.decimals
+    first, second = table.frame[anchor], table.frame[other]
+    if kind.is_temporal:
+        return _units(second - _start(first, kind), kind)
+    found = (second.astype("Float64") - first.astype("Float64")).to_numpy(dtype=np.float64, na_value=np.nan)
+    return found if decimals is None else np.asarray(np.round(found, decimals), dtype=np.float64)
+
+
+def after(first: pd.Series, found: pd.Series, column: Column) -> pd.Series:
+    """Second values from the first and the gaps, shape (n,); undoes :func:`gaps`."""
+    if column.kind.is_temporal:
+        steps = found.astype("float64") * MICROSECONDS[column.kind]
+        return _start(first, column.kind) + pd.to_timedelta(steps, unit="us")
+    values = first + found
+    decimals = column.format.decimals
+    return values if column.kind is not Kind.DECIMAL or decimals is None else values.round(decimals)
+
+
+def _start(first: pd.Series, kind: Kind) -> pd.Series:
+    return first.dt.floor("D") if kind is Kind.DATE else first
+
+
+def _units(lengths: pd.Series, kind: Kind) -> Numbers:
+    """Lengths of time as whole days or microseconds."""
+    return np.asarray(np.rint(lengths.dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / MICROSECONDS[kind]))
+
+
+def unanchored(table: Table, anchor: str, other: str) -> float:
+    """Share (0..1) of the values of one column without one of the other in their row."""
+    there = table.frame[other].notna()
+    return float(table.frame[anchor][there].isna().mean()) if there.any() else 1.0
+
+
+def closeness(table: Table, anchor: str, other: str) -> float:
+    """Spread of the gaps relative to that of the second column.
+
+    Both between the 10 % and the 90 % quantile, of the rows with both values. 0 where all gaps are equal; about 1 where
+    the first column says nothing; infinite where fewer than two rows have both, or the second does not spread.
+    """
+    found = gaps(table, anchor, other)
+    known = ~np.isnan(found)
+    if known.sum() < 2:
+        return np.inf
+    values, kind = table.frame[other][known], table.schema[other].kind
+    numbers = _units(values - values.min(), kind) if kind.is_temporal else values.to_numpy(dtype=np.float64)
+    spread, whole = (float(np.diff(np.quantile(each, _MIDDLE))[0]) for each in (found[known], numbers))
+    return spread / whole if whole > 0 else np.inf
+
+
+def ties(table: Table) -> list[tuple[str, str]]:
+    """Pairs of dates or times of a row that lie close together.
+
+    A pair is (first, second), the second counted from the first. Each column is the second of one pair at most, and no
+    column leads back to itself. The first is the one that is missing beside the other in fewer rows (at most a
+    twentieth), or else the earlier one in most rows. The closest pairs come first.
+    """
+    names = [column.name for column in table.schema if column.kind.is_temporal]
+    return [pair for _, pair in _forest(sorted(_close(table, names), key=lambda one: one[0]))]
+
+
+def _close(table: Table, names: Sequence[str]) -> Iterator[tuple[float, tuple[str, str]]]:
+    lacking = {pair: unanchored(table, *pair) for pair in permutations(names, 2)}
+    for pair, share in lacking.items():
+        if share > MOST_UNANCHORED:
+            continue
+        close = closeness(table, *pair)
+        if close > CLOSE or table.frame[list(pair)].notna().all(axis=1).sum() < LEAST_ROWS:
+            continue
+        back = lacking[pair[::-1]]
+        if share < back or (share == back and np.nanmedian(gaps(table, *pair)) >= 0):
+            yield close + share, pair
+
+
+def _forest(pairs: Sequence[tuple[float, tuple[str, str]]]) -> Iterator[tuple[float, tuple[str, str]]]:
+    """Pairs of which each column is the second once at most, without circles."""
+    first_of: dict[str, str] = {}
+    for cost, (anchor, other) in pairs:
+        root = anchor
+        while root in first_of:
+            root = first_of[root]
+        if other not in first_of and root != other:
+            first_of[other] = anchor
+            yield cost, (anchor, other)

@@ -1,0 +1,119 @@
+"""Protected dates of a row that belong together: one of them, and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Mask
+from hybrid.constraints.gaps import MICROSECONDS, after, gaps
+from hybrid.protect.numbers import protect_numbers
+from hybrid.table import DTYPES, Column, Kind, Role, Table
+from hybrid.table.holders import bounds, holders
+
+_GAPS = Column("gaps", Role.INSENSITIVE, Kind.INTEGER)
+
+
+def protect_ties(
+    before: Table,
+    own: Mapping[str, pd.Series],
+    ties: Mapping[str, str],
+    least: int,
+    rng: np.random.Generator,
+    persons: Array | None = None,
+) -> dict[str, pd.Series]:
+    """Redraw tied dates as the date that they are counted from, and gaps.
+
+    Dates of a row that are redrawn one by one are drawn apart: a stay of a day would take weeks, or end before it
+    starts. So a tied date is the protected one that it is counted from and the gap between them, which is protected as
+    any number is (:func:`~hybrid.protect.numbers.protect_numbers`): a gap of few persons is drawn anew, and none is
+    longer or shorter than those of ``least`` persons.
+
+    Two values that many people hold can add up to a date that few hold. Where that is the row's own, all dates of the
+    row that are tied to it move by as much as its own redrawing would move it. Where a date would lie beyond the
+    ``least``-th smallest or largest person's, they move inside.
+
+    Parameters
+    ----------
+    before : Table, n records
+        The records without protection.
+    own : mapping of str to pandas.Series, shape (n,)
+        Each of the columns redrawn on its own. A tied date is this where the one that it is counted from is missing,
+        or missing after protection.
+    ties : mapping of str to str
+        Each tied column with the one that it is counted from; without circles.
+    least, rng, persons
+        As for :func:`~hybrid.protect.numbers.protect_numbers`.
+
+    Returns
+    -------
+    dict of str to pandas.Series
+        The tied columns and those that they are counted from.
+    """
+    new: dict[str, pd.Series] = {}
+    for tree in _trees(ties):
+        found = {tree[0]: own[tree[0]]}
+        for name in tree[1:]:
+            anchor = found[ties[name]]
+            lengths = pd.Series(gaps(before, ties[name], name)).astype(DTYPES[Kind.INTEGER])
+            drawn = protect_numbers(lengths, _GAPS, least, rng, persons).values
+            placed = after(anchor, drawn, before.schema[name]).astype(DTYPES[before.schema[name].kind])
+            found[name] = placed.where(own[name].notna() & placed.notna(), own[name])
+        fixed = persons is not None and before.schema.order in found
+        held = {name: _Held.of(before.frame[name], least, persons) for name in found}
+        for name in tree[1:]:
+            again = held[name].rare & (found[name] == before.frame[name]).to_numpy(dtype=bool)
+            found = _moved(before, found, name, own[name], again, fixed=fixed)
+        for name in tree:
+            inside = held[name].inside(found[name])
+            found = _moved(before, found, name, inside, (inside != found[name]).to_numpy(dtype=bool), fixed=fixed)
+        new |= {name: held[name].inside(values) for name, values in found.items()}
+    return new
+
+
+def _trees(ties: Mapping[str, str]) -> list[list[str]]:
+    """Columns that are tied to one another, each after the one that it is counted from."""
+    trees = [[name] for name in dict.fromkeys(ties.values()) if name not in ties]
+    for tree in trees:
+        for name in tree:
+            tree += [other for other, anchor in ties.items() if anchor == name]
+    return trees
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Records whose value few people hold, and the values between which all must lie."""
+
+    rare: Mask
+    ends: tuple[pd.Timestamp, pd.Timestamp] | None
+
+    @classmethod
+    def of(cls, values: pd.Series, least: int, persons: Array | None) -> _Held:
+        codes, distinct = pd.factorize(values, sort=True)
+        few = np.append(holders(codes, len(distinct), persons) < least, False)
+        ends = bounds(codes, least, persons) if len(distinct) else None
+        return cls(few[codes], None if ends is None else (distinct[ends[0]], distinct[ends[1]]))
+
+    def inside(self, values: pd.Series) -> pd.Series:
+        return values if self.ends is None else values.clip(*self.ends)
+
+
+def _moved(
+    before: Table, found: dict[str, pd.Series], name: str, wanted: pd.Series, rows: Mask, *, fixed: bool
+) -> dict[str, pd.Series]:
+    """All columns moved by as much as one moves to the wanted values, in these rows.
+
+    By whole days where one of them has dates. ``fixed``: the others stay, since one of them orders the rows of persons.
+    """
+    rows = rows & wanted.notna().to_numpy() & found[name].notna().to_numpy()
+    if fixed or not rows.any():
+        return found | {name: found[name].mask(rows, wanted)}
+    way = (wanted - found[name]).dt.total_seconds().to_numpy(dtype=np.float64)[rows] * 1e6
+    unit = max(MICROSECONDS[before.schema[one].kind] for one in found)
+    steps = np.zeros(len(rows))
+    steps[rows] = np.sign(way) * np.ceil(np.abs(way) / unit) * unit
+    shift = pd.Series(pd.to_timedelta(steps, unit="us"))
+    return {one: (values + shift).astype(values.dtype) for one, values in found.items()}
