@@ -141,10 +141,6 @@ class Rule:
         """Rows that break the rule, shape (n_rows,), bool."""
         return self.constraint.broken(table)
 
-    def closeness(self, table: Table) -> float:  # noqa: ARG002 - most rules have no other columns to choose from
-        """How much of what it replaces is left to learn; of rules for one column a generator learns the smallest."""
-        return 0.0
-
     def encodes(self, table: Table) -> bool:  # noqa: ARG002 - most rules cannot
         """True if these records have a form that holds the rule."""
         return False

@@ -71,20 +71,23 @@ class Rules:
     def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
         """Rules that records hold by their form, in the order in which drawn ones are decoded.
 
-        A column is written in another form by one rule at most, the closest; what a rule needs to be decoded is decoded
+        A column is written in another form by one rule at most, of gaps the closest; what a rule needs to be decoded is decoded
         before.
         """
-        found = [
+        there = set(learned.schema.names)
+        able = [
             rule
             for rule in self.rules
-            if rule.replaces and len(learned) and set(rule.constraint.columns) <= set(learned.schema.names)
+            if rule.replaces and len(learned) and there.issuperset(rule.constraint.columns)
+            if _is_free(rule, learned, static) and rule.encodes(learned)
         ]
+        gaps = sorted((rule for rule in able if isinstance(rule, Gap)), key=lambda one: one.closeness(learned))
+        closest = {name: rule for rule in reversed(gaps) for name in rule.replaces}
         chosen: list[Rule] = []
-        for rule in sorted(found, key=lambda one: one.closeness(learned)):
+        for rule in able:
             taken = {name for one in chosen for name in one.replaces}
-            if taken & set(rule.replaces) or not _is_free(rule, learned, static) or not rule.encodes(learned):
-                continue
-            if len(list(_in_order([*chosen, rule]))) > len(chosen):
+            first = not isinstance(rule, Gap) or closest[rule.replaces[0]] is rule
+            if first and not taken & set(rule.replaces) and len(list(_in_order([*chosen, rule]))) > len(chosen):
                 chosen.append(rule)
         return tuple(_in_order(chosen))
 
