@@ -21,6 +21,8 @@ CLOSE = 0.25
 """Spread of the gaps, relative to that of the later dates, up to which two dates of a row count as tied."""
 MOST_UNANCHORED = 0.05
 """Share of the later values at most that may lack the value they are counted from."""
+MOST_ROWS = 5_000
+"""Rows that ties are looked for in at most, evenly spread over the table."""
 _MIDDLE = (0.1, 0.9)
 """Quantiles between which values spread."""
 
@@ -165,6 +167,8 @@ def ties(table: Table) -> list[tuple[str, str]]:
     twentieth), or else the earlier one in most rows. The closest pairs come first.
     """
     names = [column.name for column in table.schema if column.kind.is_temporal]
+    if len(table) > MOST_ROWS:
+        table = table.take(np.linspace(0, len(table) - 1, MOST_ROWS).astype(np.int64))
     return [pair for _, pair in _forest(sorted(_close(table, names), key=lambda one: one[0]))]
 
 

@@ -71,8 +71,8 @@ class Rules:
     def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
         """Rules that records hold by their form, in the order in which drawn ones are decoded.
 
-        A column is written in another form by one rule at most, of gaps the closest; what a rule needs to be decoded is decoded
-        before.
+        A column is written in another form by one rule at most, of gaps the closest. What a rule needs to be decoded is
+        decoded before.
         """
         there = set(learned.schema.names)
         able = [

@@ -31,6 +31,7 @@ Lacking = Literal[
     "headroom",
     "lone_values",
     "constraints",
+    "tied_dates",
     "encoder",
     "parents",
     "privacy_score",
@@ -38,7 +39,7 @@ Lacking = Literal[
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
 records, a signal, people never seen of whom an attack fails (headroom), values that one row of the table holds alone,
-declared constraints, an encoder, a parent table, the instance privacy score."""
+declared constraints, dates of a row that lie close together, an encoder, a parent table, the instance privacy score."""
 
 
 @dataclass(frozen=True)

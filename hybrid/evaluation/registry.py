@@ -38,7 +38,17 @@ from hybrid.evaluation.attacks import (
     target_attention,
     twins,
 )
-from hybrid.evaluation.fidelity import columns, constraints, exclusion, histories, joint, pairs, references, weighted
+from hybrid.evaluation.fidelity import (
+    columns,
+    constraints,
+    dates,
+    exclusion,
+    histories,
+    joint,
+    pairs,
+    references,
+    weighted,
+)
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility import by_group, c2st, discriminator, prediction, queries
 
@@ -80,6 +90,7 @@ MODULES: tuple[ModuleType, ...] = (
     columns,
     pairs,
     histories,
+    dates,
     constraints,
     references,
     weighted,

@@ -28,6 +28,7 @@ Condition = Literal[
     "l_diversity",
     "lone_values",
     "constraints",
+    "tied_dates",
     "parents",
     "persons",
     "several_rows",
@@ -35,9 +36,9 @@ Condition = Literal[
     "weight",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone; persons: data.person names columns; several_rows: a person with two different rows;
-households: data.household names columns; parents: the table has a parent table; weight: a column has that role.
-Control records are none of them."""
+row of the table holds alone; tied_dates: dates of a row that lie close together; persons: data.person names columns;
+several_rows: a person with two different rows; households: data.household names columns; parents: the table has a
+parent table; weight: a column has that role. Control records are none of them."""
 
 
 class Rule(Options):

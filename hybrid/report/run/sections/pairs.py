@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.charts.side_by_side import Associations
 from hybrid.report.run.inputs import ReportInputs
@@ -26,6 +27,16 @@ TEMPLATE = """\
 {% endfor %}
 </tbody></table></div>
 {% else %}<p class="missing">Fewer than two columns could be compared.</p>{% endif %}
+{% if dates %}
+<h3>Dates of a row that lie close together</h3>
+<div class="scroll"><table>
+<thead><tr><th>From</th><th>To</th><th class="n">Difference of the times between</th><th class="n">Out of order, real</th><th class="n">Out of order, synthetic</th><th class="n">Equal, real</th><th class="n">Equal, synthetic</th></tr></thead><tbody>
+{% for row in dates %}
+<tr><th scope="row">{{ row.first }}</th><td>{{ row.second }}</td><td class="n">{{ row.distance|number }}</td><td class="n">{{ row.out_of_order_real|percent }}</td><td class="n">{{ row.out_of_order|percent }}</td><td class="n">{{ row.equal_real|percent }}</td><td class="n">{{ row.equal|percent }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="note small">Difference: 0 where the times between are spread alike, 1 where they share nothing. Out of order: the other way round than in most real rows. Counts of real rows are rounded up to tens.</p>
+{% endif %}
 """
 
 
@@ -74,8 +85,19 @@ def _mean_absolute(matrix: Any) -> float | None:
     return float(np.abs(cells).mean()) if len(cells) else None
 
 
+def _dates(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Tied dates with their gaps, the most different first."""
+    found = evaluation.find("gaps_between_dates", "synthetic")
+    if found is None or not isinstance(found.outcome, Measure):
+        return []
+    return sorted(found.outcome.details["pairs"], key=lambda one: -float(one["distance"]))
+
+
 def _values(inputs: ReportInputs) -> dict[str, Any]:
-    return {"pairs": _pairs(inputs.comparison.associations) if inputs.comparison else None}
+    return {
+        "pairs": _pairs(inputs.comparison.associations) if inputs.comparison else None,
+        "dates": _dates(inputs.evaluation),
+    }
 
 
 SECTION = Section(
