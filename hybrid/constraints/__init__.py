@@ -2,6 +2,7 @@
 
 from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.constraint import Constraint, Rule
+from hybrid.constraints.gaps import Gap
 from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
 from hybrid.constraints.registry import KINDS, AnyConstraint
 from hybrid.constraints.rules import Form, Rules
@@ -12,6 +13,7 @@ __all__ = [
     "Constraint",
     "DrawCondition",
     "Form",
+    "Gap",
     "Redrawn",
     "Rule",
     "Rules",

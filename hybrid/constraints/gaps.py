@@ -42,38 +42,45 @@ class Gap(Rule):
     high: float
 
     @property
+    def anchor(self) -> str:
+        """The first column, which the second is counted from."""
+        return self.constraint.columns[0]
+
+    @property
+    def other(self) -> str:
+        """The second column."""
+        return self.constraint.columns[1]
+
+    @property
     def replaces(self) -> tuple[str, ...]:
         """The second column."""
-        return (self.constraint.columns[1],)
+        return (self.other,)
 
     def encodes(self, table: Table) -> bool:
         """True if nearly all second values have a first one.
 
         Dates, moreover, must lie no farther from the first than from each other.
         """
-        anchor, other = self.constraint.columns
-        if unanchored(table, anchor, other) > MOST_UNANCHORED:
+        if unanchored(table, self.anchor, self.other) > MOST_UNANCHORED:
             return False
-        return not table.schema[other].kind.is_temporal or self.closeness(table) <= 1
+        return not table.schema[self.other].kind.is_temporal or self.closeness(table) <= 1
 
     def closeness(self, table: Table) -> float:
         """As :func:`closeness`, of the two columns."""
-        return closeness(table, *self.constraint.columns)
+        return closeness(table, self.anchor, self.other)
 
     def encode(self, table: Table, original: Table) -> Table:
         """Gaps in place of the second column, coded to the bounds; none where the first is missing."""
-        anchor, other = self.constraint.columns
-        column = original.schema[other]
-        found = np.clip(gaps(original, anchor, other), self.low, self.high)
+        column = original.schema[self.other]
+        found = np.clip(gaps(original, self.anchor, self.other), self.low, self.high)
         kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
         shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
         return with_column(table, replace(column, kind=kind, format=shape), pd.Series(found).astype(DTYPES[kind]))
 
     def decode(self, table: Table, like: Table) -> Table:
         """Second values from the first and the gaps, within the learned range."""
-        anchor, other = self.constraint.columns
-        column, known = like.schema[other], like.frame[other].dropna()
-        values = after(table.frame[anchor], table.frame[other], column)
+        column, known = like.schema[self.other], like.frame[self.other].dropna()
+        values = after(table.frame[self.anchor], table.frame[self.other], column)
         if len(known):
             values = values.clip(known.min(), known.max())
         return with_column(table, column, values.astype(DTYPES[column.kind]))
@@ -121,11 +128,19 @@ def gaps(table: Table, anchor: str, other: str) -> Numbers:
 def after(first: pd.Series, found: pd.Series, column: Column) -> pd.Series:
     """Second values from the first and the gaps, shape (n,); undoes :func:`gaps`."""
     if column.kind.is_temporal:
-        steps = found.astype("float64") * MICROSECONDS[column.kind]
-        return _start(first, column.kind) + pd.to_timedelta(steps, unit="us")
+        return _start(first, column.kind) + lengths(found, MICROSECONDS[column.kind])
     values = first + found
     decimals = column.format.decimals
     return values if column.kind is not Kind.DECIMAL or decimals is None else values.round(decimals)
+
+
+def lengths(counts: pd.Series, unit: int) -> pd.Series:
+    """Lengths of time of so many units of so many microseconds; missing where there is no count."""
+    missing = counts.isna().to_numpy()
+    whole = np.rint(counts.fillna(0).to_numpy(dtype=np.float64)).astype(np.int64) * unit
+    found = whole.astype("timedelta64[us]")
+    found[missing] = np.timedelta64("NaT")
+    return pd.Series(found, index=counts.index)
 
 
 def _start(first: pd.Series, kind: Kind) -> pd.Series:

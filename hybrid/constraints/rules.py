@@ -91,8 +91,8 @@ class Rules:
                 chosen.append(rule)
         return tuple(_in_order(chosen))
 
-    def ties(self, records: Table, static: Collection[str] | None = None) -> dict[str, str]:
-        """Dates that are protected together with another of their row, each with the one it is counted from.
+    def tied(self, records: Table, static: Collection[str] | None = None) -> tuple[Gap, ...]:
+        """Rules of dates that lie close to another one of their row, in the order in which they are decoded.
 
         Parameters
         ----------
@@ -101,13 +101,13 @@ class Rules:
         static : collection of str or None
             As for :meth:`Form.of`.
         """
-        close = [rule for rule in self.forms(records, static) if isinstance(rule, Gap)]
-        pairs = [rule.constraint.columns for rule in close if rule.closeness(records) <= CLOSE]
-        return {
-            other: anchor
-            for anchor, other in pairs
-            if records.schema[other].kind.is_temporal and other != records.schema.order
-        }
+        schema = records.schema
+        return tuple(
+            rule
+            for rule in self.forms(records, static)
+            if isinstance(rule, Gap) and schema[rule.other].kind.is_temporal and rule.other != schema.order
+            if rule.closeness(records) <= CLOSE
+        )
 
     def masks(self, table: Table) -> Iterator[tuple[Rule, Mask]]:
         """Every rule that applies, with the rows that break it."""

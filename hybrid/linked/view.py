@@ -295,7 +295,7 @@ class View(LinkedTable):
         assert options is not None
         own, k = self.train.only(self.own), people.config.k
         chosen = options.only(own.schema.names)
-        rng, ties = rng_for(self.seed, "protect"), self.rules.ties(own, ())
+        rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
         found = protect(own, chosen, rng, k, persons_of(self.train), hierarchies={}, ties=ties)
         at = positions(persons_of(self.train), persons_of(people.learned))
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)

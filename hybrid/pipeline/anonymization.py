@@ -6,7 +6,7 @@ The stages from training records over labels to specific values again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -22,7 +22,7 @@ from hybrid.anonymize.warehouse.label_sample import label_sample
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.constraints import Rules
+from hybrid.constraints import Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import restored_by
@@ -30,7 +30,7 @@ from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.sample import Sampled, SampledTable
-from hybrid.table import Table
+from hybrid.table import Schema, Table
 from hybrid.table.persons import agreed
 from hybrid.transition import Repeats
 from hybrid.transition.disclosure import GiveAway, give_away
@@ -171,12 +171,35 @@ class Anonymization:
 
     @cached_property
     def sampled(self) -> Sampled:
-        """The anonymized records that the transition gets."""
+        """The anonymized records that the transition gets.
+
+        Dates that are tied to a quasi-identifier are the gaps from it.
+        """
         if self.drawn is not None:
-            return self.drawn.with_labels(self.anonymized)
-        return self.compute(
-            SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng_for(self.seed, "sample"))
-        )
+            found = self.drawn.with_labels(self.anonymized)
+        else:
+            rng = rng_for(self.seed, "sample")
+            found = self.compute(SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng))
+        known = found.anonymized
+        labels = known.labels
+        for rule in self.tied:
+            rest = rule.encode(labels.rest, known.originals)
+            columns = [rest.schema[rule.other] if column.name == rule.other else column for column in labels.schema]
+            labels = replace(labels, rest=rest, schema=Schema(tuple(columns)))
+        return replace(found, anonymized=replace(known, labels=labels))
+
+    @cached_property
+    def tied(self) -> tuple[Gap, ...]:
+        """Rules of dates that are counted from a quasi-identifier, and follow its restored value.
+
+        Else a date beside the label would tell the value that the label hides, and the gap would be lost.
+        """
+        labelled = set(self.train.schema.quasi_identifiers)
+        found: list[Gap] = []
+        for rule in self.rules.tied(self.train, self.static):
+            if rule.other not in labelled and rule.anchor in labelled.union(*(one.replaces for one in found)):
+                found.append(rule)
+        return tuple(found)
 
     @cached_property
     def fitted_transition(self) -> FittedTransition:
@@ -203,7 +226,10 @@ class Anonymization:
         """
 
         def finish(table: Table, part: LabelTable) -> Table:
-            return agreed(self._repeats.apply(table, part, rng), self.static)
+            table = agreed(self._repeats.apply(table, part, rng), self.static)
+            for rule in self.tied:
+                table = rule.decode(table, self.train)
+            return table
 
         return restored_by(self.fitted_transition, labels, self.rules, rng, finish)
 

@@ -132,7 +132,9 @@ class Generation:
             drawn = self.synthesize(
                 labels.to_table(),
                 "synthesize",
-                learned_rules=self.rules.without(labels.quasi_identifiers),
+                learned_rules=self.rules.without(
+                    [*labels.quasi_identifiers, *(rule.other for rule in anonymization.tied)]
+                ),
                 finish=lambda table, attempt: restore(labels.from_table(table), attempt),
             )
         return self._shuffled(replace(drawn, fallbacks=dict(counts)))

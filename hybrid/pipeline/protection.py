@@ -63,7 +63,7 @@ def protected(
         return None
     rng = rng_for(seed, "protect")
     people = counted_persons(train)
-    ties = rules.ties(train, static)
+    ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
     about = config.protection, rng, config.k, people, hierarchies
     found = protect(train, *about, ties=ties, decided=decided)
     found = replace(found, table=agreed(found.table, static))

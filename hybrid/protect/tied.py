@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.constraints.gaps import MICROSECONDS, after, gaps
+from hybrid.constraints.gaps import MICROSECONDS, after, gaps, lengths
 from hybrid.protect.numbers import protect_numbers
 from hybrid.table import DTYPES, Column, Kind, Role, Table
 from hybrid.table.holders import bounds, holders
@@ -111,9 +111,7 @@ def _moved(
     rows = rows & wanted.notna().to_numpy() & found[name].notna().to_numpy()
     if fixed or not rows.any():
         return found | {name: found[name].mask(rows, wanted)}
-    way = (wanted - found[name]).dt.total_seconds().to_numpy(dtype=np.float64)[rows] * 1e6
     unit = max(MICROSECONDS[before.schema[one].kind] for one in found)
-    steps = np.zeros(len(rows))
-    steps[rows] = np.sign(way) * np.ceil(np.abs(way) / unit) * unit
-    shift = pd.Series(pd.to_timedelta(steps, unit="us"))
-    return {one: (values + shift).astype(values.dtype) for one, values in found.items()}
+    way = (wanted - found[name]).dt.total_seconds().where(rows) * (1e6 / unit)
+    shift = lengths(np.sign(way) * np.ceil(way.abs()), unit)
+    return {one: values.mask(rows, (values + shift).astype(values.dtype)) for one, values in found.items()}
