@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.constraints import Rules
 from hybrid.constraints.discover import SAMPLED, discover
-from hybrid.table import Kind, Role, Schema, Table
+from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.constraints.small_tables import stays, table_of
 
 
@@ -64,6 +64,23 @@ def test_identifiers_and_undecided_columns_do_not_count() -> None:
     roles = {"city": Role.IDENTIFIER, "total": Role.UNDECIDED}
     columns = tuple(replace(c, role=roles.get(c.name, c.role)) for c in TABLE.schema)
     assert texts(Table(TABLE.frame, Schema(columns))) == [FOUND[0], FOUND[3]]
+
+
+def test_copies_are_found_and_stand_for_one_another() -> None:
+    twice = {"entered": Kind.DATE, "town": Kind.CATEGORICAL}
+    frame = TABLE.frame.assign(entered=TABLE.frame["admitted"], town=TABLE.frame["city"])
+    schema = Schema((*TABLE.schema, *(Column(name, Role.INSENSITIVE, kind) for name, kind in twice.items())))
+    equal = ["{equal: [admitted, entered]}", "{equal: [city, town]}"]
+    assert texts(Table(frame, schema)) == [*equal, *FOUND]
+    other = Table(frame.assign(town=frame["town"].where(ROW != 3, "city 1")), schema)
+    assert equal[1] not in texts(other)
+
+
+def test_dates_that_lie_close_together_are_tied_where_some_are_out_of_order() -> None:
+    before = TABLE.frame["discharged"].where(ROW > 7, TABLE.frame["admitted"] - pd.Timedelta(days=1))
+    found = texts(changed(TABLE, discharged=before))
+    assert found[0] == "{tied: [admitted, discharged]}"
+    assert "{le: [admitted, discharged]}" not in found
 
 
 def test_few_rows_show_nothing() -> None:

@@ -33,6 +33,8 @@ def test_every_kind_is_registered_under_its_key() -> None:
     [
         ({"lee": ["a", "b"]}, "lee"),
         ({"le": ["a", "a"]}, "two different columns"),
+        ({"tied": ["a", "a"]}, "two different columns"),
+        ({"equal": ["a", "b", "a"]}, "each column once"),
         ({"le": ["a", "b"], "range": {"a": [0, 1]}}, "not permitted"),
         ({"range": {"a": [2, 1]}}, "no row can meet it"),
         ({"range": {"a": [None, None]}}, "at least one"),
@@ -124,6 +126,19 @@ def test_totals_are_computed_where_there_is_one_also_from_other_totals() -> None
     assert list(settled["all"].fillna(-1)) == [6, -1, 0]
     assert not rules.broken(rules.settle(table)).any()
     assert list(rules.settle(table, keep=["all"]).frame["all"].fillna(-1)) == [0, -1, 0]
+
+
+def test_equal_columns_are_copied_and_only_the_first_is_learned() -> None:
+    columns = {"a": [1, NA, 3, NA], "b": [1, NA, 4, 4], "c": [1, NA, 3, 4]}
+    table = table_of(**{name: (Kind.INTEGER, values) for name, values in columns.items()})
+    assert broken({"equal": ["a", "b"]}, table) == [2, 3]
+    assert broken({"equal": ["a", "b", "c"]}, table) == [2, 3]
+    rules = Rules.fit(declared({"equal": ["b", "a", "c"]}), table, 1)
+    form = Form.of(rules, table)
+    assert form.encoded.schema.names == ["b"]
+    pd.testing.assert_frame_equal(form.decode(form.encoded).frame, form.learned.frame)
+    assert list(form.learned.frame["c"].fillna(-1)) == [1, -1, 4, 4]
+    assert rules.repair(table, table, np.random.default_rng(0)).frame["a"].equals(table.frame["b"].rename("a"))
 
 
 def test_unique_marks_repetitions_of_an_earlier_row() -> None:
