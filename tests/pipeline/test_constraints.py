@@ -15,6 +15,7 @@ import yaml
 import hybrid
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
+from hybrid.constraints.gaps import gaps
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
@@ -103,6 +104,36 @@ def test_no_row_breaks_a_constraint(job: Path, overrides: dict[str, Any]) -> Non
     }
     redrawn = pipeline.redrawn
     assert redrawn is not None and redrawn.left == 0
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_a_date_tied_to_a_quasi_identifier_follows_its_restored_value(job: Path, order: str) -> None:
+    """Beside a restored admission the exact discharge would tell it, and the stay would be lost."""
+    pipeline = Pipeline(config_of(job, transition__order=order, constraints=[{"tied": ["admitted", "discharged"]}]))
+    anonymization = pipeline.anonymization
+    assert anonymization is not None
+    known = anonymization.sampled.anonymized
+    assert known.labels.schema["discharged"].kind.value == "integer"
+    before, after = (gaps(table, "admitted", "discharged") for table in (known.originals, pipeline.generated.table))
+    assert (after >= 0).all()
+    assert abs(after.mean() - before.mean()) < 0.5
+    if order == "pre":
+        restored = anonymization.restored.table
+        moved = (restored.frame["admitted"] != known.originals.frame["admitted"]).mean()
+        assert moved > 0.5
+        assert (gaps(restored, "admitted", "discharged") == before).mean() > 0.95  # but at the ends of the dates
+    assert pipeline.generated.table.schema == pipeline.train.schema
+
+
+def test_equal_columns_are_copies_in_every_table(job: Path) -> None:
+    frame = pd.read_csv(job.parent / "stays.csv").assign(left=lambda one: one["discharged"])
+    frame.to_csv(job.parent / "twice.csv", index=False)
+    content = {"path": "twice.csv", "columns": yaml.safe_load(job.read_text())["data"]["columns"]}
+    content["columns"]["left"] = {"role": "insensitive", "kind": "date"}
+    pipeline = Pipeline(config_of(job, data=content, constraints=[{"equal": ["discharged", "left"]}]))
+    assert pipeline.protected is not None and pipeline.restored is not None
+    for table in (pipeline.protected.table, pipeline.restored.table, pipeline.generated.table):
+        assert table.frame["left"].rename("discharged").equals(table.frame["discharged"])
 
 
 def test_without_constraints_rows_break_them(job: Path) -> None:

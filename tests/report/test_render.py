@@ -35,6 +35,18 @@ def test_all_sections_in_the_order_of_the_registry(full_inputs: ReportInputs) ->
     assert links == [f"#{anchor}" for anchor in expected]
 
 
+def test_tied_dates_are_listed_with_the_rows_out_of_order(full_inputs: ReportInputs) -> None:
+    pair = {"first": "entry", "second": "exit", "distance": 0.291, "low": 0.2, "high": 0.4}
+    shares = {"out_of_order": 0.309, "out_of_order_real": 0.03, "equal": 0.0, "equal_real": 0.1}
+    outcome = Measure(0.291, 0.2, 0.4, 0.05, 900, {"pairs": [pair | shares]})
+    found = MetricResult("gaps_between_dates", "fidelity", "synthetic", "lower", outcome)
+    evaluation = Evaluation((*full_inputs.evaluation.metrics, found))
+    text = " ".join(Document(render_report(replace(full_inputs, evaluation=evaluation))).text.split())
+    assert "Dates of a row that lie close together" in text
+    assert text.count("entryexit0.2913.0 %30.9 %10.0 %0.0 %") == 1
+    assert "lie close together" not in Document(render_report(full_inputs)).text
+
+
 def test_self_contained(full_inputs: ReportInputs) -> None:
     html = render_report(full_inputs)
     document = Document(html)
