@@ -1,4 +1,4 @@
-"""Gaps between two columns of a row, and the form that keeps them."""
+"""Gaps between two columns of a row."""
 
 from __future__ import annotations
 
@@ -70,7 +70,10 @@ class Gap(Rule):
         return closeness(table, self.anchor, self.other)
 
     def encode(self, table: Table, original: Table) -> Table:
-        """Gaps in place of the second column, coded to the bounds; none where the first is missing."""
+        """Gaps in place of the second column.
+
+        Coded to the bounds; none where the first column is missing.
+        """
         column = original.schema[self.other]
         found = np.clip(gaps(original, self.anchor, self.other), self.low, self.high)
         kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
@@ -135,7 +138,10 @@ def after(first: pd.Series, found: pd.Series, column: Column) -> pd.Series:
 
 
 def lengths(counts: pd.Series, unit: int) -> pd.Series:
-    """Lengths of time of so many units of so many microseconds; missing where there is no count."""
+    """Lengths of time from counts of a unit.
+
+    The unit is in microseconds. A missing count is a missing length.
+    """
     missing = counts.isna().to_numpy()
     whole = np.rint(counts.fillna(0).to_numpy(dtype=np.float64)).astype(np.int64) * unit
     found = whole.astype("timedelta64[us]")
@@ -153,7 +159,7 @@ def _units(lengths: pd.Series, kind: Kind) -> Numbers:
 
 
 def unanchored(table: Table, anchor: str, other: str) -> float:
-    """Share (0..1) of the values of one column without one of the other in their row."""
+    """Share (0..1) of the second values that lack a first."""
     there = table.frame[other].notna()
     return float(table.frame[anchor][there].isna().mean()) if there.any() else 1.0
 
@@ -201,7 +207,7 @@ def _close(table: Table, names: Sequence[str]) -> Iterator[tuple[float, tuple[st
 
 
 def _forest(pairs: Sequence[tuple[float, tuple[str, str]]]) -> Iterator[tuple[float, tuple[str, str]]]:
-    """Pairs of which each column is the second once at most, without circles."""
+    """Pairs without circles; each column is the second once at most."""
     first_of: dict[str, str] = {}
     for cost, (anchor, other) in pairs:
         root = anchor

@@ -69,10 +69,10 @@ class Rules:
         return [one for one in skipped if there & set(one.columns) or not one.about_identifiers]
 
     def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
-        """Rules that records hold by their form, in the order in which drawn ones are decoded.
+        """Rules that records hold by their form.
 
-        A column is written in another form by one rule at most, of gaps the closest. What a rule needs to be decoded is
-        decoded before.
+        In the order in which drawn records are decoded. A column is written in another form by one rule at most, of
+        gaps the closest. What a rule needs to be decoded is decoded before.
         """
         there = set(learned.schema.names)
         able = [
@@ -92,7 +92,9 @@ class Rules:
         return tuple(_in_order(chosen))
 
     def tied(self, records: Table, static: Collection[str] | None = None) -> tuple[Gap, ...]:
-        """Rules of dates that lie close to another one of their row, in the order in which they are decoded.
+        """Rules of dates that lie close to another one of their row.
+
+        In the order in which they are decoded.
 
         Parameters
         ----------

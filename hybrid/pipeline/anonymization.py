@@ -190,9 +190,9 @@ class Anonymization:
 
     @cached_property
     def tied(self) -> tuple[Gap, ...]:
-        """Rules of dates that are counted from a quasi-identifier, and follow its restored value.
+        """Rules of dates that are counted from a quasi-identifier.
 
-        Else a date beside the label would tell the value that the label hides, and the gap would be lost.
+        They follow its restored value: a date beside the label would show what the label hides.
         """
         labelled = set(self.train.schema.quasi_identifiers)
         found: list[Gap] = []

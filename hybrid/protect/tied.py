@@ -1,4 +1,4 @@
-"""Protected dates of a row that belong together: one of them, and gaps."""
+"""Protected dates of a row that belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def protect_ties(
     rng: np.random.Generator,
     persons: Array | None = None,
 ) -> dict[str, pd.Series]:
-    """Redraw tied dates as the date that they are counted from, and gaps.
+    """Redraw one date of a row, and gaps to the others.
 
     Dates of a row that are redrawn one by one are drawn apart: a stay of a day would take weeks, or end before it
     starts. So a tied date is the protected one that it is counted from and the gap between them, which is protected as
@@ -75,7 +75,10 @@ def protect_ties(
 
 
 def _trees(ties: Mapping[str, str]) -> list[list[str]]:
-    """Columns that are tied to one another, each after the one that it is counted from."""
+    """Groups of columns that are tied to one another.
+
+    Each column comes after the one that it is counted from.
+    """
     trees = [[name] for name in dict.fromkeys(ties.values()) if name not in ties]
     for tree in trees:
         for name in tree:
@@ -85,7 +88,7 @@ def _trees(ties: Mapping[str, str]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class _Held:
-    """Records whose value few people hold, and the values between which all must lie."""
+    """Records with a rare value, and bounds of all values."""
 
     rare: Mask
     ends: tuple[pd.Timestamp, pd.Timestamp] | None
@@ -104,9 +107,10 @@ class _Held:
 def _moved(
     before: Table, found: dict[str, pd.Series], name: str, wanted: pd.Series, rows: Mask, *, fixed: bool
 ) -> dict[str, pd.Series]:
-    """All columns moved by as much as one moves to the wanted values, in these rows.
+    """All columns moved as far as one column has to move.
 
-    By whole days where one of them has dates. ``fixed``: the others stay, since one of them orders the rows of persons.
+    In these rows, to its wanted values; by whole days where a column has dates. ``fixed``: the others stay, since one
+    of them orders the rows of persons.
     """
     rows = rows & wanted.notna().to_numpy() & found[name].notna().to_numpy()
     if fixed or not rows.any():

@@ -10,10 +10,11 @@ from hybrid.table import Table
 FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), singling_out_columns=(3, 5))
 
 
-LACKING = {"copied_identifiers", "constraint_violations", "orphans"} | {
+LACKING = {"copied_identifiers", "constraint_violations", "gaps_between_dates", "orphans"} | {
     name for name, metric in REGISTRY.items() if {"persons", "order", "weight", "parents"} & set(metric.needs)
 }
-"""Metrics for what these people lack: columns that name single records, constraints, rows, weights, parents."""
+"""Metrics for what these people lack: columns that name single records, constraints, dates that lie
+close together, rows, weights, parents."""
 
 
 def run(

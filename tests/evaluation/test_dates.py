@@ -44,7 +44,7 @@ def judged(outcome: Measure | NotComputable) -> Check:
     """The check of the default policy about it."""
     result = MetricResult("gaps_between_dates", "fidelity", "synthetic", "lower", outcome)
     verdict = judge(load_policy(), Evaluation((result,)), None)
-    (check,) = (one for one in verdict.checks if one.name == "dates of a row")
+    (check,) = (one for one in verdict.checks if one.rule == "dates of a row")
     return check
 
 

@@ -94,7 +94,10 @@ class Equal(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class _Copied(Rule):
-    """Equal columns held by copying the first, of which alone a generator learns."""
+    """Equal columns held by copying the first.
+
+    A generator learns the first alone.
+    """
 
     constraint: Equal
 

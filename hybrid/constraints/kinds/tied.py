@@ -32,7 +32,7 @@ class Tied(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        """Dates that lie far closer to another one of their row than to each other."""
+        """Dates that lie close to another one of their row."""
         yield from (cls(tied=pair) for pair in ties(table))
 
     @property

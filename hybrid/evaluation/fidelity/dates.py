@@ -40,12 +40,12 @@ class TiedDates:
 
 
 def gaps_between_dates(context: Context) -> Outcome:
-    """Kolmogorov-Smirnov distance of the gaps between two dates of a row, 0..1; of all tied pairs the largest.
+    """Kolmogorov-Smirnov distance of the gaps between two dates, 0..1.
 
-    Tied are dates or times of the training records whose gaps spread at most a quarter as far as the dates do
-    (:func:`hybrid.constraints.gaps.ties`), whether the configuration declares them or not. The pair whose interval has
-    the highest low end counts. The interval is that of two samples (Massart 1990), as large as they have people, and
-    holds for all pairs together (Sidak). The reference is the largest distance of control.
+    Of all tied pairs of a row, the one whose interval has the highest low end. Tied are dates or times of the training
+    records whose gaps spread at most a quarter as far as the dates do (:func:`hybrid.constraints.gaps.ties`), whether
+    the configuration declares them or not. The interval is that of two samples (Massart 1990), as large as they have
+    people, and holds for all pairs together (Sidak). The reference is the largest distance of control.
     """
     pairs = context.once_for_all_stages("ties", lambda: ties(context.train))
     if not pairs:
@@ -78,7 +78,10 @@ def _compared(train: Table, table: Table, pair: tuple[str, str], level: float, *
 
 
 def _error(table: Table, found: Numbers, level: float) -> float:
-    """Half width of a distribution function's band, at half of the remaining error (Massart 1990)."""
+    """Half width of a distribution function's band (Massart 1990).
+
+    At half of the error that the level leaves.
+    """
     known = ~np.isnan(found)
     people = int(known.sum()) if table.persons is None else len(np.unique(table.persons[known]))
     return math.sqrt(math.log(4 / (1 - level)) / (2 * people)) if people else 1.0
