@@ -14,7 +14,7 @@ from pydantic import StringConstraints
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import person_numbers
+from hybrid.pipeline.starter.person_numbers import people_again, person_numbers
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table import Role, Table
 
@@ -93,7 +93,8 @@ def person_problem(names: tuple[str, ...]) -> Problem:
     return Problem(
         f"identifiers repeat and data.person is not set: {listed}; k would count rows, so that one person "
         "fills a class alone, and rows of one person would be in training and in control",
-        "set data.person to the identifier that names the person of a row, or to none if each row is another person",
+        "set data.person to the identifier that names the person of a row, or to none if each row is another person; "
+        "several identifiers may do so together",
     )
 
 
@@ -102,7 +103,7 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
 
     Those of households are no persons. If numbers repeat, only these are named. Names and addresses count only where no
     other identifier repeats: different people share them. A column of any other role counts if each of its values goes
-    with the sex, birth or name of one person.
+    with the sex, birth or name of one person. Without any of them, names, births and sexes that recur together count.
     """
     if config.data.person is not None:
         return ()
@@ -112,7 +113,7 @@ def without_person(config: RunConfig, table: Table) -> tuple[str, ...]:
     shared = [name for name in repeating if (evidence := found[name]) and evidence.identity in ("name", "address")]
     others = [name for name in table.schema.names if name not in (*own, *config.data.household_columns)]
     numbers = [name for name in repeating if name not in shared] + list(person_numbers(table, others))
-    return tuple(numbers or ([] if len(found) > len(shared) else shared))
+    return tuple(numbers or ([] if len(found) > len(shared) else shared) or people_again(table))
 
 
 def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:

@@ -11,10 +11,16 @@ import yaml
 
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.roles import refuse_without_person
+from hybrid.pipeline.roles import refuse_without_person, without_person
 from hybrid.pipeline.starter.columns import guess_columns
 from hybrid.pipeline.starter.guess_config import guess_frame
-from hybrid.pipeline.starter.person_numbers import agreement, contradiction, lasting_traits, person_numbers
+from hybrid.pipeline.starter.person_numbers import (
+    agreement,
+    contradiction,
+    lasting_traits,
+    people_again,
+    person_numbers,
+)
 from hybrid.pipeline.starter.reading import guess_frame_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -120,6 +126,45 @@ def test_contradiction_by_hand() -> None:
     assert contradiction(_table(frame.iloc[[0, 3]].reset_index(drop=True)), "name") == 0.0
 
 
+def _visits(people: int = 200, each: int = 3) -> pd.DataFrame:
+    """Visits with a number of their own, and names and births of their patients."""
+    rng = np.random.default_rng(2)
+    patients = pd.DataFrame(
+        {
+            "Vorname": rng.choice([f"Vor{at}" for at in range(30)], people),
+            "Nachname": rng.choice([f"Nach{at}" for at in range(60)], people),
+            "Geburtsdatum": pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 20_000, people), "D"),
+            "Geschlecht": rng.choice(["w", "m"], people),
+        }
+    )
+    rows = patients.loc[np.repeat(np.arange(people), each)].reset_index(drop=True)
+    rows.insert(0, "Besuch_Nr", rng.permutation(len(rows)) + 1000)
+    return rows.assign(Kosten=rng.integers(0, 50, len(rows)))
+
+
+def test_names_and_births_that_recur_are_persons_with_several_rows() -> None:
+    """The number of the visit never repeats: k once counted a patient's visits as so many people."""
+    named = ("Vorname", "Nachname", "Geburtsdatum", "Geschlecht")
+    assert people_again(_table(_visits())) == named
+    assert people_again(_table(_visits(each=1))) == ()
+    assert people_again(_table(_visits().drop(columns=["Vorname", "Nachname"]))) == named[2:]
+    # Who has the same surname, or the same sex and birth by chance, is not the same person.
+    assert people_again(_table(_visits().drop(columns=["Vorname", "Geburtsdatum"]))) == ()
+    assert people_again(_table(_visits()[["Geburtsdatum", "Kosten"]])) == ()
+    assert people_again(_table(_panel(people=3000, years=1))) == ()
+    assert _person(_visits()) is None
+    assert any("whose is a row? Vorname, Nachname" in note for note in guess_frame(_visits()).notes)
+    assert any("whose is a row? Geburts" in note for note in guess_frame(_visits().iloc[:, [0, 3, 4, 5]]).notes)
+
+
+def test_first_names_and_surnames_alone_are_no_person() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"Nom": rng.choice(["BEGUE", "ROY", "MOREL"] + [f"N{at}" for at in range(300)], 900)})
+    frame["Prenom"] = rng.choice([f"P{at}" for at in range(60)], 900)
+    assert _person(frame) is None
+    assert _person(frame[["Prenom"]]) is None
+
+
 def test_agreement_by_hand() -> None:
     """Six rows of two values: four repeat, three of them keep the first row's traits."""
     values, traits = pd.Series(["a", "a", "a", "b", "b", "b", None]), np.array([1, 1, 2, 5, 5, 5, 9])
@@ -134,6 +179,18 @@ def test_traits_that_many_share_say_nothing() -> None:
     assert person_numbers(_table(_panel()), ["idcode", "year", "race", "hours"]) == ("idcode",)
     assert person_numbers(_table(_panel()[["idcode", "year", "hours"]]), ["idcode"]) == ()
     assert person_numbers(_table(_panel(people=50)), ["idcode"]) == ()  # its name would have to say so
+
+
+def test_a_release_of_visits_needs_a_decision_about_their_patients(tmp_path: Path) -> None:
+    _visits().to_csv(tmp_path / "visits.csv", index=False)
+    roles = dict.fromkeys(("Besuch_Nr", "Vorname", "Nachname"), "identifier")
+    columns = {name: {"role": roles.get(name, "insensitive")} for name in _visits().columns}
+    data = {"path": "visits.csv", "columns": columns}
+    for person, refused in ((None, True), (["Vorname", "Nachname"], False), ("none", False)):
+        content = {"version": 1, "name": "visits", "data": data | ({"person": person} if person else {})}
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(content))
+        config = load_config(tmp_path / "config.yaml")
+        assert bool(without_person(config, read_table(tmp_path / "visits.csv", config.data))) is refused
 
 
 @pytest.mark.parametrize("person", [None, "none"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
 from hybrid.pipeline.starter.evidence import repeats
+from hybrid.pipeline.starter.person_numbers import people_again
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
-from hybrid.pipeline.starter.roles import person_key
+from hybrid.pipeline.starter.roles import GuessedRole, person_key
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
 from hybrid.table.checks import unique_share
@@ -67,6 +69,12 @@ def guess_frame(frame: Frame) -> GuessedConfig:
     return _guessed(None, options, read_frame(frame, options))
 
 
+def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
+    """Identifiers whose values repeat, or else names and traits of persons that recur together."""
+    shared = [name for name in roles if roles[name].role is Role.IDENTIFIER and repeats(table.frame[name])]
+    return shared or people_again(table)
+
+
 def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedConfig:
     columns = guess_columns(table)
     roles = {guessed.column.name: guessed.role for guessed in columns}
@@ -88,7 +96,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     if person is not None:
         most = int(table.frame[person].value_counts().max())
         notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
-    elif shared := [name for name in roles if roles[name].role is Role.IDENTIFIER and repeats(table.frame[name])]:
+    elif shared := _repeating(table, roles):
         notes.append(
             f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
             "the column that does, or to none if each row is another person"

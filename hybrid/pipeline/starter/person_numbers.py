@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
-from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
+from hybrid.pipeline.starter.column_names import has_phrase, identity_of, vocabulary
 from hybrid.table import Kind, Role, Table
 
 FEWEST_PERSONS = 20
@@ -24,6 +24,12 @@ _ROWS_EACH = 1.5
 """Mean rows of a value from which agreement can be seen."""
 _DIFFERENT = 0.05
 """Share of the repeated rows with another trait, above which a column does not name one person by each value."""
+_AGAIN = 0.05
+"""Share of the rows with the names and traits of an earlier row, from which rows seem to share persons."""
+_BY_CHANCE = 10
+"""Times that this share has to be what independent columns explain."""
+_MOST_TRAITS = 10
+"""Values of a trait beyond which it is taken for a birth, and all of these for one: a year goes with a date."""
 
 
 def lasting_traits(table: Table) -> Array | None:
@@ -37,8 +43,7 @@ def lasting_traits(table: Table) -> Array | None:
     names = _lasting(table)
     if not names or not len(table):
         return None
-    coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
-    traits, _ = pack(((codes, len(levels)) for codes, levels in coded), len(table))
+    traits = _codes(table, names)
     _, counts = np.unique(traits, return_counts=True)
     return traits if float(((counts / len(table)) ** 2).sum()) <= _CHANCE else None
 
@@ -51,6 +56,56 @@ def _lasting(table: Table) -> list[str]:
 def _is_lasting(name: str) -> bool:
     words = vocabulary().split(name)
     return has_phrase(words, vocabulary().lasting) and not vocabulary().staff & set(words)
+
+
+def is_part_of_name(name: str) -> bool:
+    """True if a column of this name holds first names or surnames alone, which many persons share."""
+    return identity_of(name) == "name" and _is_lasting(name)
+
+
+def _names(table: Table) -> list[str]:
+    """Columns of names, whole or in part, but those of staff."""
+    staff = vocabulary().staff
+    return [
+        name for name in table.schema.names if identity_of(name) == "name" and not staff & set(vocabulary().split(name))
+    ]
+
+
+def people_again(table: Table) -> tuple[str, ...]:
+    """Columns of names and lasting traits by which rows seem to share persons.
+
+    Their values together recur in more rows than chance explains: at least 5 % of the rows have those of an earlier
+    one, and ten times as many as names, births and other traits would give were they independent.
+
+    Returns
+    -------
+    tuple of str
+        Empty where nothing says so, or there is too little to tell people apart: no whole name and one trait only.
+    """
+    names = _names(table)
+    others = [name for name in _lasting(table) if name not in names]
+    births = [name for name in others if table.frame[name].nunique() > _MOST_TRAITS]
+    groups = [group for group in (names, births, *([name] for name in others if name not in births)) if group]
+    whole = len(names) > 1 or any(not _is_lasting(name) for name in names)
+    if not groups or (len(groups) == 1 and not whole):
+        return ()
+    coded = np.column_stack([_codes(table, group) for group in groups])
+    people = np.unique(coded, axis=0)
+    again = 1 - len(people) / len(table)
+    chance = (len(people) - 1) * float(np.prod([_collisions(codes) for codes in people.T]))
+    return tuple(name for group in groups for name in group) if again >= max(_AGAIN, _BY_CHANCE * chance) else ()
+
+
+def _codes(table: Table, names: Sequence[str]) -> Array:
+    """Numbers of the combinations of columns; shape (n,), int64."""
+    coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
+    return pack(((codes, len(levels)) for codes, levels in coded), len(table))[0]
+
+
+def _collisions(codes: Array) -> float:
+    """Probability that two different rows have the same value; 0 for a single row."""
+    _, counts = np.unique(codes, return_counts=True)
+    return float((counts * (counts - 1)).sum()) / max(len(codes) * (len(codes) - 1), 1)
 
 
 def agreement(values: pd.Series, traits: Array) -> float | None:
@@ -94,12 +149,14 @@ def _numbers_persons(table: Table, name: str, traits: Array) -> bool:
 def contradiction(table: Table, name: str) -> float:
     """Share (0..1) of a column's repeated rows whose traits differ.
 
-    Only known traits are compared; 0 where no value repeats, and without columns of lasting traits.
+    Only known traits are compared, and for a column of names other names; 0 where no value repeats, and without columns
+    of lasting traits.
     """
+    traits = dict.fromkeys((*_lasting(table), *(_names(table) if identity_of(name) == "name" else ())))
     known = table.frame[table.frame[name].notna()]
     codes = pd.factorize(known[name])[0]
     different = np.zeros(len(known), dtype=bool)
-    for trait in _lasting(table):
+    for trait in traits:
         if trait != name:
             values = pd.Series(pd.factorize(known[trait])[0], dtype="Int64").replace(-1, pd.NA)
             first = values.groupby(codes).transform("first")

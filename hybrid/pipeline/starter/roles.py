@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import may_name_persons, person_numbers
+from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
@@ -72,8 +72,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     str or None
         Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
         (physicians, providers) last, and of those the one with the fewest values; of names the one with the most, since
-        many persons share a first name or a surname. Identifiers of a few values do not count, nor those whose rows
-        differ in traits that a person keeps. None if no identifier is left.
+        people have the same name; first names and surnames alone do not count. Nor do identifiers of a few values, and
+        those whose rows differ in traits that a person keeps. None if no identifier is left.
     """
     repeating = {
         name: guessed.evidence
@@ -81,6 +81,7 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
         if guessed.role is Role.IDENTIFIER
         and guessed.evidence is not None
         and repeats(table.frame[name])
+        and not is_part_of_name(name)
         and may_name_persons(table, name)
     }
     known = vocabulary()
