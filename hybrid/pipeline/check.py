@@ -31,7 +31,7 @@ from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.protection import counted_persons
-from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, without_person
+from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
 from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.technique_findings import technique_findings
@@ -210,6 +210,13 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
         yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
     if table.persons is None:
         return
+    if second := second_persons(config, table):
+        yield Finding(
+            "note",
+            f"{', '.join(second)}: numbers of the same people as {config.data.person}, so that rows tell about two of "
+            "them; k and attacks count the one of data.person, and the verdict is a review",
+            "leave out the columns about the second person, or write a row for each of the two",
+        )
     rows = np.bincount(person_groups(table.persons))
     yield Finding("ok", f"{len(rows):,} persons with up to {rows.max(initial=0):,} rows each; k counts persons")
     nameless = int((table.persons < 0).sum())

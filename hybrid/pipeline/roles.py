@@ -15,6 +15,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.pipeline.starter.evidence import evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import people_again, person_numbers
+from hybrid.pipeline.starter.second_people import second_people
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table import Role, Table
 
@@ -138,4 +139,14 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
         suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),
         person=config.data.person_columns,
+        second=second_persons(config, table),
     )
+
+
+def second_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
+    """Columns that number a second person of each row.
+
+    Only where one column names the first.
+    """
+    columns = config.data.person_columns
+    return second_people(table, columns[0]) if len(columns) == 1 else ()

@@ -32,6 +32,8 @@ class DecidedRoles:
         Identifiers with several rows per value, where nobody has said whose the rows are.
     person : tuple of str
         Columns that name the person of a row; none where each row is another person.
+    second : tuple of str
+        Columns that number a second person of each row, whom nothing counts.
     """
 
     decided_by: str | None = None
@@ -41,6 +43,7 @@ class DecidedRoles:
     suspected: tuple[str, ...] = ()
     repeating: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
@@ -73,6 +76,11 @@ class DecidedRoles:
             open_points.append(
                 f"rows with equal {', '.join(self.repeating)} count as different people: one person may fill a class "
                 "alone, and be both in training and in control"
+            )
+        if self.second:
+            open_points.append(
+                f"rows tell about a second person ({', '.join(self.second)}), and k and attacks count only the one of "
+                f"{', '.join(self.person)}"
             )
         if open_points:
             hint = "say what every column is and which names the person, then sign with roles: {decided_by, date}"

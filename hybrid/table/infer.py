@@ -26,7 +26,10 @@ _SAMPLE = 10_000
 """Numbers from which it is seen how a column writes them."""
 _INT64 = np.iinfo(np.int64)
 _DTYPE = "datetime64[us]"
-BOOLEAN_SPELLINGS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+BOOLEAN_SPELLINGS = (
+    *(("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n")),
+    *(("ja", "nein"), ("oui", "non"), ("sí", "no"), ("si", "no"), ("sì", "no"), ("ja", "nee"), ("sim", "não")),
+)
 DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 DATETIME_FORMATS = tuple(
     f"{date}{gap}{time}{zone}"

@@ -65,6 +65,17 @@ def test_the_number_of_a_panel_s_persons_is_the_person() -> None:
     assert _roles(_panel())["industry_code"] is not Role.IDENTIFIER
 
 
+def test_traits_of_a_second_person_hide_no_number() -> None:
+    """A partner's race is not kept: the number of the person was once a quasi-identifier."""
+    rng = np.random.default_rng(4)
+    frame = _panel().assign(sex=lambda rows: rows["idcode"] % 2, birth_yr=1990)
+    frame["race_o"] = rng.integers(1, 5, len(frame))
+    frame["income"] = (frame["idcode"] * 31).where(frame["idcode"] % 2 == 0).astype("Int64")
+    assert _roles(frame)["idcode"] is Role.IDENTIFIER
+    assert _person(frame) == "idcode"
+    assert _roles(frame)["income"] is Role.SENSITIVE, "half of the rows have none: it numbers nobody"
+
+
 def test_codes_that_look_like_diagnoses_are_numbers_where_they_go_with_persons() -> None:
     frame = _panel().assign(code=lambda rows: "M" + rows["idcode"].map("{:06d}".format)).drop(columns="idcode")
     frame["lastname"] = ("name" + (frame["code"].str[-2:])).to_numpy()

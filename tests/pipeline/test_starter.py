@@ -154,6 +154,23 @@ def test_columns_that_say_nothing(tmp_path: Path) -> None:
     assert config.anonymize is None
 
 
+def test_a_late_character_of_another_encoding_is_read(tmp_path: Path) -> None:
+    """Only the first megabyte was once looked at, and the rest could not be read."""
+    rows = [b"Anna,%d,%s" % (at, b"x" * 90) for at in range(12_000)] + [b"Zo\xeb,3,\x81"]
+    (tmp_path / "late.csv").write_bytes(b"town,size,note\n" + b"\n".join(rows) + b"\n")
+    _, config = _started(tmp_path / "late.csv")
+    assert config.data.encoding == "iso-8859-1"
+
+
+@pytest.mark.parametrize(("ends", "gap"), [("\r", ","), ("\n", " "), ("\r\n", ";")])
+def test_line_ends_and_blanks_between_fields(tmp_path: Path, ends: str, gap: str) -> None:
+    """A file with the line ends of old Macs was refused for its columns, one with blanks was a single column."""
+    rows = [gap.join((f"{at % 7}", f"{at % 3}", f"k{at % 4}")) for at in range(3_000)]
+    (tmp_path / "t.csv").write_bytes(ends.join([gap.join(("status", "duration", "purpose")), *rows, ""]).encode())
+    guessed, config = _started(tmp_path / "t.csv")
+    assert (config.data.separator, len(guessed.table), len(guessed.columns)) == (gap, 3_000, 3)
+
+
 def test_one_row(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("age,sex\n5,f\n")
@@ -172,6 +189,16 @@ def test_one_row(tmp_path: Path) -> None:
         ("salary", [f"{i % 15}" for i in range(30)], Role.SENSITIVE),
         ("date_of_birth", [f"1990-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
         ("postage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
+        ("nameLast", [f"N{i % 9}" for i in range(30)], Role.IDENTIFIER),
+        ("NM_SOCIAL_CANDIDATO", [f"N{i % 9}" for i in range(30)], Role.IDENTIFIER),
+        ("ManagerID", [f"{i % 9}" for i in range(30)], Role.IDENTIFIER),
+        ("family", [f"{i % 60:03}" for i in range(120)], Role.IDENTIFIER),
+        ("family", [f"type {i % 4}" for i in range(120)], Role.QUASI_IDENTIFIER),
+        ("bookpageID", [f"B{i // 2}" for i in range(60)], Role.UNDECIDED),
+        ("raceethnicity", ["Black", "White", "Other"] * 10, Role.QUASI_IDENTIFIER),
+        ("DateofHire", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("Annual Salary", [f'"{40 + i},448.00"' for i in range(30)], Role.UNDECIDED),
+        ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
         ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
     ],
 )

@@ -166,8 +166,11 @@ def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
             return "number"
         if first in known.numbers - known.counting and second in owners and words[0] == first:
             return "number"
-        if {first, second} & known.people and {first, second} & known.name_words:
+        if {first, second} & known.name_words and {first, second} & (known.people | known.alone["name"]):
             return "name"
+    if len(words) > 2 and words[0] in known.name_words and words[2] in known.people:
+        # nm_social_candidato: the name by which a candidate is known.
+        return "name"
     if len(words) > 1 and set(words) <= known.numbers | {"curr", "current"} and words[0] not in known.counting:
         return "number"
     if set(words) <= known.name_words | known.name_qualifiers and set(words) & known.name_words:

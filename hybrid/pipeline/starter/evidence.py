@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hybrid.pipeline.starter.column_names import Identity, identity_of, vocabulary
+from hybrid.pipeline.starter.person_numbers import FEWEST_NUMBERED
 from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Column, Kind
 from hybrid.table.checks import never_repeats
@@ -71,6 +72,9 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if pattern is not None and not pattern.inside:
         return Evidence(f"its values are {pattern.what}")
     known, distinct = int(values.notna().sum()), int(values.nunique())
+    words = vocabulary().split(column.name)
+    if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
+        return Evidence("its name says: people, and it has many values", "number")
     if never_repeats(column, values):
         return Evidence("no value occurs twice", strong=False)
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:

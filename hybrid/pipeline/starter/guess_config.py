@@ -11,6 +11,7 @@ from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.starter.person_numbers import people_again
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import GuessedRole, person_key
+from hybrid.pipeline.starter.second_people import second_people
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
 from hybrid.table.checks import unique_share
@@ -70,7 +71,7 @@ def guess_frame(frame: Frame) -> GuessedConfig:
 
 
 def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
-    """Identifiers whose values repeat, or else names and traits of persons that recur together."""
+    """Identifiers that repeat, or else traits that recur together."""
     shared = [name for name in roles if roles[name].role is Role.IDENTIFIER and repeats(table.frame[name])]
     return shared or people_again(table)
 
@@ -96,6 +97,8 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     if person is not None:
         most = int(table.frame[person].value_counts().max())
         notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
+        if second := second_people(table, person):
+            notes.append(f"rows tell about a second person, whom k does not count: {', '.join(second)}")
     elif shared := _repeating(table, roles):
         notes.append(
             f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "

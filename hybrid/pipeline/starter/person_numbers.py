@@ -18,6 +18,8 @@ FEWEST_NUMBERED = 50
 """Values of a column up to which its name or form has to say that it numbers persons."""
 _SAME = 0.95
 """Share of the repeated rows whose traits are those of the first row of the same value."""
+_KNOWN = 0.8
+"""Share of the rows that have a number of their person."""
 _CHANCE = 0.35
 """Probability that two rows agree on all traits, above which agreement says nothing."""
 _ROWS_EACH = 1.5
@@ -32,15 +34,22 @@ _MOST_TRAITS = 10
 """Values of a trait beyond which it is taken for a birth, and all of these for one: a year goes with a date."""
 
 
-def lasting_traits(table: Table) -> Array | None:
+def lasting_traits(table: Table, among: Sequence[str] | None = None) -> Array | None:
     """Combinations of the traits that a person keeps (sex, birth, names).
+
+    Parameters
+    ----------
+    table : Table
+        One row per record.
+    among : sequence of str, optional
+        Columns of such traits; all of them if not given.
 
     Returns
     -------
     numpy.ndarray of int64, shape (n,), or None
         Equal numbers for equal traits; None where there are no such columns, or two persons often share all of them.
     """
-    names = _lasting(table)
+    names = _lasting(table) if among is None else among
     if not names or not len(table):
         return None
     traits = _codes(table, names)
@@ -59,7 +68,10 @@ def _is_lasting(name: str) -> bool:
 
 
 def is_part_of_name(name: str) -> bool:
-    """True if a column of this name holds first names or surnames alone, which many persons share."""
+    """True for names of columns with first names or surnames alone.
+
+    Many persons share them.
+    """
     return identity_of(name) == "name" and _is_lasting(name)
 
 
@@ -72,7 +84,7 @@ def _names(table: Table) -> list[str]:
 
 
 def people_again(table: Table) -> tuple[str, ...]:
-    """Columns of names and lasting traits by which rows seem to share persons.
+    """Names and lasting traits by which rows seem to share persons.
 
     Their values together recur in more rows than chance explains: at least 5 % of the rows have those of an earlier
     one, and ten times as many as names, births and other traits would give were they independent.
@@ -84,8 +96,7 @@ def people_again(table: Table) -> tuple[str, ...]:
     """
     names = _names(table)
     others = [name for name in _lasting(table) if name not in names]
-    births = [name for name in others if table.frame[name].nunique() > _MOST_TRAITS]
-    groups = [group for group in (names, births, *([name] for name in others if name not in births)) if group]
+    groups = _groups(table, names, others)
     whole = len(names) > 1 or any(not _is_lasting(name) for name in names)
     if not groups or (len(groups) == 1 and not whole):
         return ()
@@ -96,6 +107,13 @@ def people_again(table: Table) -> tuple[str, ...]:
     return tuple(name for group in groups for name in group) if again >= max(_AGAIN, _BY_CHANCE * chance) else ()
 
 
+def _groups(table: Table, names: Sequence[str], others: Sequence[str]) -> list[list[str]]:
+    """Traits that say different things: names, births, and each of the others."""
+    births = [name for name in others if table.frame[name].nunique() > _MOST_TRAITS]
+    groups = (list(names), births, *([name] for name in others if name not in births))
+    return [group for group in groups if group]
+
+
 def _codes(table: Table, names: Sequence[str]) -> Array:
     """Numbers of the combinations of columns; shape (n,), int64."""
     coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
@@ -103,7 +121,7 @@ def _codes(table: Table, names: Sequence[str]) -> Array:
 
 
 def _collisions(codes: Array) -> float:
-    """Probability that two different rows have the same value; 0 for a single row."""
+    """Probability that two rows have the same value."""
     _, counts = np.unique(codes, return_counts=True)
     return float((counts * (counts - 1)).sum()) / max(len(codes) * (len(codes) - 1), 1)
 
@@ -125,6 +143,8 @@ def agreement(values: pd.Series, traits: Array) -> float | None:
 def person_numbers(table: Table, among: Sequence[str]) -> tuple[str, ...]:
     """Columns with many values, each with the lasting traits of one person.
 
+    Two traits that say different things are enough: a row may tell about a second person, who has others.
+
     Parameters
     ----------
     table : Table
@@ -132,18 +152,25 @@ def person_numbers(table: Table, among: Sequence[str]) -> tuple[str, ...]:
     among : sequence of str
         Columns that are asked; only texts and whole numbers that repeat can number persons, and no weights or traits.
     """
-    traits = lasting_traits(table)
-    return () if traits is None else tuple(name for name in among if _numbers_persons(table, name, traits))
+    lasting, named = _lasting(table), set(_names(table))
+    groups = _groups(
+        table, [name for name in lasting if name in named], [name for name in lasting if name not in named]
+    )
+    traits = [(group, _codes(table, group)) for group in groups]
+    return tuple(name for name in among if _numbers_persons(table, name, traits))
 
 
-def _numbers_persons(table: Table, name: str, traits: Array) -> bool:
+def _numbers_persons(table: Table, name: str, traits: Sequence[tuple[list[str], Array]]) -> bool:
     column, values = table.schema[name], table.frame[name]
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER) or column.role is Role.WEIGHT or _is_lasting(name):
         return False
-    if int(values.nunique()) <= FEWEST_NUMBERED:
+    if int(values.nunique()) <= FEWEST_NUMBERED or values.notna().mean() < _KNOWN:
         return False
-    share = agreement(values, traits)
-    return share is not None and share >= _SAME
+    kept = [group for group, codes in traits if (agreement(values, codes) or 0.0) >= _SAME]
+    if not kept or len(kept) < min(len(traits), 2):
+        return False
+    together = lasting_traits(table, [trait for group in kept for trait in group])
+    return together is not None and (agreement(values, together) or 0.0) >= _SAME
 
 
 def contradiction(table: Table, name: str) -> float:
@@ -168,9 +195,9 @@ def may_name_persons(table: Table, name: str) -> bool:
     """False for a column whose values cannot name one person each.
 
     They are too few in a table of many rows, or their rows have different traits: people with the same name, a number
-    that is given anew in every place.
+    that is given anew in every place. Traits of a second person may differ where those of one are kept.
     """
     values = table.frame[name]
     distinct = int(values.nunique())
     few = distinct <= FEWEST_PERSONS and len(values) > FEWEST_PERSONS * distinct
-    return not few and contradiction(table, name) <= _DIFFERENT
+    return not few and (contradiction(table, name) <= _DIFFERENT or bool(person_numbers(table, [name])))

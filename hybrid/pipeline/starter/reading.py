@@ -5,6 +5,7 @@ These are separator, encoding, decimal mark and missing markers.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from itertools import islice
@@ -18,8 +19,11 @@ from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
-SEPARATORS = (",", ";", "\t", "|")
-MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+SEPARATORS = (",", ";", "\t", "|", " ")
+"""Characters between fields; a blank counts only where no other one fits."""
+ENCODINGS = ("utf-8", "cp1252", "iso-8859-1")
+"""Encodings that are tried in this order; every text is one of the last."""
+MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "#NULL!", "#NULO#", "#NE#")
 """Texts that mean "missing" wherever they stand."""
 MARKERS_AMONG_NUMBERS = ("None", "none", "-", "--", ".", "*", "unknown", "Unknown")
 """Texts that mean "missing" in columns whose other values are numbers, dates or booleans."""
@@ -119,22 +123,20 @@ def _n_columns(path: Path) -> int:
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     header = line.decode("utf-16" if line[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252", errors="replace")
-    return 1 + max(header.count(separator) for separator in SEPARATORS)
+    header = header.partition("\r")[0]
+    return 1 + max(header.count(separator) for separator in SEPARATORS[:-1])
 
 
 def _guess_csv(path: Path) -> DataOptions:
     with path.open("rb") as file:
         start = file.read(_SAMPLE_BYTES)
-    encoding = "utf-8"
-    try:
-        # The sample may end inside a character.
-        start.decode(encoding) if len(start) < _SAMPLE_BYTES else start[: start.rfind(b"\n") + 1].decode(encoding)
-    except UnicodeDecodeError:
-        encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    encoding = _encoding(path)
     lines = start.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
     if len(start) == _SAMPLE_BYTES:
         lines = lines[:-1]
-    separator = max(SEPARATORS, key=lambda candidate: _fitness(lines, candidate))
+    separator = max(SEPARATORS[:-1], key=lambda candidate: _fitness(lines, candidate))
+    if not _fitness(lines, separator)[0] and _fitness(lines, SEPARATORS[-1])[0] == 1:
+        separator = SEPARATORS[-1]
     cells = [cell.strip() for row in _rows(lines, separator)[1:] for cell in row]
     comma = sum(bool(_DECIMAL_COMMA.match(cell)) for cell in cells)
     point = sum(bool(_DECIMAL_POINT.match(cell)) for cell in cells)
@@ -142,6 +144,27 @@ def _guess_csv(path: Path) -> DataOptions:
     return DataOptions.model_validate(
         {"path": path.name, "separator": separator, "encoding": encoding, "decimal": decimal, "accept": ALL_ACCEPTED}
     )
+
+
+def _encoding(path: Path) -> str:
+    """Encoding of a text file, of which every byte is looked at."""
+    with path.open("rb") as file:
+        mark = file.read(2)
+    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    return next((name for name in ENCODINGS if _decodes(path, name)), ENCODINGS[0])
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_SAMPLE_BYTES):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _rows(lines: list[str], separator: str) -> list[list[str]]:

@@ -32,7 +32,13 @@ _FREE_TEXTS = 20
 _DIAGNOSIS = r"\A[A-TV-Z][0-9][0-9AB](\.?[0-9A-KXZ]{1,3}([0-9X]?[A-HJ-NP-S])?)?\z"
 """ICD-10 codes; a seventh character is a letter."""
 _UNREADABLE_DATES = "dates with years of two digits, or with parts missing: write them as 2024-12-31"
+_UNREADABLE_NUMBERS = "numbers with separated thousands, a currency or a percent sign: write them as 80448.5"
+_NUMBER_LIKE = (
+    r"\A[-+(]?[$€£]? ?([0-9]{1,3}([,.' \x{a0}\x{202f}][0-9]{3})+|[0-9]+)([.,][0-9]+)?( ?([$€£%]|EUR|USD|CHF|GBP))?\)?\z"
+)
 _MOSTLY = 0.8
+_ROWS_OF_A_GROUP = 5
+"""Rows of a value below which a number names few people, such as a couple."""
 _LIFETIME = 30.0
 """Years from which dates are taken for dates of birth."""
 
@@ -71,9 +77,9 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     -------
     str or None
         Among identifiers whose values repeat: a number of a person before other numbers, names and contacts, staff
-        (physicians, providers) last, and of those the one with the fewest values; of names the one with the most, since
-        people have the same name; first names and surnames alone do not count. Nor do identifiers of a few values, and
-        those whose rows differ in traits that a person keeps. None if no identifier is left.
+        (physicians, providers) last, and of those the one with the fewest gaps and values; of names the one with the
+        most, since people have the same name; first names and surnames alone do not count. Nor do identifiers of a few
+        values, and those whose rows differ in traits that a person keeps. None if no identifier is left.
     """
     repeating = {
         name: guessed.evidence
@@ -86,7 +92,7 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
     }
     known = vocabulary()
 
-    def rank(name: str) -> tuple[int, int]:
+    def rank(name: str) -> tuple[int, int, int]:
         evidence, words = repeating[name], set(known.split(name))
         if known.staff & words:
             order = 6
@@ -94,8 +100,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
             order = 0 if known.people & words else 1
         else:
             order = {None: 2, "name": 3, "contact": 4, "address": 5}[evidence.identity]
-        values = int(table.frame[name].nunique())
-        return order, -values if evidence.identity == "name" else values
+        values, gaps = int(table.frame[name].nunique()), int(table.frame[name].isna().sum())
+        return order, gaps, -values if evidence.identity == "name" else values
 
     return min(repeating, key=rank, default=None)
 
@@ -107,6 +113,8 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
     unsure = column.kind is Kind.CATEGORICAL and (evidence is None or evidence.partial or not evidence.strong)
     if unsure and distinct > MOST_CLASSES and _matching(column, values, DATE_LIKE) >= _MOSTLY:
         return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_DATES}")
+    if unsure and distinct > MOST_CLASSES and _are_unreadable_numbers(column, values):
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_NUMBERS}")
     if evidence is not None and not evidence.partial:
         return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}", evidence)
     if evidence is not None:
@@ -150,21 +158,27 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
 
 def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
     count = f"{distinct:,} different values"
+    if ends_in_number(column.name) and distinct > min(MANY_VALUES, max(MOST_CLASSES, len(values) / _ROWS_OF_A_GROUP)):
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; its name says: a number; of persons, or of things?")
     if column.kind is Kind.CATEGORICAL:
         if _matching(column, values, _DIAGNOSIS) >= _MOSTLY and distinct > MOST_CLASSES:
             return GuessedRole(Role.SENSITIVE, False, f"{count}, its values are diagnoses (ICD-10)")
         if distinct > MANY_VALUES:
             return GuessedRole(Role.UNDECIDED, False, f"{count}; neither its name nor its values tell what it is")
-    if column.kind is Kind.INTEGER:
-        if ends_in_number(column.name) and distinct > MANY_VALUES:
-            return GuessedRole(Role.UNDECIDED, False, f"{count}; its name says: a number; of persons, or of things?")
-        if has_phrase(vocabulary().split(column.name), vocabulary().code_words) and 2 < distinct <= _MOST_CODES:
-            count += "; codes or quantities? for codes: kind: categorical"
+    coded = has_phrase(vocabulary().split(column.name), vocabulary().code_words)
+    if column.kind is Kind.INTEGER and coded and 2 < distinct <= _MOST_CODES:
+        count += "; codes or quantities? for codes: kind: categorical"
     if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
         return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
     if column.kind is Kind.DECIMAL and _are_amounts(column, values, distinct):
         return GuessedRole(Role.SENSITIVE, False, f"{count}, its values look like amounts of money")
     return GuessedRole(Role.INSENSITIVE, False, count)
+
+
+def _are_unreadable_numbers(column: Column, values: pd.Series) -> bool:
+    """True for texts that are amounts but for separators and signs."""
+    bare = _matching(column, values, r"\A[0-9]+([.,][0-9]+)?\z")
+    return bare < _MOSTLY <= _matching(column, values, _NUMBER_LIKE)
 
 
 def _years(values: pd.Series) -> float:
