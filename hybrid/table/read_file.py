@@ -51,6 +51,8 @@ ROW_NUMBER = "row_number"
 """Name of a first column without one: pandas and R write row numbers so."""
 _NAMED = 5
 """Rows of a wrong length that an error names."""
+_TITLE = "remove the lines above the names of the columns: the first line seems to be a title"
+_UNCLOSED = "close the quotes: one is left open"
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
 
@@ -137,14 +139,15 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
         hint = "leave out columns, or make one row of several: a record is described by its columns, not by a series"
         return [Problem(f"{source}: {len(names):,} columns; at most {MOST_COLUMNS:,} are read", hint)]
     problems = []
-    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    duplicates = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     if duplicates:
         listed = ", ".join(repr(name) for name in duplicates)
         problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
     nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
     if nameless:
         listed = ", ".join(nameless[:_NAMED])
-        problems.append(Problem(f"{source}: a column has no name: column {listed}", "name every column"))
+        hint = _TITLE if len(nameless) >= len(names) / 2 else "name every column"
+        problems.append(Problem(f"{source}: a column has no name: column {listed}", hint))
     missing = [name for name in options.columns if name not in names]
     if missing and len(names) == 1:
         problems.append(
@@ -186,7 +189,7 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
         if "short_last_line" not in options.accept:
             raise DataError(short_last_line(file, raw.slice(1), header, wrong[0].actual_columns))
     elif wrong:
-        raise _wrong_length(file, header, options)
+        raise _wrong_length(file, header, options, is_title=len(header) == 1 and len(wrong) >= raw.num_rows)
     if raw.num_rows and _ends_in_quotes(file, raw.column(raw.num_columns - 1)[-1].as_py(), options):
         raise DataError(
             f"{file}: the last field opens a quote that is never closed, so the file seems to be cut off",
@@ -241,7 +244,7 @@ def _records(
         unreachable(str(file), error)
 
 
-def _wrong_length(file: File, header: list[str], options: ReadOptions) -> DataError:
+def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_title: bool) -> DataError:
     """Error that names rows shorter or longer than the header."""
     wrong: list[Any] = []
     _records(file, header, options, wrong, numbered=True)
@@ -251,7 +254,7 @@ def _wrong_length(file: File, header: list[str], options: ReadOptions) -> DataEr
     return DataError(
         f"{file}: {counted} not have the header's {len(header)} fields (found: {lengths}); row {rows}, "
         "with the header as row 1",
-        hint="close the quotes: one is left open" if any(row.text.count('"') % 2 for row in wrong) else _MEND_LENGTH,
+        hint=_TITLE if is_title else _UNCLOSED if any(row.text.count('"') % 2 for row in wrong) else _MEND_LENGTH,
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.table.schema import Kind, Role
 
-Accepted = Literal["multiline_cells", "long_cells", "short_last_line"]
+Accepted = Literal["multiline_cells", "long_cells", "short_last_line", "total_lines"]
 ALL_ACCEPTED: tuple[Accepted, ...] = get_args(Accepted)
 """Options of reading what a person need not accept: a guess, or a file that was written by this program."""
 
@@ -45,6 +45,6 @@ class ReadOptions(Options):
     accept: tuple[Accepted, ...] = ()
     """What a CSV file may hold although it mostly comes of mispaired quotes or a cut file: cells with line breaks and
     as many separators as a record has, cells 50 times as long as usual (and over 200 characters), a last line that
-    is cut short (one with too few fields is then left out)."""
+    is cut short (one with too few fields is then left out), lines with a total or a note in place of a record."""
     unlisted: Literal["insensitive", "error"] = "insensitive"
     """What a column of the data that is not named under ``columns`` is."""

@@ -25,6 +25,15 @@ _FEWEST = 5
 _VALUE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?|[+-]?\d*[.,]\d+|\S+@\S+\.\w+")
 """Dates, decimal numbers and e-mail addresses, which are seldom names of columns."""
 _WHOLE = re.compile(r"\d{1,9}")
+_TOTAL = (
+    r"(?i)\A(grand |sub)?(total|totals|sum|mean|average)\b|\A(zwischen|gesamt)?(summe|gesamt|insgesamt|durchschnitt)\b"
+    r"|\A(sous-)?(total|totaux|somme|moyenne)\b|\A(totale|totaal|suma|soma|media|gemiddelde)\b"
+)
+"""What stands in front of a total, in seven languages."""
+_NOTE = r"\S\s+\S"
+"""A text of several words."""
+_LAST = 5
+"""Lines at the end among which a note is looked for."""
 _VALUES_IN_HEADER = 0.2
 """Share of the columns that are named like a value, from which the first line is taken for a record."""
 
@@ -103,6 +112,8 @@ def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: 
             yield from _multiline(file, raw, header, name, cells, options.separator)
         if "long_cells" not in options.accept:
             yield from _long(file, raw, header, name, cells)
+    if "total_lines" not in options.accept and len(header) > 2:
+        yield from _totals(file, raw, header)
     if "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
         yield Problem(
             f"{file}: line {_line(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has no line "
@@ -170,6 +181,29 @@ def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa
             f"{file}: line {_line(raw, header, pc.index(too_long, True).as_py())}: {pc.sum(too_long).as_py()} cells of "
             f"column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {median:g}",
             "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+        )
+
+
+def _totals(file: File, raw: pa.Table, header: Sequence[str]) -> Iterator[Problem]:
+    """Lines that are no records: totals, and notes at the end.
+
+    A total says so in the first of its cells, and a quarter of the others are empty; a note is the only cell of one of
+    the last lines, and has several words.
+    """
+    cells = [pc.utf8_trim_whitespace(column) for column in raw.columns]
+    empty = [pc.equal(column, "") for column in cells]
+    gaps = reduce(pc.add, [pc.cast(column, pa.int32()) for column in empty])
+    first = pc.coalesce(*(pc.if_else(no, None, column) for no, column in zip(empty, cells, strict=True)), "")
+    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, len(header) / 4))
+    last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), _LAST)
+    note = pc.and_(pc.and_(pc.equal(gaps, len(header) - 1), last), pc.match_substring_regex(first, _NOTE))
+    wrong = pc.or_(total, note)
+    count = pc.sum(wrong).as_py()
+    if count:
+        yield Problem(
+            f"{file}: line {_line(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be totals or "
+            "notes and not records; each would count as a person",
+            "remove these lines; if they are records: data.accept: [total_lines]",
         )
 
 

@@ -171,6 +171,14 @@ def test_line_ends_and_blanks_between_fields(tmp_path: Path, ends: str, gap: str
     assert (config.data.separator, len(guessed.table), len(guessed.columns)) == (gap, 3_000, 3)
 
 
+def test_a_title_without_separators_is_refused(tmp_path: Path) -> None:
+    """The records were once the values of one column."""
+    (tmp_path / "t.csv").write_text("Staff 2024\nid;age\n" + "".join(f"{at};{at % 9}\n" for at in range(60)))
+    with pytest.raises(DataError) as refused:
+        guess_config(tmp_path / "t.csv")
+    assert "title" in str(refused.value.problems[0].hint)
+
+
 def test_one_row(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("age,sex\n5,f\n")

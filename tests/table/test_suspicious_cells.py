@@ -101,6 +101,31 @@ def test_names_that_the_config_has_are_names(tmp_path: Path) -> None:
     assert len(read_table(tmp_path / "data.csv", options)) == len(PEOPLE) - 1
 
 
+TOTALS = ["Summe,,1200", "Zwischensumme,,7", "Total,,1200", ",,TOTAL", "Sous-total,5,", "Gesamt: 60 Personen,,"]
+
+
+@pytest.mark.parametrize("line", [*TOTALS, "as of 2024; ask Jane Doe,,"])
+def test_totals_and_notes_are_no_persons(tmp_path: Path, line: str) -> None:
+    """Exported spreadsheets end in them: the sum of all wages was once the wage of one more person."""
+    with pytest.raises(DataError, match=r"line 62: 1 lines seem to be totals or notes") as caught:
+        _read(tmp_path, _text([*ROWS, line]))
+    assert "Doe" not in str(caught.value) and "total_lines" in str(caught.value.problems[0].hint)
+    assert _read(tmp_path, _text([*ROWS, line]), ("total_lines",)) == len(ROWS) + 1
+
+
+@pytest.mark.parametrize("line", ["Totalis,3,total care", "p990,,", "Sumter,,ward 2", "Anna Berg,4,"])
+def test_records_that_look_like_totals(tmp_path: Path, line: str) -> None:
+    assert _read(tmp_path, _text([*ROWS, line])) == len(ROWS) + 1
+
+
+@pytest.mark.parametrize("title", ["Staff 2024", "Staff 2024,,", "Staff 2024,,\n,,"])
+def test_a_title_above_the_names_is_said_to_be_one(tmp_path: Path, title: str) -> None:
+    with pytest.raises(DataError) as caught:
+        _read(tmp_path, f"{title}\n{_text(ROWS)}")
+    assert any("the first line seems to be a title" in str(problem.hint) for problem in caught.value.problems)
+    assert not any("''" in problem.message for problem in caught.value.problems)
+
+
 def test_joined_files_repeat_the_header(tmp_path: Path) -> None:
     text = "\n".join(["name,sex,paid", *ROWS[:9], "name,sex,paid", *ROWS[9:]]) + "\n"
     with pytest.raises(DataError, match=r"line 11: 1 lines repeat the header"):

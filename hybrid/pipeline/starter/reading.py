@@ -135,8 +135,10 @@ def _guess_csv(path: Path) -> DataOptions:
     if len(start) == _SAMPLE_BYTES:
         lines = lines[:-1]
     separator = max(SEPARATORS[:-1], key=lambda candidate: _fitness(lines, candidate))
-    if not _fitness(lines, separator)[0] and _fitness(lines, SEPARATORS[-1])[0] == 1:
-        separator = SEPARATORS[-1]
+    if not _fitness(lines, separator)[0]:
+        # Blanks between the fields, or a title above the names of the columns, which is refused by that.
+        blank = _fitness(lines, SEPARATORS[-1])[0] == 1
+        separator = SEPARATORS[-1] if blank else max(SEPARATORS[:-1], key=lambda one: _fitness(lines[1:], one))
     cells = [cell.strip() for row in _rows(lines, separator)[1:] for cell in row]
     comma = sum(bool(_DECIMAL_COMMA.match(cell)) for cell in cells)
     point = sum(bool(_DECIMAL_POINT.match(cell)) for cell in cells)
