@@ -43,13 +43,16 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
         hint = "correct or remove the constraint that the source does not have"
         return [Finding("error", f"constraints: no row of the source keeps all of them: {sentences}", hint)]
     held = sum(count == 0 for count in broken.values())
+    left_out = "no such row is learned from, and none comes out; correct the source, or loosen the constraint"
+    replaced = {
+        "combinations": f"no such row comes out: values that fewer than {least} hold together are replaced",
+        "tied": f"no such row comes out: a time that fewer than {least} have is replaced by one that more have",
+    }
     notes = [
         Finding(
             "note",
             f"constraints: {few(count)} rows of the source break: {rule.constraint.sentence}",
-            f"no such row comes out: values that fewer than {least} hold together are replaced"
-            if rule.constraint.key == "combinations"
-            else "no such row is learned from, and none comes out; correct the source, or loosen the constraint",
+            replaced.get(rule.constraint.key, left_out),
         )
         for rule, count in broken.items()
         if count
