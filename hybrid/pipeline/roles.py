@@ -146,7 +146,7 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
 def second_persons(config: RunConfig, table: Table) -> tuple[str, ...]:
     """Columns that number a second person of each row.
 
-    Only where one column names the first.
+    Only where one column names the first; in a linked table another table's column may.
     """
     columns = config.data.person_columns
-    return second_people(table, columns[0]) if len(columns) == 1 else ()
+    return second_people(table, columns[0]) if len(columns) == 1 and columns[0] in table.schema else ()

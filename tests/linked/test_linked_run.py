@@ -84,6 +84,15 @@ def test_dates_keep_their_order_across_tables(read: Callable[[str], pd.DataFrame
     assert (drugs["given"] >= drugs["admitted"]).all()
 
 
+def test_stays_are_as_long_as_in_the_source(read: Callable[[str], pd.DataFrame]) -> None:
+    real, drawn = (
+        (pd.to_datetime(visits["discharged"]) - pd.to_datetime(visits["admitted"])).dt.days
+        for visits in (frames()["visits"], read("visits"))
+    )
+    assert drawn.max() <= real.max()
+    assert abs(drawn.mean() - real.mean()) < 0.5 < real.std()
+
+
 def test_one_verdict_judges_all_tables_and_their_references(run: LinkedRun, candidate: Candidate) -> None:
     tables = {check.table for check in candidate.verdict.checks}
     assert tables == {None, "patients", "visits", "drugs"}
