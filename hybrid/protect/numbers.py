@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack
 from hybrid.protect.steps import Steps, steps_of
 from hybrid.table import Column
 from hybrid.table.holders import bounds, holders
@@ -60,7 +61,8 @@ def protect_numbers(
     Blocks are narrow where many records lie. So they grow, up to a hundredth of the records, until they span 500 values
     of the grid; and a draw that hits the value of n of the b records of its block is rejected with probability n / b,
     which leaves each of them out of the density at his own value. A value that a person has is then as likely as one
-    that nobody has, also after a generator has smoothed the draws.
+    that nobody has, also after a generator has smoothed the draws. Equal values of a person are drawn once: who is born
+    on one day in nearly all rows still is.
 
     Where the values of fewer people are rare, they become the nearest value that enough people hold; where there is
     none, missing.
@@ -108,12 +110,25 @@ def _drawn(
     rows = np.flatnonzero(~missing & ~stays[codes])
     people = len(rows) if persons is None else len(np.unique(persons[rows]))
     if people >= block:
-        positions[rows] = _from_blocks(steps, codes[rows], stays, block * len(rows) / people, rng)
+        drawn = _from_blocks(steps, codes[rows], stays, block * len(rows) / people, rng)
+        positions[rows] = drawn if persons is None else drawn[_first_alike(codes[rows], persons[rows])]
     elif stays.any():
         positions[rows] = _nearest(steps.values[stays], positions[rows], rng)
     else:
         missing[rows] = True
     return positions, missing
+
+
+def _first_alike(codes: Array, persons: Array) -> Array:
+    """Position of the first record with the person and value of each record.
+
+    Records without a person (below 0) are alone.
+    """
+    alone = np.where(persons < 0, persons.max(initial=0) + 1 + np.arange(len(persons)), persons)
+    pairs, _ = pack(((alone, int(alone.max(initial=0)) + 1), (codes, int(codes.max(initial=0)) + 1)), len(codes))
+    _, first, back = np.unique(pairs, return_index=True, return_inverse=True)
+    alike: Array = first[back]
+    return alike
 
 
 def _from_blocks(steps: Steps, codes: Array, stays: Array, block: float, rng: np.random.Generator) -> Array:

@@ -56,6 +56,19 @@ def test_holders_are_people_and_not_records() -> None:
     assert holders(codes, 2, np.array([7, 7, 7, 8, 9, 9])).tolist() == [1, 2]
 
 
+def test_equal_values_of_a_person_stay_equal() -> None:
+    """One patient with two dates of birth once gave all patients another date in every visit."""
+    persons = np.repeat(np.arange(-1, 299), 4)
+    born = np.random.default_rng(1).integers(0, 20_000, 300)[persons + 1]
+    born[4:6] = 15_000  # a person with two dates
+    values = pd.Series(np.datetime64("1930-01-01", "us") + born * np.timedelta64(1, "D"))
+    new = protect_numbers(values, column("born", Kind.DATE), 5, np.random.default_rng(0), persons).values
+    of_person = new[4:].groupby(persons[4:]).nunique()
+    assert of_person[0] == 2 and (of_person[1:] == 1).all()
+    assert new[:4].nunique() == 4, "rows without a person may be of four people"
+    assert float((new != values).mean()) > 0.9 and new.nunique() > 250
+
+
 def test_a_value_of_one_person_with_many_records_is_rare() -> None:
     people = table(ward=(Kind.CATEGORICAL, ["x"] * 40 + ["y"] * 260))
     persons = np.concatenate([np.zeros(40, dtype=np.int64), np.arange(1, 261)])
