@@ -120,7 +120,7 @@ def _drawn(
 
 
 def _first_alike(codes: Array, persons: Array) -> Array:
-    """Position of the first record with the person and value of each record.
+    """Position of the first record of the same person and value.
 
     Records without a person (below 0) are alone.
     """
