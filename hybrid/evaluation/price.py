@@ -26,15 +26,18 @@ class Price(NamedTuple):
 
     ``searches``: passes over all pairs of a queried record and a record; ``cells``: seconds per million cells (rows
     times columns) of the tables; ``once``: passes that only the first table of an evaluation pays; ``most``: rows of a
-    table whose cells count.
+    table whose cells count; ``widest``: columns whose cells count.
     """
 
     searches: float = 0.0
     cells: float = 0.1
     once: float = 0.0
     most: int = sys.maxsize
+    widest: int = sys.maxsize
 
 
+WIDEST = 50
+"""Columns that count for a metric of each secret: it reads few, or its trees choose among a root of them."""
 PRICES = {
     "nnaa": Price(searches=2.0),
     "dcr_share": Price(searches=2.5),
@@ -44,9 +47,13 @@ PRICES = {
     "authenticity": Price(once=0.5),
     "linkability": Price(searches=1.5),
     "joined_rows": Price(searches=0.5),
-    "inference": Price(searches=1.0),
-    "inference_quasi": Price(searches=0.5),
-    "inference_rest": Price(searches=0.5),
+    "inference": Price(searches=1.0, widest=WIDEST),
+    "inference_quasi": Price(searches=0.5, widest=WIDEST),
+    "inference_rest": Price(searches=0.5, widest=WIDEST),
+    "canary": Price(widest=WIDEST),
+    "gtcap": Price(widest=WIDEST),
+    "l_reached": Price(widest=WIDEST),
+    "t_reached": Price(widest=WIDEST),
     "membership_exposed": Price(once=1.0),
     "inference_exposed": Price(once=0.5),
     "close_value": Price(searches=1.0, once=0.5),
@@ -59,7 +66,7 @@ PRICES = {
     "hidden_rate": Price(searches=0.5),
     "membership_density": Price(cells=1.0),
     "singling_out": Price(cells=1.5),
-    "inference_model": Price(cells=2.5, most=50_000),
+    "inference_model": Price(cells=2.5, most=50_000, widest=WIDEST),
     "tstr": Price(cells=1.5, most=100_000),
     "tstr_linear": Price(cells=0.3, most=100_000),
     "discriminator": Price(cells=0.8),
@@ -118,7 +125,7 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
     asked = min(most_asked(options.max_records, largest) or largest, largest)
     pairs = asked * largest * sizes.columns / (1 + math.sqrt(largest / 100_000))
     rows = sum(min(count, found.most) for count in (sizes.train, sizes.control, sizes.table))
-    cells = rows * sizes.columns / 1e6
+    cells = rows * min(sizes.columns, found.widest) / 1e6
     repeated = sizes.per[metric.per]
     if "encoder" in metric.needs:
         repeated, pairs = repeated * networks(options), pairs * networks(options)

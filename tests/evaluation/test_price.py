@@ -54,6 +54,12 @@ def test_order_of_magnitude_of_the_measured_tables() -> None:
     assert 8 < total_price(DEFAULT, demo, OPTIONS, 4) < 90
 
 
+@pytest.mark.parametrize(("name", "measured"), [("inference", 2.4), ("gtcap", 4.4), ("inference_model", 86.0)])
+def test_order_of_magnitude_of_300_secrets_among_303_columns(name: str, measured: float) -> None:
+    wide = Sizes(840, 360, 840, 303, {None: 1, "target": 1, "secret": 300, "declared_secret": 300, "sensitive": 300})
+    assert measured / 2 < price(REGISTRY[name], wide, OPTIONS) < 2 * measured
+
+
 @pytest.mark.parametrize(
     ("limit", "largest", "expected"),
     [
