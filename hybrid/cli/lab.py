@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,6 +63,7 @@ def lab(
 @contextmanager
 def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
     """The plan and the folder that its paths start from."""
+    from hybrid.base.scratch import scratch
     from hybrid.lab import demo_plan, load_plan
     from hybrid.lab.demo import write_table
 
@@ -71,7 +71,7 @@ def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
         yield load_plan(Path(config), scale), Path(config).parent
         return
     plan = demo_plan(scale)
-    with tempfile.TemporaryDirectory() as temporary:
+    with scratch("lab") as temporary:
         write_table(plan, Path(temporary))
         yield plan, Path(temporary)
 

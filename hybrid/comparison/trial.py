@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import tarfile
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_colu
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
+from hybrid.base.scratch import scratch
 from hybrid.comparison.research import PROMISE, REFUSED, evaluate_anonymized_last
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
@@ -159,7 +159,7 @@ def _write(pipeline: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
     if not place.pack:
         write_run(pipeline, place.out / trial.folder)
         return None
-    with tempfile.TemporaryDirectory() as temporary:
+    with scratch("trial") as temporary:
         write_run(pipeline, Path(temporary) / trial.folder)
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:

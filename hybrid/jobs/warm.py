@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from hybrid.anonymize.search import branch_and_bound
 from hybrid.anonymize.search.problem import prepare
 from hybrid.base.progress import Progress, silent
+from hybrid.base.scratch import scratch
 from hybrid.demo import write_demo
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -46,7 +46,7 @@ def warm(progress: Progress = silent) -> list[Path]:
         Folders with the machine code; empty where no folder may be written. Another call finds the code there.
     """
     modules = [importlib.import_module(name) for name in LOOPS]
-    with tempfile.TemporaryDirectory(prefix="hybrid-warm-") as folder:
+    with scratch("warm") as folder:
         pipeline = Pipeline(load_config(write_demo(Path(folder), rows=_ROWS, seed=1)), progress=progress)
         stages = pipeline.anonymization
         assert stages is not None

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
+from hybrid.base.scratch import scratch
 from hybrid.evaluation.measure import AllRows
 from hybrid.pipeline.generation import Generated
 from hybrid.table import Table
@@ -80,7 +81,7 @@ def draw_in_parts(
     """
     n_parts = -(-rows // part_rows)
     ends = [rows * at // n_parts for at in range(n_parts + 1)]
-    folder = tempfile.TemporaryDirectory(prefix="hybrid-parts-")
+    folder = scratch("parts")
     file = Path(folder.name) / "synthetic.parquet"
     counted, sampled, writer = _Repeats(known), [], None
     written = persons = 0

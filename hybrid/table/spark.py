@@ -9,15 +9,16 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import SplitResult, unquote
 
 import pyarrow as pa
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.scratch import scratch
 from hybrid.table.warehouse import CONNECT_SECONDS, ENGINE_SHARE, Warehouse, plain
 
 REMOTE = "sc"
@@ -38,15 +39,15 @@ class SparkWarehouse(Warehouse):
         Connected.
     folder : Path, optional
         Of a session on this machine: its Parquet files and folders are the tables. None: the catalog of the cluster.
-    scratch : Path, optional
+    aside : tempfile.TemporaryDirectory, optional
         What the session writes aside; it goes with the session.
     """
 
-    def __init__(self, backend: Any, folder: Path | None = None, scratch: Path | None = None) -> None:
+    def __init__(self, backend: Any, folder: Path | None = None, aside: TemporaryDirectory[str] | None = None) -> None:
         super().__init__(backend)
         self.held = 0.0 if folder is None else ENGINE_SHARE
         self._session = backend._session
-        self._folder, self._scratch = folder, scratch
+        self._folder, self._aside = folder, aside
         self._kept: list[Any] = []
         """Their content is dropped with the last reference."""
 
@@ -93,8 +94,8 @@ class SparkWarehouse(Warehouse):
     def close(self) -> None:
         """End the session."""
         super().close()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._aside is not None:
+            self._aside.cleanup()
 
     def _batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
         """Arrow batches, as Spark gives them.
@@ -143,15 +144,15 @@ def connected(module: Any, url: SplitResult, memory: float | None) -> SparkWareh
         socket.create_connection((url.hostname, url.port or _PORT), CONNECT_SECONDS).close()
         return SparkWarehouse(module.connect(SparkSession.builder.remote(url.geturl()).create()))
     folder = Path(unquote(url.path.removeprefix("/"))).resolve()
-    scratch = Path(tempfile.mkdtemp(prefix="hybrid-spark-"))
+    aside = scratch("spark")
     try:
-        return SparkWarehouse(module.connect(_local_session(folder, scratch, memory)), folder, scratch)
+        return SparkWarehouse(module.connect(_local_session(folder, Path(aside.name), memory)), folder, aside)
     except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
+        aside.cleanup()
         raise
 
 
-def _local_session(folder: Path, scratch: Path, memory: float | None) -> Any:
+def _local_session(folder: Path, aside: Path, memory: float | None) -> Any:
     """Session in a JVM of this process.
 
     On loopback, with a catalog in memory, and without a word on the terminal.
@@ -166,7 +167,7 @@ def _local_session(folder: Path, scratch: Path, memory: float | None) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.maxResultSize": "0",
-        "spark.local.dir": str(scratch),
+        "spark.local.dir": str(aside),
         "spark.sql.caseSensitive": "true",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": str(_PARTITIONS_PER_CORE * (os.cpu_count() or 1)),

@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.space import TIE, Columns, Space, magnitude
 from hybrid.evaluation.engine.threads import in_chunks
 
 SEARCHED = 0.2
-"""About the share of all pairs that a search compares: by Adult (15 columns, .17 and less) and Diabetes-130 (38, .6)."""
+"""About the share of all pairs that a search compares, between that of Adult (15 columns) and of Diabetes-130 (38)."""
 
 
 class Sorted(NamedTuple):

@@ -11,7 +11,7 @@ A job is a folder that only its owner can read, removed when the job is done:
 ``model/``         what the generator saved
 ``drawn.parquet``  the encoded columns it drew
 ``*.persons``      of persons: what ``data.parquet`` and ``drawn.parquet`` have for rows; the last column counts rows
-``log.txt``        what its libraries printed
+``log.txt``        what its libraries printed; their own temporary files lie beside it
 ``result.json``    written last; the problems, if any
 =================  ==============================================================================
 """
@@ -25,7 +25,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -37,6 +36,7 @@ from hybrid.base.atomic import write_json
 from hybrid.base.errors import GeneratorError, Problem
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
+from hybrid.base.scratch import scratch
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.worker import (
     OUT_OF_MEMORY,
@@ -148,7 +148,7 @@ def _packed(folder: Path) -> dict[str, bytes]:
 
 
 def _unpacked(kind: Callable[..., M], generator: Any, limits: Limits, files: dict[str, bytes]) -> M:
-    keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
+    keeper = scratch("model")
     folder = Path(keeper.name) / "model"
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -221,13 +221,13 @@ def _moved(folder: Path) -> tuple[Path, Any]:
 
     And what removes that folder.
     """
-    keeper = tempfile.TemporaryDirectory(prefix="hybrid-model-")
+    keeper = scratch("model")
     return Path(shutil.copytree(folder / "model", Path(keeper.name) / "model")), keeper
 
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="hybrid-job-") as name:
+    with scratch("job") as name:
         yield Path(name)
 
 
@@ -239,7 +239,7 @@ def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits
     started = time.monotonic()
     python, path = _python_of(generator, folder)
     # Idle threads that spin make small networks several times slower on a busy machine.
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": path}
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
             [python, "-m", "hybrid.synthesize.isolation.worker", str(folder)],

@@ -1,0 +1,83 @@
+"""Private temporary folders, which no killed process leaves for long.
+
+A process has one folder for all of them, mode 0700, and locks it as long as it lives. What a killed one leaves is
+removed by the next process of the same user that needs one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+from hybrid.base.errors import OutputError
+from hybrid.base.locks import locked_if_free
+
+_PREFIX = "hybrid-process-"
+_LOCK = "alive.lock"
+_held: dict[int, tuple[Path, FileLock]] = {}
+"""Folder and lock by process: a forked process has its own."""
+
+
+def scratch(what: str) -> tempfile.TemporaryDirectory[str]:
+    """A new temporary folder.
+
+    Parameters
+    ----------
+    what : str
+        What it is for; begins its name.
+
+    Returns
+    -------
+    tempfile.TemporaryDirectory
+        Removed as usual, and at the latest with its process. Below ``TMPDIR``.
+    """
+    return tempfile.TemporaryDirectory(prefix=f"{what}-", dir=_folder(), ignore_cleanup_errors=True)
+
+
+def sweep() -> list[Path]:
+    """Remove the folders of processes that are gone.
+
+    Returns
+    -------
+    list of Path
+        What was removed: folders of this user below ``TMPDIR`` that this module made and nobody holds.
+    """
+    removed = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError, OutputError):
+            about = folder.lstat()
+            if folder.is_symlink() or about.st_uid != os.getuid() or not (folder / _LOCK).is_file():
+                continue
+            with locked_if_free(folder / _LOCK) as free:
+                if free:
+                    shutil.rmtree(folder)
+                    removed.append(folder)
+    return removed
+
+
+def _folder() -> Path:
+    """The folder of this process."""
+    found = _held.get(os.getpid())
+    if found is not None and found[0].is_dir():
+        return found[0]
+    sweep()
+    # Locked before it has the name that others look for.
+    hidden = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
+    lock = FileLock(hidden / _LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
+    lock.acquire()
+    folder = hidden.rename(hidden.with_name(hidden.name.removeprefix(".")))
+    _held[os.getpid()] = folder, lock
+    atexit.register(_end, os.getpid())
+    return folder
+
+
+def _end(process: int) -> None:
+    """Remove the folder of this process."""
+    if process == os.getpid() and process in _held:
+        shutil.rmtree(_held.pop(process)[0], ignore_errors=True)
