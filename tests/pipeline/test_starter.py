@@ -204,6 +204,7 @@ def test_one_row(tmp_path: Path) -> None:
         ("family", [f"type {i % 4}" for i in range(120)], Role.QUASI_IDENTIFIER),
         ("bookpageID", [f"B{i // 2}" for i in range(60)], Role.UNDECIDED),
         ("raceethnicity", ["Black", "White", "Other"] * 10, Role.QUASI_IDENTIFIER),
+        ("tract_ce", [f"{100 * (i % 9)}" for i in range(30)], Role.QUASI_IDENTIFIER),
         ("DateofHire", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
         ("Annual Salary", [f'"{40 + i},448.00"' for i in range(30)], Role.UNDECIDED),
         ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
