@@ -10,17 +10,15 @@ import atexit
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from filelock import FileLock
-
 from hybrid.base.errors import OutputError
-from hybrid.base.locks import locked_if_free
+from hybrid.base.locks import locked, locked_if_free
 
 _PREFIX = "hybrid-process-"
 _LOCK = "alive.lock"
-_held: dict[int, tuple[Path, FileLock]] = {}
+_held: dict[int, tuple[Path, ExitStack]] = {}
 """Folder and lock by process: a forked process has its own."""
 
 
@@ -69,10 +67,10 @@ def _folder() -> Path:
     sweep()
     # Locked before it has the name that others look for.
     hidden = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
-    lock = FileLock(hidden / _LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
-    lock.acquire()
+    held = ExitStack()
+    held.enter_context(locked(hidden / _LOCK))
     folder = hidden.rename(hidden.with_name(hidden.name.removeprefix(".")))
-    _held[os.getpid()] = folder, lock
+    _held[os.getpid()] = folder, held
     atexit.register(_end, os.getpid())
     return folder
 

@@ -229,6 +229,11 @@ class Guesses(NamedTuple):
     first: Array
     """Whether the first of them in the order of the references does."""
 
+    @classmethod
+    def none(cls, n: int, m: int) -> Guesses:
+        """No guesses yet of m secrets of n queries."""
+        return cls(np.zeros((n, m), np.int32), np.zeros((n, m), np.int32), np.zeros((n, m), np.bool_))
+
 
 def infer(
     queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets, squared: bool = False
@@ -250,37 +255,35 @@ def infer(
     squared : bool
         Whether that space's distance is E1; Gower's by default.
     """
-    n, m = queries.codes.shape[1], len(secrets)
-    ties, hits = np.zeros((n, m), dtype=np.int32), np.zeros((n, m), dtype=np.int32)
-    first = np.zeros((n, m), dtype=bool)
-    columns, apart = len(queries.numbers) + len(queries.codes), np.flatnonzero(secrets >= 0)
-    if not squared and columns + 3 * len(apart) < SEARCHED * columns * len(apart):
-        found = _infer_left_out(queries, references, secrets[apart], truth.only(apart), guess.only(apart))
-        ties[:, apart], hits[:, apart], first[:, apart] = found
-    else:
-        apart = apart[:0]
-    scale, searched = magnitude(queries, references), np.setdiff1d(np.arange(m), apart)
-    for left_out in np.unique(secrets[searched]):
-        chosen = searched[secrets[searched] == left_out]
+    made, columns = Guesses.none(queries.codes.shape[1], len(secrets)), len(queries.numbers) + len(queries.codes)
+    ties, hits, first = made
+    apart = secrets >= 0
+    if squared or columns + 3 * apart.sum() >= SEARCHED * columns * apart.sum():
+        apart = np.zeros(len(secrets), dtype=bool)
+    if apart.any():
+        at_once = _infer_left_out(queries, references, secrets[apart], truth.only(apart), guess.only(apart))
+        ties[:, apart], hits[:, apart], first[:, apart] = at_once
+    scale = magnitude(queries, references)
+    for left_out in np.unique(secrets[~apart]):
+        chosen = np.flatnonzero(~apart & (secrets == left_out))
         known = queries.without(int(left_out)), references.without(int(left_out))
         found = _infer(*known, truth.only(chosen), guess.only(chosen), squared, scale)
         ties[:, chosen], hits[:, chosen], first[:, chosen] = found.ties[:, None], found.hits, found.first
-    return Guesses(ties, hits, first)
+    return made
 
 
 def _infer_left_out(queries: Columns, references: Columns, secrets: Array, truth: Secrets, guess: Secrets) -> Guesses:
     """Guess secrets, each left out of Gower's distance, by comparing all pairs."""
     from hybrid.evaluation.engine import left_out_kernels
 
-    n, m = queries.codes.shape[1], len(secrets)
-    ties, hits = np.zeros((n, m), dtype=np.int32), np.zeros((n, m), dtype=np.int32)
-    first = np.zeros((n, m), dtype=bool)
+    n = queries.codes.shape[1]
+    made = Guesses.none(n, len(secrets))
 
     def work(start: int, stop: int) -> None:
-        left_out_kernels.infer(queries, references, secrets, truth, guess, start, stop, ties, hits, first)
+        left_out_kernels.infer(queries, references, secrets, truth, guess, start, stop, *made)
 
     in_chunks(work, n)
-    return Guesses(ties, hits, first)
+    return made
 
 
 def _infer(

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-from hybrid.base.arrays import Mask
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import share_interval
+from hybrid.evaluation.fidelity.row_shares import row_share
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
-
-ROUNDED_TO = 10
-"""Real rows that break a rule are counted in steps of this, rounded up, so that no single person shows."""
 
 
 def constraint_violations(context: Context) -> Outcome:
@@ -28,17 +23,10 @@ def constraint_violations(context: Context) -> Outcome:
     if unjudged:
         return NotComputable(f"its rows are not linked to persons, and constraints need that: {'; '.join(unjudged)}")
     real = context.stage == "original"
-    shares = {rule.constraint.sentence: _share(mask, real) for rule, mask in rules.masks(context.table)}
-    value, n = _share(rules.broken(context.table), real), len(context.table)
+    shares = {rule.constraint.sentence: row_share(mask, real=real) for rule, mask in rules.masks(context.table)}
+    value, n = row_share(rules.broken(context.table), real=real), len(context.table)
     low, high = share_interval(value, n, context.options.confidence)
-    return Measure(value, low, high, _share(rules.broken(context.train), real=True), n, {"rules": shares})
-
-
-def _share(broken: Mask, real: bool) -> float:
-    """Share of a table's rows; of real ones rounded up."""
-    count = int(broken.sum())
-    shown = min(ROUNDED_TO * math.ceil(count / ROUNDED_TO), len(broken)) if real else count
-    return shown / max(len(broken), 1)
+    return Measure(value, low, high, row_share(rules.broken(context.train), real=True), n, {"rules": shares})
 
 
 METRICS = (

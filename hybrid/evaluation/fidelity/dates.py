@@ -12,12 +12,10 @@ from hybrid.constraints.gaps import gaps, ties
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.fidelity.histories import ks_distance
+from hybrid.evaluation.fidelity.row_shares import row_share
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
-
-ROUNDED_TO = 10
-"""Real rows with a gap are counted in steps of this, rounded up, so that no single person shows."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ def _compared(train: Table, table: Table, pair: tuple[str, str], level: float, *
     distance = ks_distance(before, after)
     distance = 1.0 if distance is None else distance
     back = 1.0 if (before > 0).sum() >= (before < 0).sum() else -1.0
-    shares = [_share(back * after < 0, real), _share(back * before < 0, real=True)]
-    shares += [_share(after == 0, real), _share(before == 0, real=True)]
+    shares = [row_share(back * after < 0, real=real), row_share(back * before < 0, real=True)]
+    shares += [row_share(after == 0, real=real), row_share(before == 0, real=True)]
     return TiedDates(*pair, distance, max(distance - error, 0.0), min(distance + error, 1.0), *shares)
 
 
@@ -85,13 +83,6 @@ def _error(table: Table, found: Numbers, level: float) -> float:
     known = ~np.isnan(found)
     people = int(known.sum()) if table.persons is None else len(np.unique(table.persons[known]))
     return math.sqrt(math.log(4 / (1 - level)) / (2 * people)) if people else 1.0
-
-
-def _share(rows: Numbers, real: bool) -> float:
-    """Share of the rows; of real ones rounded up."""
-    count = int(rows.sum())
-    shown = min(ROUNDED_TO * math.ceil(count / ROUNDED_TO), len(rows)) if real else count
-    return shown / max(len(rows), 1)
 
 
 METRICS = (

@@ -19,8 +19,10 @@ from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
-SEPARATORS = (",", ";", "\t", "|", " ")
-"""Characters between fields; a blank counts only where no other one fits."""
+SEPARATORS, BLANK = (",", ";", "\t", "|"), " "
+"""Characters between fields, and one that counts only where none of these fits."""
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text in UTF-16 begins."""
 ENCODINGS = ("utf-8", "cp1252", "iso-8859-1")
 """Encodings that are tried in this order; every text is one of the last."""
 MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "#NULL!", "#NULO#", "#NE#")
@@ -122,9 +124,9 @@ def _n_columns(path: Path) -> int:
             return 0
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
-    header = line.decode("utf-16" if line[:2] in (b"\xff\xfe", b"\xfe\xff") else "cp1252", errors="replace")
+    header = line.decode("utf-16" if line[:2] in UTF_16 else "cp1252", errors="replace")
     header = header.partition("\r")[0]
-    return 1 + max(header.count(separator) for separator in SEPARATORS[:-1])
+    return 1 + max(header.count(separator) for separator in SEPARATORS)
 
 
 def _guess_csv(path: Path) -> DataOptions:
@@ -134,11 +136,11 @@ def _guess_csv(path: Path) -> DataOptions:
     lines = start.decode(encoding, errors="replace").removeprefix("\ufeff").splitlines(keepends=True)
     if len(start) == _SAMPLE_BYTES:
         lines = lines[:-1]
-    separator = max(SEPARATORS[:-1], key=lambda candidate: _fitness(lines, candidate))
+    separator = max(SEPARATORS, key=lambda candidate: _fitness(lines, candidate))
     if not _fitness(lines, separator)[0]:
         # Blanks between the fields, or a title above the names of the columns, which is refused by that.
-        blank = _fitness(lines, SEPARATORS[-1])[0] == 1
-        separator = SEPARATORS[-1] if blank else max(SEPARATORS[:-1], key=lambda one: _fitness(lines[1:], one))
+        blank = _fitness(lines, BLANK)[0] == 1
+        separator = BLANK if blank else max(SEPARATORS, key=lambda one: _fitness(lines[1:], one))
     cells = [cell.strip() for row in _rows(lines, separator)[1:] for cell in row]
     comma = sum(bool(_DECIMAL_COMMA.match(cell)) for cell in cells)
     point = sum(bool(_DECIMAL_POINT.match(cell)) for cell in cells)
@@ -152,7 +154,7 @@ def _encoding(path: Path) -> str:
     """Encoding of a text file, of which every byte is looked at."""
     with path.open("rb") as file:
         mark = file.read(2)
-    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if mark in UTF_16:
         return "utf-16"
     return next((name for name in ENCODINGS if _decodes(path, name)), ENCODINGS[0])
 

@@ -215,12 +215,10 @@ def _chosen(
     declared: Declared,
 ) -> str | None:
     """The one column of a table that references may point to."""
-    referring = Counter(one.key for one in candidates if one.parent == name)
-    alike: dict[str, float] = {}
-    for one in candidates:
-        if one.parent == name:
-            alike[one.key] = max(one.likeness, alike.get(one.key, 0.0))
-    firm = {one.key for one in candidates if one.parent == name and one.declared}
+    here = [one for one in candidates if one.parent == name]
+    referring = Counter(one.key for one in here)
+    alike = {one.key: one.likeness for one in sorted(here, key=lambda one: one.likeness)}
+    firm = {one.key for one in here if one.declared}
 
     def rank(column: str) -> tuple[float, ...]:
         return (
