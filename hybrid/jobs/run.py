@@ -231,13 +231,16 @@ def _write_protection(pipeline: Pipeline, folder: Path) -> None:
 
 
 def write_labels(pipeline: Pipeline, folder: Path) -> None:
-    """Write labels in random order, and how they were reached."""
-    if pipeline.anonymized is None:
+    """Write labels in random order, and how they were reached.
+
+    Dates that are tied to a quasi-identifier are times from it: the date itself would show what the label hides.
+    """
+    if pipeline.anonymization is None:
         return
-    labels = pipeline.anonymized.labels.to_table()
+    labels = pipeline.anonymization.with_gaps(pipeline.anonymization.anonymized).to_table()
     order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
-    whole, found = pipeline.inputs.whole, pipeline.anonymized
+    whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
     content = counted(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
 

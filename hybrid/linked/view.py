@@ -301,7 +301,8 @@ class View(LinkedTable):
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
         ordered = agreed(replace(table, persons=self.link.owners[self.rows]), ())
-        return replace(found, table=replace(ordered, persons=self.train.persons))
+        table = replace(ordered, persons=self.train.persons)
+        return replace(found, table=table, labelled=table)
 
     def _draw(self) -> DrawnRows:
         link, (learned, ids) = self.link, self.kept

@@ -29,6 +29,8 @@ from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
+from hybrid.protect.below_labels import Restorable, restorable
+from hybrid.protect.result import BELOW_LABELS
 from hybrid.sample import Sampled, SampledTable
 from hybrid.table import Schema, Table
 from hybrid.table.persons import agreed
@@ -86,7 +88,8 @@ class Anonymization:
     population : Table or None
         Of k-map.
     train : Table
-        The training records, protected unless protection is off, without identifiers.
+        The training records, without identifiers: quasi-identifiers as they are, other columns protected unless
+        protection is off.
     seed : int
         The source of all randomness.
     compute : Compute
@@ -99,6 +102,8 @@ class Anonymization:
         Columns with one value per person; None where the generator draws single rows.
     rules : Rules
         Rules that restored rows must keep.
+    ties : tuple of Gap
+        Those of dates that protection counts from another one of their row.
     whole : WholeTable or None
         The labels of all rows, where ``train`` comes from a sample of a warehouse's table.
     """
@@ -115,6 +120,7 @@ class Anonymization:
     protection: Protection | None = None
     static: tuple[str, ...] | None = None
     rules: Rules = NO_RULES
+    ties: tuple[Gap, ...] = ()
     whole: WholeTable | None = None
 
     @cached_property
@@ -181,12 +187,16 @@ class Anonymization:
             rng = rng_for(self.seed, "sample")
             found = self.compute(SAMPLE.name, lambda: sample.sample(self.anonymized, self.config.sample, rng))
         known = found.anonymized
-        labels = known.labels
+        return replace(found, anonymized=replace(known, labels=self.with_gaps(known)))
+
+    def with_gaps(self, anonymized: AnonymizedTable) -> LabelTable:
+        """Labels beside which dates that are tied to a quasi-identifier are the gaps from it."""
+        labels = anonymized.labels
         for rule in self.tied:
-            rest = rule.encode(labels.rest, known.originals)
+            rest = rule.encode(labels.rest, anonymized.originals)
             columns = [rest.schema[rule.other] if column.name == rule.other else column for column in labels.schema]
             labels = replace(labels, rest=rest, schema=Schema(tuple(columns)))
-        return replace(found, anonymized=replace(known, labels=labels))
+        return labels
 
     @cached_property
     def tied(self) -> tuple[Gap, ...]:
@@ -196,7 +206,7 @@ class Anonymization:
         """
         labelled = set(self.train.schema.quasi_identifiers)
         found: list[Gap] = []
-        for rule in self.rules.tied(self.train, self.static):
+        for rule in self.ties:
             if rule.other not in labelled and rule.anchor in labelled.union(*(one.replaces for one in found)):
                 found.append(rule)
         return tuple(found)
@@ -206,7 +216,16 @@ class Anonymization:
         """The transition, learned from the sampled records."""
         strategy = transition.REGISTRY[self.transition.method]
         learning = rng_for(self.seed, "transition", "fit")
-        return transition.fit_transition(strategy, self.sampled.anonymized, self.transition, learning)
+        return transition.fit_transition(strategy, self.sampled.anonymized, self.transition, learning, self._restorable)
+
+    @property
+    def _restorable(self) -> dict[str, Restorable]:
+        """Values that no single person decides, of the records that the transition learns; none without protection."""
+        if self.protection is None or self.config.protection is None:
+            return {}
+        names = {one.column for one in self.protection.columns if one.method == BELOW_LABELS}
+        rng = rng_for(self.seed, "transition", "values")
+        return restorable(self.sampled.anonymized.donors, names, self.config.protection, self.config.k, rng)
 
     @cached_property
     def restored(self) -> Restored:

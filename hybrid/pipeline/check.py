@@ -30,7 +30,6 @@ from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.private_mode import refuse_undeclared
-from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
 from hybrid.pipeline.starter.evidence import repeats
@@ -44,7 +43,7 @@ from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
 from hybrid.table.options import EACH_ROW
-from hybrid.table.persons import constant_within, person_groups
+from hybrid.table.persons import constant_within, counted_persons, person_groups
 from hybrid.table.split import split
 from hybrid.table.text import as_text
 

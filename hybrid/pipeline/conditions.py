@@ -12,10 +12,9 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
-from hybrid.pipeline.protection import counted_persons
 from hybrid.publication.table_facts import rounded
 from hybrid.table import Schema, Table
-from hybrid.table.persons import n_persons
+from hybrid.table.persons import counted_persons, n_persons
 
 KEY = "synthesize.where"
 

@@ -26,7 +26,7 @@ from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.protection import protected, protected_hierarchies, static_columns
+from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
@@ -127,12 +127,12 @@ class PeopleTables:
         """The hierarchy of every quasi-identifier; none without anonymization."""
         inputs = self.inputs
         if inputs.whole is not None:
-            frame, schema = self.learned.frame, self.learned.schema
+            frame, schema = self.labelled.frame, self.labelled.schema
             known = inputs.hierarchies.items()
             return {name: hierarchy_of_values(tree, schema[name], frame[name]) for name, tree in known}
         if self.protected is None or self.config.anonymize is None:
             return inputs.hierarchies
-        return protected_hierarchies(self.config, self.protected.table, inputs.population)
+        return training_hierarchies(self.config, self.labelled, inputs.population)
 
     @property
     def train(self) -> Table:
@@ -179,6 +179,13 @@ class PeopleTables:
         if removal_of(self.config.risk) is not None:
             return self._kept
         return self.train if self.protected is None else self.protected.table
+
+    @property
+    def labelled(self) -> Table:
+        """Training records that are generalized: as :attr:`learned`, but with their true quasi-identifiers."""
+        if removal_of(self.config.risk) is not None or self.protected is None:
+            return self.learned
+        return self.protected.labelled
 
     @cached_property
     def rules(self) -> Rules:
@@ -242,13 +249,14 @@ class PeopleTables:
             transition=self.config.required_transition,
             hierarchies=self.hierarchies,
             population=self.inputs.population,
-            train=self.learned,
+            train=self.labelled,
             seed=self.seed,
             compute=self._stage,
             progress=self.progress,
             protection=None if self.protected is None else self.protected.result,
             static=self.static,
             rules=self.rules,
+            ties=self.rules.tied(self.labelled if self.protected is None else self.train, self.static),
             whole=self.inputs.whole,
         )
 

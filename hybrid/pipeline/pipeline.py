@@ -258,7 +258,7 @@ class Pipeline(Tables):
         """
         if self.anonymized is None:
             raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train, learned = self.inputs.split(self.split_seed).train, self.learned
+        train, learned = self.inputs.split(self.split_seed).train, self.labelled
         if self.anonymization is not None and self.anonymization.drawn is not None:
             kept = self.anonymization.drawn.kept
             train, learned = train.take(kept), learned.take(kept)

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Codes
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
@@ -19,7 +17,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
-from hybrid.table.persons import agreed, constant_within
+from hybrid.table.persons import agreed, constant_within, counted_persons
 
 LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
@@ -66,11 +64,15 @@ def protected(
     ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
     about = config.protection, rng, config.k, people, hierarchies
     found = protect(train, *about, ties=ties, decided=decided)
-    found = replace(found, table=agreed(found.table, static))
+    found = replace(found, table=agreed(found.table, static), labelled=agreed(found.labelled, static))
     if not rules:
         return found
     repaired = rules.repair(found.table, train, rng_for(seed, "protect", "constraints"))
-    return replace(found, table=agreed(repaired, static))
+    labelled = rules.repair(found.labelled, train, rng_for(seed, "protect", "labelled"))
+    # Rules move other columns to quasi-identifiers, never these.
+    true = {name: found.labelled.frame[name] for name in train.schema.quasi_identifiers if name in hierarchies}
+    labelled = replace(labelled, frame=labelled.frame.assign(**true))
+    return replace(found, table=agreed(repaired, static), labelled=agreed(labelled, static))
 
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
@@ -83,20 +85,10 @@ def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
     return tuple(constant_within(train, train.schema.without_identifiers().names))
 
 
-def counted_persons(table: Table) -> Codes | None:
-    """Person of each record, for counting holders.
+def training_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:
+    """Hierarchies over the training records that are generalized, and listed values.
 
-    Records without a key are of one person together.
-
-    None where each record is another person.
-    """
-    return None if table.persons is None else np.maximum(table.persons, -1)
-
-
-def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:
-    """Hierarchies over protected training records and listed values.
-
-    Their leaves are listed in a file, or are values of the protected training records (or of the population).
+    Their leaves are listed in a file, or are values of the training records (or of the population).
     """
     known = train if population is None else _together(train, population)
     return load_hierarchies(known, config.hierarchy_sources, config.unlabelled)

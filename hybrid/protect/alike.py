@@ -58,7 +58,7 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
     if len(having) > MOST_LEARNED:
         having = np.sort(rng.choice(having, size=MOST_LEARNED, replace=False))
     tree = _grow(matrix[having], codes[having], rng)
-    drawn: Array = codes[having[_from_group(tree.apply(matrix[having]), tree.apply(matrix[wanting]), rng)]]
+    drawn: Array = codes[having[from_group(tree.apply(matrix[having]), tree.apply(matrix[wanting]), rng)]]
     return drawn
 
 
@@ -85,17 +85,19 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
     drawn = codes[wanting]
     pending = np.arange(len(wanting))
     for nodes in levels.T:
-        found = _from_group(nodes[codes[having]], nodes[codes[wanting[pending]]], rng)
+        found = from_group(nodes[codes[having]], nodes[codes[wanting[pending]]], rng)
         drawn[pending[found >= 0]] = codes[having[found[found >= 0]]]
         pending = pending[found < 0]
     return drawn
 
 
-def _from_group(mine: Array, asked: Array, rng: np.random.Generator) -> Array:
+def from_group(mine: Array, asked: Array, rng: np.random.Generator) -> Array:
     """Position of a random donor of each requested group.
 
     It is -1 where a group has none. ``mine``: groups of the donors.
     """
+    if not len(mine):
+        return np.full(len(asked), -1)
     order = np.argsort(mine, kind="stable")
     starts = np.searchsorted(mine[order], asked)
     sizes = np.searchsorted(mine[order], asked, side="right") - starts

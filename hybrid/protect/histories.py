@@ -14,6 +14,24 @@ from hybrid.table.holders import bounds, holders
 _STEPS = Column("steps", Role.INSENSITIVE, Kind.INTEGER)
 
 
+def redraw(
+    values: pd.Series,
+    column: Column,
+    least: int,
+    rng: np.random.Generator,
+    persons: Array | None,
+    listed: Array | None = None,
+) -> Redrawn:
+    """Protect a column of numbers or dates.
+
+    By first values and gaps where it orders the rows of persons (:func:`protect_history`), else by values
+    (:func:`~hybrid.protect.numbers.protect_numbers`).
+    """
+    if column.order and persons is not None and listed is None:
+        return protect_history(values, column, least, rng, persons)
+    return protect_numbers(values, column, least, rng, persons, listed)
+
+
 def protect_history(values: pd.Series, column: Column, least: int, rng: np.random.Generator, persons: Array) -> Redrawn:
     """Redraw each person's first value and the gaps after it.
 

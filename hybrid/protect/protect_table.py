@@ -12,10 +12,9 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.protect.alike import ranks_of
 from hybrid.protect.categories import protect_categories, rarity
-from hybrid.protect.histories import protect_history
-from hybrid.protect.numbers import protect_numbers
+from hybrid.protect.histories import redraw
 from hybrid.protect.options import ProtectOptions, Replace
-from hybrid.protect.result import ColumnProtection, Protection
+from hybrid.protect.result import BELOW_LABELS, ColumnProtection, Protection
 from hybrid.protect.texts import refuse_texts
 from hybrid.protect.tied import protect_ties
 from hybrid.table import Column, Table
@@ -23,10 +22,22 @@ from hybrid.table import Column, Table
 
 @dataclass(frozen=True)
 class Protected:
-    """A protected table, and what was changed."""
+    """A protected table, and what was changed.
+
+    Parameters
+    ----------
+    table : Table, n records
+        What a generator may learn as it is.
+    result : Protection
+        What was changed.
+    labelled : Table, n records
+        The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
+        is false; dates tied to these are counted from them.
+    """
 
     table: Table
     result: Protection
+    labelled: Table
 
 
 def protect(
@@ -56,7 +67,8 @@ def protect(
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record; by default every record is a person.
     hierarchies : mapping of str to Hierarchy, optional
-        Of columns that will be generalized. These need no decision; their rare categories become others under the
+        Of quasi-identifiers that will be generalized, and of sensitive columns that have one. They need no decision,
+        and ``labelled`` has the true quasi-identifiers. In ``table`` their rare categories become others under the
         lowest node with any, and where a file lists the values, nothing else is drawn.
     ties : mapping of str to str, optional
         Dates that are protected by their gap to another one of the row, each with that one
@@ -100,16 +112,23 @@ def protect(
         columns[column.name], results[column.name] = new, result
     drawn = {name for name, one in results.items() if one.method == "draw" and _listed(trees.get(name)) is None}
     tied = {name: anchor for name, anchor in (ties or {}).items() if {name, anchor} <= drawn}
-    for name, new in protect_ties(sorted_table, columns, tied, least, streams[-1], people).items():
+    (plain, beside), about = streams[-1].spawn(2), (sorted_table, columns)
+    together = protect_ties(*about, tied, least, plain, people)
+    for name, new in together.items():
         changed = _changed(sorted_table.frame[name], new)
-        columns[name] = new
         results[name] = replace(results[name], changed=_masked_share(changed, len(table), least))
-    frame = pd.DataFrame(
-        {name: new.iloc[back].reset_index(drop=True) for name, new in columns.items()},
-        index=pd.RangeIndex(len(table)),
-        columns=pd.Index(table.schema.names),
-    )
-    return Protected(replace(table, frame=frame), Protection(least, tuple(results.values())))
+    true = {name: sorted_table.frame[name] for name in table.schema.quasi_identifiers if name in trees}
+    counted = {name: anchor for name, anchor in tied.items() if name not in true}
+    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true) if true else together
+    results |= {name: replace(results[name], method=BELOW_LABELS) for name in true if results[name].method != "keep"}
+
+    def unsorted(found: Mapping[str, pd.Series]) -> Table:
+        there = {name: new.iloc[back].reset_index(drop=True) for name, new in found.items()}
+        frame = pd.DataFrame(there, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
+        return replace(table, frame=frame)
+
+    result = Protection(least, tuple(results.values()))
+    return Protected(unsorted(columns | together), result, unsorted(columns | apart | true))
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
@@ -125,10 +144,7 @@ def _numbers(
     persons: Array | None,
     listed: Array | None,
 ) -> tuple[pd.Series, ColumnProtection]:
-    if column.order and persons is not None and listed is None:
-        redrawn = protect_history(values, column, least, rng, persons)
-    else:
-        redrawn = protect_numbers(values, column, least, rng, persons, listed)
+    redrawn = redraw(values, column, least, rng, persons, listed)
     changed = _changed(values, redrawn.values)
     return redrawn.values, _result(column, "draw", redrawn.distinct, redrawn.rare, changed, len(values), least)
 

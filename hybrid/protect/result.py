@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+BELOW_LABELS = "below labels"
+"""Method of columns that are generalized with their true values, and protected where values are restored."""
+
 
 @dataclass(frozen=True)
 class ColumnProtection:
@@ -12,7 +15,8 @@ class ColumnProtection:
 
     column: str
     method: str
-    """keep, sample, other, missing; draw: numbers and dates, coded at both ends and drawn anew where rare."""
+    """keep, sample, other, missing; draw: numbers and dates, coded at both ends and drawn anew where rare; below
+    labels: generalized as they are, and rare values replaced by others below the same label when they are restored."""
     values: int
     """Distinct values before."""
     rare: int | None
@@ -27,6 +31,11 @@ class ColumnProtection:
             return f"{self.column}: left as it is by decision, with all its {self.values:,} values"
         if self.rare == 0 and self.changed == 0:
             return f"{self.column}: each of its {self.values:,} values has enough holders; nothing was changed"
+        if self.method == BELOW_LABELS:
+            rare = "a few" if self.rare is None else f"{self.rare:,}"
+            return (
+                f"{self.column}: generalized as it is; {rare} of {self.values:,} values were rare, and are not restored"
+            )
         rare = "a few" if self.rare is None else f"{self.rare:,}"
         changed = "very few" if self.changed is None else f"{100 * self.changed:.1f} %"
         return f"{self.column}: {rare} of {self.values:,} values were rare, {changed} of the records changed"

@@ -50,6 +50,16 @@ class Steps:
         """True if the column has steps."""
         return self.values.dtype == np.int64
 
+    def positions(self, values: pd.Series, *, up: bool = False) -> Array:
+        """Position at or below each value (``up``: at or above), of a column whose values are not listed."""
+        plain = _plain(values, self.column.kind)
+        if not self.whole:
+            return plain.astype(np.float64)
+        if self.column.kind is Kind.DECIMAL:
+            plain = np.rint(plain * self.scale).astype(np.int64)
+        offsets = plain - self.base
+        return -(-offsets // self.step) if up else offsets // self.step
+
     def series(self, positions: Array, missing: Array) -> pd.Series:
         """Column with these positions, shape (n,), in its kind's dtype.
 

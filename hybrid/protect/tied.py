@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ def protect_ties(
     least: int,
     rng: np.random.Generator,
     persons: Array | None = None,
+    *,
+    fixed: Container[str] = (),
 ) -> dict[str, pd.Series]:
     """Redraw one date of a row, and gaps to the others.
 
@@ -47,6 +49,9 @@ def protect_ties(
         Each tied column with the one that it is counted from; without circles.
     least, rng, persons
         As for :func:`~hybrid.protect.numbers.protect_numbers`.
+    fixed : container of str
+        Columns that stay as they are in ``own``, since they are generalized. Of those counted from them the gap is
+        protected, and no more.
 
     Returns
     -------
@@ -62,15 +67,16 @@ def protect_ties(
             drawn = protect_numbers(lengths, _GAPS, least, rng, persons).values
             placed = after(anchor, drawn, before.schema[name]).astype(DTYPES[before.schema[name].kind])
             found[name] = placed.where(own[name].notna() & placed.notna(), own[name])
-        fixed = persons is not None and before.schema.order in found
+        alone = tree[0] in fixed or (persons is not None and before.schema.order in found)
         held = {name: _Held.of(before.frame[name], least, persons) for name in found}
-        for name in tree[1:]:
+        # Beside a date that is generalized only the gap is learned: its own value comes out of no stage.
+        for name in () if tree[0] in fixed else tree[1:]:
             again = held[name].rare & (found[name] == before.frame[name]).to_numpy(dtype=bool)
-            found = _moved(before, found, name, own[name], again, fixed=fixed)
-        for name in tree:
+            found = _moved(before, found, name, own[name], again, fixed=alone)
+        for name in tree[tree[0] in fixed :]:
             inside = held[name].inside(found[name])
-            found = _moved(before, found, name, inside, (inside != found[name]).to_numpy(dtype=bool), fixed=fixed)
-        new |= {name: held[name].inside(values) for name, values in found.items()}
+            found = _moved(before, found, name, inside, (inside != found[name]).to_numpy(dtype=bool), fixed=alone)
+        new |= {name: values if name in fixed else held[name].inside(values) for name, values in found.items()}
     return new
 
 

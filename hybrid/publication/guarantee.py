@@ -42,6 +42,11 @@ LINKED_TABLES = (
     "The published tables hold synthetic persons: rows that are linked by their keys are those of one synthetic "
     "person, drawn together, and belong to no real person."
 )
+BELOW_THE_LABELS = (
+    "Quasi-identifiers were made coarser with their true values, which were protected so only afterwards, each by "
+    "another value below the same label."
+)
+"""What protection does to columns that are generalized."""
 NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
 NO_CLAIM_BEYOND = "Beyond that, no differential privacy is claimed, and none for the published rows."
@@ -82,7 +87,8 @@ def guarantee_sentence(
     start += [*_constrained(config), *_conditional(config), *_filtered(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
-    start.append(_protected(config.get("protect"), k, "persons" if several else "training records"))
+    holders = "persons" if several else "training records"
+    start.append(_protected(config.get("protect"), k, holders, labelled=makes_labels(anonymization)))
     if several:
         start.append(_linked(config))
     if (config.get("data") or {}).get("household"):
@@ -187,7 +193,7 @@ def _persons_left_out(result: AnonymizationResult) -> str:
     )
 
 
-def _protected(protect: Any, k: int, holders: str) -> str:
+def _protected(protect: Any, k: int, holders: str, *, labelled: bool) -> str:
     """Statement of the values that were replaced before anything learned.
 
     Nothing is known of an audited file.
@@ -198,11 +204,14 @@ def _protected(protect: Any, k: int, holders: str) -> str:
     kept = sorted(name for name, choice in options.columns.items() if choice == "keep")
     but = f" (but for {', '.join(kept)}, left as they are by decision)" if kept else ""
     least = options.least_holders(k)
-    return (
+    one_by_one = (
         f"Before anything was learned, categories that fewer than {least} {holders} hold were replaced, numbers "
         f"and dates beyond the {least} smallest and largest were coded, and exact numbers and dates that fewer than "
         f"{least} {holders.removeprefix('training ')} hold were drawn anew{but}."
     )
+    if not labelled:
+        return one_by_one
+    return f"{one_by_one} {BELOW_THE_LABELS}"
 
 
 def _restored(config: Mapping[str, Any], anonymization: AnonymizationResult) -> Iterator[str]:

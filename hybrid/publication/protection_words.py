@@ -7,6 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
+from hybrid.protect.result import BELOW_LABELS
 from hybrid.publication.guarantee import (
     declared_constraints,
     draws_persons,
@@ -97,14 +98,21 @@ def _identifiers(table: TableFacts, config: Mapping[str, Any]) -> str:
 
 
 def _protected(protected: Mapping[str, Any] | None) -> Iterator[str]:
-    changed = _changed(protected)
-    if protected is not None and changed:
-        yield f"Values that fewer than {protected['min_count']} people have were replaced in {listed(changed)}."
+    changed, below = _changed(protected), _changed(protected, below_labels=True)
+    others = [name for name in changed if name not in below]
+    if protected is not None and others:
+        yield f"Values that fewer than {protected['min_count']} people have were replaced in {listed(others)}."
+    if protected is not None and below:
+        yield (
+            f"{listed(below)}: made coarser as they are. Exact values that fewer than {protected['min_count']} people "
+            "have were then replaced by others of the same group."
+        )
 
 
-def _changed(protected: Mapping[str, Any] | None) -> list[str]:
-    """Columns whose rare values were looked for and replaced."""
-    return [column["column"] for column in (protected or {}).get("columns", ()) if column["method"] != "keep"]
+def _changed(protected: Mapping[str, Any] | None, *, below_labels: bool = False) -> list[str]:
+    """Columns whose rare values were looked for and replaced: all, or those alone where it was done below labels."""
+    columns = [column for column in (protected or {}).get("columns", ()) if column["method"] != "keep"]
+    return [one["column"] for one in columns if not below_labels or one["method"] == BELOW_LABELS]
 
 
 def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) -> Iterator[str]:

@@ -13,11 +13,16 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.hierarchy.build import hierarchy_of_values
+from hybrid.protect.below_labels import Restorable
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 
 def fit_transition(
-    strategy: Transition, anonymized: AnonymizedTable, options: Any, rng: np.random.Generator
+    strategy: Transition,
+    anonymized: AnonymizedTable,
+    options: Any,
+    rng: np.random.Generator,
+    values: Mapping[str, Restorable] | None = None,
 ) -> FittedTransition:
     """Fit a strategy on hierarchies without the values of any other record.
 
@@ -38,6 +43,9 @@ def fit_transition(
         An instance of ``strategy.Options``.
     rng : numpy.random.Generator
         Passed to the strategy.
+    values : mapping of str to Restorable, optional
+        What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
+        (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
 
     Returns
     -------
@@ -45,18 +53,15 @@ def fit_transition(
         Restores tables with the labels of ``anonymized``.
     """
     learned = anonymized.donors
-    own = with_known_values(learned)
-    fitted = strategy.fit(own, options, rng)
-    if own is learned:
+    known = _known(learned, values or {})
+    fitted = strategy.fit(known.table, options, rng)
+    if known.table is learned:
         return fitted
-    node_of = tuple(
-        _node_of(learned.hierarchies[name], learned.leaves[:, at], own.hierarchies[name], own.leaves[:, at])
-        for at, name in enumerate(learned.quasi_identifiers)
-    )
+    node_of = known.node_of
     if learned is not anonymized:
         whole = (learned.hierarchies[name] for name in learned.quasi_identifiers)
         node_of = tuple(_widened(numbers, of) for numbers, of in zip(node_of, whole, strict=True))
-    return _KnownValues(fitted, own.hierarchies, node_of)
+    return _KnownValues(fitted, known.table.hierarchies, node_of)
 
 
 def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
@@ -64,19 +69,42 @@ def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
 
     Their leaves are listed in a file or occur in one of the records.
     """
+    return _known(anonymized, {}).table
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Records on hierarchies of known values, and their node for each node of the whole ones (-1: none)."""
+
+    table: AnonymizedTable
+    node_of: tuple[Array, ...] = ()
+
+
+def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Known:
     names, labels = anonymized.quasi_identifiers, anonymized.labels
-    values = {name: anonymized.originals.frame[name] for name in names}
-    known = {
-        name: hierarchy_of_values(anonymized.hierarchies[name], labels.schema[name], values[name]) for name in names
-    }
-    if all(known[name] is anonymized.hierarchies[name] for name in names):
-        return anonymized
-    leaves, nodes = np.empty_like(anonymized.leaves), np.empty_like(labels.nodes)
+    frame = anonymized.originals.frame.assign(**{name: found.values for name, found in values.items()})
+    whole = anonymized.hierarchies
+    known = {name: hierarchy_of_values(whole[name], labels.schema[name], frame[name]) for name in names}
+    if not values and all(known[name] is whole[name] for name in names):
+        return _Known(anonymized)
+    leaves, nodes, maps = np.empty_like(anonymized.leaves), np.empty_like(labels.nodes), []
     for at, name in enumerate(names):
-        leaves[:, at] = known[name].encode(values[name])
-        node_of = _node_of(anonymized.hierarchies[name], anonymized.leaves[:, at], known[name], leaves[:, at])
+        leaves[:, at] = known[name].encode(frame[name])
+        level = values[name].level if name in values else np.zeros(len(anonymized), dtype=np.int64)
+        node_of = _node_of(whole[name], anonymized.leaves[:, at], known[name], leaves[:, at], level)
+        if name in values:
+            # A label that is itself a value of few people is restored as the nearest group that has enough.
+            carried = np.unique(labels.nodes[:, at])
+            node_of[carried] = _widened(node_of, whole[name])[carried]
         nodes[:, at] = node_of[labels.nodes[:, at]]
-    return replace(anonymized, labels=replace(labels, nodes=nodes, hierarchies=known), leaves=leaves)
+        maps.append(node_of)
+    own = replace(
+        anonymized,
+        labels=replace(labels, nodes=nodes, hierarchies=known),
+        originals=replace(anonymized.originals, frame=frame),
+        leaves=leaves,
+    )
+    return _Known(own, tuple(maps))
 
 
 @dataclass(frozen=True)
@@ -109,16 +137,20 @@ class _KnownValues:
         return self.fitted.restore(replace(labels, nodes=nodes, hierarchies=self.hierarchies), rng)
 
 
-def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array) -> Array:
+def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array, level: Array) -> Array:
     """The node of ``known`` for each node of ``whole``.
 
-    -1 for nodes without a record below them; shape (n_nodes,).
+    -1 for nodes without a record below them; shape (n_nodes,). ``level``: from which on both leaves of a record lie
+    below the same node, shape (n,).
     """
+    if known is whole:
+        return np.arange(whole.n_nodes, dtype=np.int32)
     node_of = np.full(whole.n_nodes, -1, dtype=np.int32)
     top, known_top = whole.n_levels - 1, known.n_levels - 1
-    for level in range(top):
+    for at in range(top):
+        alike = level <= at
         # A column of which only missing values are left has no levels between the values and the root.
-        node_of[whole.node_of[leaves, level]] = known.node_of[known_leaves, min(level, known_top - 1)]
+        node_of[whole.node_of[leaves[alike], at]] = known.node_of[known_leaves[alike], min(at, known_top - 1)]
     if len(leaves):
         node_of[whole.root] = known.root
     return node_of

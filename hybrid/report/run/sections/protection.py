@@ -10,7 +10,7 @@ from hybrid.report.run.sections.section import FinishedRun, Section
 ANCHOR = "protection"
 TEMPLATE = """\
 {% if protection.columns %}
-<p>Values that fewer than {{ protection.min_count }} people of the training data hold were replaced before anything learned. Numbers and dates beyond the {{ protection.min_count }} smallest and largest are coded to the limit, and those that few people hold are drawn anew between their neighbours.</p>
+<p>Values that fewer than {{ protection.min_count }} people of the training data hold were replaced before anything learned from them; in generalized columns, whose labels are made of the true values, below the same label. Numbers and dates beyond the {{ protection.min_count }} smallest and largest are coded to the limit, and those that few people hold are drawn anew between their neighbours.</p>
 <ul>
 {% for sentence in protection.columns %}<li>{{ sentence }}</li>
 {% endfor %}
