@@ -111,15 +111,19 @@ def protect(
             new, result = _categories(values, column, choice, least, others, stream, people, tree)
         columns[column.name], results[column.name] = new, result
     drawn = {name for name, one in results.items() if one.method == "draw" and _listed(trees.get(name)) is None}
+    plain, beside = streams[-1].spawn(2)
     tied = {name: anchor for name, anchor in (ties or {}).items() if {name, anchor} <= drawn}
-    (plain, beside), about = streams[-1].spawn(2), (sorted_table, columns)
-    together = protect_ties(*about, tied, least, plain, people)
+    together = protect_ties(sorted_table, columns, tied, least, plain, people)
     for name, new in together.items():
         changed = _changed(sorted_table.frame[name], new)
         results[name] = replace(results[name], changed=_masked_share(changed, len(table), least))
     true = {name: sorted_table.frame[name] for name in table.schema.quasi_identifiers if name in trees}
-    counted = {name: anchor for name, anchor in tied.items() if name not in true}
-    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true) if true else together
+    counted = {
+        name: anchor
+        for name, anchor in (ties or {}).items()
+        if name in drawn - set(true) and anchor in drawn | set(true)
+    }
+    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true)
     results |= {name: replace(results[name], method=BELOW_LABELS) for name in true if results[name].method != "keep"}
 
     def unsorted(found: Mapping[str, pd.Series]) -> Table:
@@ -127,8 +131,8 @@ def protect(
         frame = pd.DataFrame(there, index=pd.RangeIndex(len(table)), columns=pd.Index(table.schema.names))
         return replace(table, frame=frame)
 
-    result = Protection(least, tuple(results.values()))
-    return Protected(unsorted(columns | together), result, unsorted(columns | apart | true))
+    found = Protection(least, tuple(results.values()))
+    return Protected(unsorted(columns | together), found, unsorted(columns | apart | true))
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
