@@ -41,6 +41,7 @@ from hybrid.evaluation.attacks import (
 from hybrid.evaluation.fidelity import (
     columns,
     constraints,
+    content,
     dates,
     exclusion,
     histories,
@@ -92,6 +93,7 @@ MODULES: tuple[ModuleType, ...] = (
     histories,
     dates,
     constraints,
+    content,
     references,
     weighted,
     joint,

@@ -1,0 +1,250 @@
+"""Content that was lost: the column, and the link of two columns, that fell most.
+
+Judged on groups of values, so that a postcode may be another one of its region, but not of another region.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.table.persons import n_persons
+
+GROUPS = 20
+"""Groups of a column at most, of about equally many training rows."""
+GROUPS_OF_PAIRS = 8
+"""The same where pairs of columns are counted."""
+LINKED = 0.1
+"""Association of two columns below which the real table says nothing of one by the other."""
+MOST_LISTED = 30
+
+
+class Groups(NamedTuple):
+    """Groups of one column's values.
+
+    Codes of the rows of each table, shape (n,), int64, below ``n``; missing values are a group of their own.
+    """
+
+    codes: dict[Role, Array]
+    n: int
+
+
+def _roles(context: Context) -> tuple[Role, ...]:
+    return ("train", "table") if context.control is None else ("train", "table", "control")
+
+
+def groups_of(context: Context, at: int, most: int) -> Groups:
+    """Groups of the values of one column.
+
+    Numbers and dates in order of size, categories in order of their text, so that codes which begin alike are together.
+    Up to ``most`` values are a group each; more are cut where about equally many training rows lie between.
+    """
+    column = context.encoding.columns[at]
+    ranks = {role: context.encoded(role).ranks[:, at].astype(np.int64) for role in _roles(context)}
+    size = int(context.encoding.cardinality[at])
+    place = np.arange(size)
+    if not column.kind.is_continuous:
+        texts = np.empty(size, dtype=object)
+        for role, table in (("train", context.train), ("table", context.table), ("control", context.control)):
+            if table is not None and role in ranks:
+                known = ranks[role] >= 0
+                texts[ranks[role][known]] = table.frame[column.name].astype(str).to_numpy()[known]
+        place[np.argsort([str(text) for text in texts], kind="stable")] = np.arange(size)
+    if size > most:
+        order = place[ranks["train"][ranks["train"] >= 0]]
+        counts = np.bincount(order, minlength=size)
+        middle = np.cumsum(counts) - counts / 2
+        group = np.minimum((middle * most / max(counts.sum(), 1)).astype(np.int64), most - 1)
+        place, size = group[place], most
+    lookup = np.append(place, size)
+    return Groups({role: lookup[codes] for role, codes in ranks.items()}, size + 1)
+
+
+def _grouped(context: Context, most: int) -> list[Groups]:
+    columns = range(len(context.encoding.columns))
+    return context.once(("groups of values", most), lambda: [groups_of(context, at, most) for at in columns])
+
+
+def _people(context: Context, role: Role) -> int:
+    table = {"train": context.train, "table": context.table, "control": context.control}[role]
+    assert table is not None
+    return n_persons(table)
+
+
+def distance_beyond_chance(mine: Array, its: Array, sizes: tuple[int, int]) -> tuple[float, float]:
+    """Total variation of two samples beyond what two samples of one population have, and its bound's width.
+
+    For samples of n and m people from shares p the expectation of |difference| of a share is about
+    sqrt(2 / pi * p * (1 - p) * (1 / n + 1 / m)); the total variation is half the sum over the groups. One person
+    changes it by at most 1 / n or 1 / m, so it exceeds its expectation by t with a chance of at most
+    exp(-2 t**2 / (1 / n + 1 / m)) (McDiarmid 1989, Lemma 1.2).
+
+    Parameters
+    ----------
+    mine, its : numpy.ndarray, shape (n_groups,)
+        Rows of each group.
+    sizes : tuple of int
+        People behind the rows of both.
+
+    Returns
+    -------
+    tuple of float
+        The distance beyond chance, at most 1, and sqrt((1 / n + 1 / m) / 2), which times sqrt(log(1 / alpha)) is t.
+    """
+    p, q = mine / max(mine.sum(), 1), its / max(its.sum(), 1)
+    varying = 1 / max(sizes[0], 1) + 1 / max(sizes[1], 1)
+    together = (mine + its) / max((mine + its).sum(), 1)
+    chance = 0.5 * np.sqrt(2 / math.pi * together * (1 - together) * varying).sum()
+    return float(0.5 * np.abs(p - q).sum() - chance), math.sqrt(varying / 2)
+
+
+def lost_column(context: Context) -> Outcome:
+    """Share of the rows that lie in other groups of a column than in the training table, at worst; at most 1.
+
+    The total variation of the groups of a column (:func:`groups_of`), less what chance gives two samples of one
+    population, of the column with the largest (:func:`distance_beyond_chance`). The low end holds for all columns
+    together. The reference is the worst column of control.
+    """
+    if not context.encoding.columns:
+        return NotComputable("no column varies")
+    found = _column_distances(context, "table")
+    reference = None if context.control is None else max(value for value, _ in _column_distances(context, "control"))
+    alpha = 1 - simultaneous(context.options.confidence, len(found))
+    width = math.sqrt(math.log(1 / alpha))
+    order = sorted(range(len(found)), key=lambda at: (-found[at][0], context.encoding.names[at]))
+    value, step = found[order[0]]
+    listed = [{"column": context.encoding.names[at], "value": found[at][0]} for at in order[:MOST_LISTED]]
+    details = {
+        "columns": listed,
+        "worst": context.encoding.names[order[0]],
+        "interval": f"simultaneous over {len(found)}",
+    }
+    return Measure(
+        value, value - step * width, None, reference, _people(context, "table"), details, together=len(found)
+    )
+
+
+def _column_distances(context: Context, role: Role) -> list[tuple[float, float]]:
+    sizes = _people(context, "train"), _people(context, role)
+    return [
+        distance_beyond_chance(*(np.bincount(of.codes[side], minlength=of.n) for side in ("train", role)), sizes)
+        for of in _grouped(context, GROUPS)
+    ]
+
+
+def corrected_v(counts: Array, groups: Array) -> Array:
+    """Cramer's V of every pair of columns corrected for its bias, 0..1; NaN where a side is constant.
+
+    phi**2 less its expectation under independence, (r - 1)(c - 1) / (n - 1), over the corrected numbers of rows and
+    columns r - (r - 1)**2 / (n - 1) (Bergsma 2013, doi 10.1016/j.jkss.2012.10.002).
+
+    Parameters
+    ----------
+    counts : numpy.ndarray, shape (g, g), float64
+        Rows in each group of one column and each of another; the diagonal holds the rows of each group.
+    groups : numpy.ndarray, shape (p,), int
+        First group of each of the p columns.
+
+    Returns
+    -------
+    numpy.ndarray, shape (p, p), float64
+    """
+    rows = np.diag(counts)
+    n = rows[: groups[1] if len(groups) > 1 else None].sum()
+    expected = np.outer(rows, rows) / n
+    excess = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
+    phi = np.add.reduceat(np.add.reduceat(excess, groups, axis=0), groups, axis=1) / n
+    used = np.add.reduceat((rows > 0).astype(np.float64), groups)
+    independent = np.outer(used - 1, used - 1) / (n - 1)
+    corrected = used - (used - 1) ** 2 / (n - 1)
+    least = np.minimum.outer(corrected, corrected) - 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squared = np.where(least > 0, np.maximum(phi - independent, 0) / least, np.nan)
+    found: Array = np.sqrt(np.minimum(squared, 1))
+    return found
+
+
+def lost_link(context: Context) -> Outcome:
+    """Largest fall of the link between two columns, at most 1.
+
+    The link is the corrected V (:func:`corrected_v`) of the groups of both (:func:`groups_of`), so relations of any
+    form count. Of the real tables the weaker counts, training or control: what one of two halves shows alone is chance.
+    Pairs below :data:`LINKED` are left out. The fall is that V less the synthetic table's, of the pair whose low end is
+    the highest. That end takes the error of a V of independent columns, sqrt((1 / n + 1 / m) / (min(r, c) - 1)),
+    simultaneously over all pairs; linked columns have a smaller one. The reference is the largest fall from training to
+    control.
+    """
+    columns = _grouped(context, GROUPS_OF_PAIRS)
+    if len(columns) < 2:
+        return NotComputable("fewer than two columns vary", lacks="signal")
+    train, table = (_links(columns, role) for role in ("train", "table"))
+    control = train if context.control is None else _links(columns, "control")
+    a, b = np.triu_indices(len(columns), 1)
+    real = np.fmin(train, control)[a, b]
+    linked = np.flatnonzero(np.nan_to_num(real) >= LINKED)
+    if not len(linked):
+        return NotComputable("no two columns of the real table are linked", lacks="signal")
+    a, b, real = a[linked], b[linked], real[linked]
+    there = np.nan_to_num(table[a, b])
+    sizes = np.array([of.n - 1 for of in columns])
+    people = [_people(context, role) for role in ("train", "table")]
+    error = np.sqrt(sum(1 / max(n, 1) for n in people) / np.maximum(np.minimum(sizes[a], sizes[b]) - 1, 1))
+    low = real - there - quantile(simultaneous(context.options.confidence, len(linked))) * error
+    order = np.lexsort((b, a, there - real, -low))
+    names = context.encoding.names
+    details: dict[str, Any] = {
+        "pairs": [
+            {"a": names[a[at]], "b": names[b[at]], "train": float(real[at]), "table": float(there[at])}
+            for at in order[:MOST_LISTED]
+        ],
+        "worst": f"{names[a[order[0]]]} and {names[b[order[0]]]}",
+        "interval": f"simultaneous over {len(linked)}",
+    }
+    reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))
+    value = float((real - there)[order[0]])
+    return Measure(value, float(low[order[0]]), None, reference, people[1], details, together=len(linked))
+
+
+def _links(columns: Sequence[Groups], role: Role) -> Array:
+    """Corrected V of every pair of columns of one table, shape (p, p)."""
+    starts = np.cumsum([0, *(of.n for of in columns)])
+    codes = np.column_stack([of.codes[role] for of in columns]) + starts[:-1]
+    n, p = codes.shape
+    rows = np.repeat(np.arange(n), p)
+    marks = csr_array((np.ones(n * p), (rows, codes.ravel())), shape=(n, int(starts[-1])))
+    return corrected_v((marks.T @ marks).toarray(), starts[:-1])
+
+
+METRICS = (
+    Metric(
+        name="lost_column",
+        family="fidelity",
+        direction="lower",
+        sentence="The share of rows that would need another value for the worst column to look as in the real table.",
+        low=-1,
+        high=1,
+        no_leak=None,
+        copy=0.0,
+        compute=lost_column,
+    ),
+    Metric(
+        name="lost_link",
+        family="fidelity",
+        direction="lower",
+        sentence="How much weaker the link of two columns is than in the real table, at worst; 1 is all of a full one.",
+        low=-1,
+        high=1,
+        no_leak=None,
+        copy=0.0,
+        compute=lost_link,
+    ),
+)

@@ -1,0 +1,113 @@
+"""Lost columns and lost links: by hand, by chance, in tables that were ruined in one way, and as a rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.evaluation import EvaluateOptions, evaluate
+from hybrid.evaluation.fidelity.content import GROUPS, corrected_v, distance_beyond_chance
+from hybrid.evaluation.measure import Measure, NotComputable
+from hybrid.publication.policy import load_policy, packaged_policies
+from hybrid.table import Kind, Role, Table
+from tests.evaluation.small_tables import measured, small
+
+COLUMNS = (
+    ("plz", Kind.CATEGORICAL, Role.QUASI_IDENTIFIER),
+    ("age", Kind.INTEGER, Role.QUASI_IDENTIFIER),
+    ("work", Kind.CATEGORICAL, Role.INSENSITIVE),
+    ("stroke", Kind.BOOLEAN, Role.SENSITIVE),
+)
+
+
+def people(n: int, seed: int) -> pd.DataFrame:
+    """Age decides about work, and is U-shaped in strokes: no correlation."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(1, 90, n)
+    region = rng.choice(["10", "20", "50"], n, p=[0.5, 0.3, 0.2])
+    return pd.DataFrame(
+        {
+            "plz": np.char.add(region, rng.integers(100, 200, n).astype(str)),
+            "age": age,
+            "work": np.where(age < 16, "child", rng.choice(["office", "field"], n)),
+            "stroke": rng.random(n) < 0.02 + 0.4 * (np.abs(age - 45) / 45) ** 2,
+        }
+    )
+
+
+def table(frame: pd.DataFrame) -> Table:
+    return small([tuple(row) for row in frame.itertuples(index=False)], *COLUMNS)
+
+
+def both(ruined: pd.DataFrame) -> dict[str, Measure]:
+    train, control = table(people(1000, 1)), table(people(500, 2))
+    return {name: measured(name, train, control, table(ruined)) for name in ("lost_column", "lost_link")}
+
+
+def test_hand_worked_distance() -> None:
+    """|.6 - .5| + |.4 - .5| is .2, half of it .1; by chance .5 * 2 * sqrt(2 / pi * .55 * .45 * (.01 + .01)) = .0561."""
+    value, step = distance_beyond_chance(np.array([60, 40]), np.array([50, 50]), (100, 100))
+    assert value == pytest.approx(0.1 - np.sqrt(2 / np.pi * 0.55 * 0.45 * 0.02))
+    assert step == pytest.approx(0.1)
+
+
+def test_hand_worked_link() -> None:
+    """20 of each of two equal groups: phi 1, less 1 / 39, over 2 - 1 / 39 - 1: 1. 10 in each cell: 0."""
+    starts = np.array([0, 2])
+    full = np.array([[20, 0, 20, 0], [0, 20, 0, 20], [20, 0, 20, 0], [0, 20, 0, 20]], dtype=float)
+    none = np.array([[20, 0, 10, 10], [0, 20, 10, 10], [10, 10, 20, 0], [10, 10, 0, 20]], dtype=float)
+    assert corrected_v(full, starts)[0, 1] == pytest.approx(1.0)
+    assert corrected_v(none, starts)[0, 1] == 0.0
+
+
+def test_a_fresh_sample_has_lost_nothing() -> None:
+    alarms = 0
+    for seed in range(30):
+        found = both(people(700, 100 + seed))
+        alarms += found["lost_column"].low > 0.02
+        alarms += found["lost_link"].low > 0.02
+    assert alarms == 0
+
+
+@pytest.mark.parametrize(
+    ("ruin", "metric", "worst"),
+    [
+        (lambda f: f.assign(plz="10150"), "lost_column", "plz"),
+        (lambda f: f.assign(plz=np.where(f["plz"].str[0] == "1", f["plz"], "50111")), "lost_column", "plz"),
+        (lambda f: f.assign(age=f["age"] // 2), "lost_column", "age"),
+        (lambda f: f.assign(age=f["age"].sample(frac=1, random_state=0).to_numpy()), "lost_link", "age and work"),
+        (
+            lambda f: f.assign(stroke=f["stroke"].sample(frac=1, random_state=0).to_numpy()),
+            "lost_link",
+            "age and stroke",
+        ),
+    ],
+)
+def test_one_ruined_column_is_named(ruin, metric: str, worst: str) -> None:
+    found = both(ruin(people(900, 3)))
+    assert found[metric].details["worst"] == worst
+    assert found[metric].low > 0.1
+
+
+def test_other_codes_of_the_same_region_are_no_loss() -> None:
+    frame = people(900, 3)
+    rng = np.random.default_rng(0)
+    other = frame.assign(plz=frame["plz"].str[:2] + pd.Series(rng.integers(100, 200, 900).astype(str)))
+    assert both(other)["lost_column"].low < 0
+    assert frame["plz"].nunique() > GROUPS
+
+
+def test_without_links_there_is_nothing_to_lose() -> None:
+    rng = np.random.default_rng(0)
+    frames = [people(400, 1).apply(lambda c: rng.permutation(c.to_numpy())) for _ in range(3)]
+    options = EvaluateOptions(metrics=("lost_link",))
+    train, control, drawn = map(table, frames)
+    (found,) = evaluate(train, control, {"synthetic": drawn}, options, rng).metrics
+    assert isinstance(found.outcome, NotComputable) and found.outcome.lacks == "signal"
+
+
+def test_every_packaged_policy_asks() -> None:
+    for name, path in packaged_policies().items():
+        asked = {rule.metric for rule in load_policy(path).rules}
+        assert {"lost_column", "lost_link"} <= asked, name
