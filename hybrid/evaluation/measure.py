@@ -32,6 +32,7 @@ Lacking = Literal[
     "lone_values",
     "constraints",
     "tied_dates",
+    "linked_columns",
     "encoder",
     "parents",
     "privacy_score",
@@ -39,7 +40,8 @@ Lacking = Literal[
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
 records, a signal, people never seen of whom an attack fails (headroom), values that one row of the table holds alone,
-declared constraints, dates of a row that lie close together, an encoder, a parent table, the instance privacy score."""
+declared constraints, dates of a row that lie close together, columns of which one says something about another, an
+encoder, a parent table, the instance privacy score."""
 
 
 @dataclass(frozen=True)

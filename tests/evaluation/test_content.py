@@ -104,7 +104,7 @@ def test_without_links_there_is_nothing_to_lose() -> None:
     options = EvaluateOptions(metrics=("lost_link",))
     train, control, drawn = map(table, frames)
     (found,) = evaluate(train, control, {"synthetic": drawn}, options, rng).metrics
-    assert isinstance(found.outcome, NotComputable) and found.outcome.lacks == "signal"
+    assert isinstance(found.outcome, NotComputable) and found.outcome.lacks == "linked_columns"
 
 
 def test_every_packaged_policy_asks() -> None:

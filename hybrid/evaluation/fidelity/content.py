@@ -185,14 +185,14 @@ def lost_link(context: Context) -> Outcome:
     """
     columns = _grouped(context, GROUPS_OF_PAIRS)
     if len(columns) < 2:
-        return NotComputable("fewer than two columns vary", lacks="signal")
+        return NotComputable("fewer than two columns vary", lacks="linked_columns")
     train, table = (_links(columns, role) for role in ("train", "table"))
     control = train if context.control is None else _links(columns, "control")
     a, b = np.triu_indices(len(columns), 1)
     real = np.fmin(train, control)[a, b]
     linked = np.flatnonzero(np.nan_to_num(real) >= LINKED)
     if not len(linked):
-        return NotComputable("no two columns of the real table are linked", lacks="signal")
+        return NotComputable("no two columns of the real table are linked", lacks="linked_columns")
     a, b, real = a[linked], b[linked], real[linked]
     there = np.nan_to_num(table[a, b])
     sizes = np.array([of.n - 1 for of in columns])

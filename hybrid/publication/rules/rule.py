@@ -29,6 +29,7 @@ Condition = Literal[
     "lone_values",
     "constraints",
     "tied_dates",
+    "linked_columns",
     "parents",
     "persons",
     "several_rows",
@@ -36,9 +37,10 @@ Condition = Literal[
     "weight",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone; tied_dates: dates of a row that lie close together; persons: data.person names columns;
-several_rows: a person with two different rows; households: data.household names columns; parents: the table has a
-parent table; weight: a column has that role. Control records are none of them."""
+row of the table holds alone; tied_dates: dates of a row that lie close together; linked_columns: columns of which one
+says something about another; persons: data.person names columns; several_rows: a person with two different rows;
+households: data.household names columns; parents: the table has a parent table; weight: a column has that role.
+Control records are none of them."""
 
 
 class Rule(Options):
