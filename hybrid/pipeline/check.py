@@ -30,7 +30,6 @@ from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.private_mode import refuse_undeclared
-from hybrid.pipeline.protection import counted_persons
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
 from hybrid.pipeline.starter.evidence import repeats
@@ -43,6 +42,7 @@ from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
+from hybrid.table.holders import row_holders
 from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.split import split
@@ -326,7 +326,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
     generalized = set(people.schema.quasi_identifiers) - config.unlabelled if config.anonymize is not None else set()
     note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
     return [
-        *map(Finding.error, text_problems(people, options, config.k, counted_persons(people), generalized=generalized)),
+        *map(Finding.error, text_problems(people, options, config.k, row_holders(people), generalized=generalized)),
         *([note] if kept else []),
     ]
 

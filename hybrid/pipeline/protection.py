@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Codes
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
@@ -19,6 +17,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
+from hybrid.table.holders import row_holders
 from hybrid.table.persons import agreed, constant_within
 
 LEAST_ROUNDED = 100
@@ -62,9 +61,8 @@ def protected(
     if config.protection is None:
         return None
     rng = rng_for(seed, "protect")
-    people = counted_persons(train)
     ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
-    about = config.protection, rng, config.k, people, hierarchies
+    about = config.protection, rng, config.k, row_holders(train), hierarchies
     found = protect(train, *about, ties=ties, decided=decided)
     found = replace(found, table=agreed(found.table, static))
     if not rules:
@@ -81,16 +79,6 @@ def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
     if train.persons is None or not config.draws_persons:
         return None
     return tuple(constant_within(train, train.schema.without_identifiers().names))
-
-
-def counted_persons(table: Table) -> Codes | None:
-    """Person of each record, for counting holders.
-
-    Records without a key are of one person together.
-
-    None where each record is another person.
-    """
-    return None if table.persons is None else np.maximum(table.persons, -1)
 
 
 def protected_hierarchies(config: RunConfig, train: Table, population: Table | None) -> dict[str, Hierarchy]:

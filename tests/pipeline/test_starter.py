@@ -63,7 +63,7 @@ def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:
     }
     assert roles["fnlwgt"] == "insensitive"
     assert config.data.columns["income"].target
-    assert any("% of rows are unique" in note for note in guessed.notes)
+    assert any("% of rows are of people who are alone" in note for note in guessed.notes)
     assert not any(text in "".join(guessed.notes) for text in ("United-States", "Private"))
 
 
