@@ -157,12 +157,12 @@ def _trade_off(pipeline: Pipeline) -> Iterator[TradeOff]:
 def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
     """Shares of declared groups before and after sampling.
 
-    Without groups of few records.
+    Without groups of few people.
     """
     if pipeline.sampled is None:
         return
     for share in pipeline.sampled.shares:
-        if min(share.before * pipeline.sampled.before, share.after * pipeline.sampled.actual) >= smallest:
+        if share.people >= smallest:
             text = f"{100 * share.before:.1f} % before, {100 * share.after:.1f} % after sampling"
             yield f"group {share.column} = {share.group}", text
 
