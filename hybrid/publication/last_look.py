@@ -19,11 +19,11 @@ from hybrid.publication.words import all_phrases, printed_texts, scalars
 
 TEXTS = (".html", ".json", ".jsonld", ".md")
 """Endings of the files of a release that hold texts; all others are tables."""
-_STATED = ("packages", "python", "platform", "git", "created", "name")
+_STATED = ("packages", "python", "platform", "git", "created", "name", "stages")
 """Entries of a manifest about the program, not the source."""
 
 
-def refuse_rare_values(folder: Path, run: FinishedRun, names: Collection[str], secret: bytes) -> None:
+def refuse_rare_values(folder: Path, run: FinishedRun, approvers: Collection[str], secret: bytes) -> None:
     """Search the texts of a release for values that few people hold.
 
     Not of a private table (``privacy.mode: dp``): its files are a function of the table, its account and the
@@ -35,7 +35,7 @@ def refuse_rare_values(folder: Path, run: FinishedRun, names: Collection[str], s
         The files that would be published.
     run : FinishedRun
         Knows the rare values of its source.
-    names : collection of str
+    approvers : collection of str
         People who accepted the review; they are named in the release.
     secret : bytes
         Key of the hashes of the rare values.
@@ -51,24 +51,24 @@ def refuse_rare_values(folder: Path, run: FinishedRun, names: Collection[str], s
         return
     listed = run.manifest["files"].get(RARE)
     rare = RareValues.read(run.folder, None if listed is None else listed["sha256"])
-    stated, columns = all_phrases([*names, *_stated(run)]), all_phrases(_columns(run.manifest))
-    problems: dict[tuple[str, str], Problem] = {}
+    stated, columns = all_phrases([*approvers, *_stated(run)]), all_phrases(_columns(run.manifest))
+    files: dict[str, list[str]] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix not in TEXTS:
             continue
         found = rare.among(all_phrases(printed_texts(path)) - stated, secret)
         # A column may be called what few people have in another one; but not what only an identifier says.
         alike = found["value"].isin(columns) & (~found["identifier"] | found["value"].str.isalpha())
-        for column in found.loc[~alike, "column"]:
-            problems[path.name, column] = _problem(path.name, column, rare.least)
-    if problems:
-        raise GateRefused(list(problems.values()))
+        for column in sorted(set(found.loc[~alike, "column"])):
+            files.setdefault(column, []).append(path.name)
+    if files:
+        raise GateRefused(_problem(", ".join(names), column, rare.least) for column, names in files.items())
 
 
-def _problem(file: str, column: str, least: int) -> Problem:
+def _problem(where: str, column: str, least: int) -> Problem:
     return Problem(
-        f"{file} prints a value of the column {column!r} that fewer than {least} people of the source hold; nothing "
-        "was published",
+        f"a value of the column {column!r} that fewer than {least} people of the source hold is printed in {where}; "
+        "nothing was published",
         "take the value out of the configuration (constraints, conditions, names of columns, reasons of approvals); or "
         f"protect the column (protect.columns.{column}: sample, other or missing) and run again",
     )

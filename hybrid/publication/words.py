@@ -18,10 +18,13 @@ MOST_WORDS = 8
 """Words of a value that are looked for; of longer ones these are the first."""
 LEAST_DIGITS, MOST_DIGITS = 9, 14
 """Significant digits of a number that is looked for. Shorter ones may be a count, longer ones are computed."""
+MOST_OF_TERM = 3
+"""Words of a term, such as "not known", that the program's own texts may print by chance; more are no chance."""
 _WORD = re.compile(r"\w+(?:[.@+'’-]\w+)*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}")
-_LITERAL = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+_REMARK = re.compile(r'^\s*"""(?:.|\n)*?"""|\s#.*$', re.MULTILINE)
+"""Docstrings and comments, which are never printed."""
 _NO_REPORT = ("cli", "comparison", "demo", "desk", "lab", "operations", "starter")
 """Folders of the package whose texts are in no release."""
 
@@ -47,11 +50,12 @@ def phrases(text: str) -> Iterator[str]:
 
 
 def is_telling(words: list[str]) -> bool:
-    """True if words are no plain number, date, single letter or word of the program.
+    """True if words are no short number, date, single letter or term of the program.
 
-    A number tells where it has :data:`LEAST_DIGITS` to :data:`MOST_DIGITS` significant digits.
+    A number tells where it has :data:`LEAST_DIGITS` to :data:`MOST_DIGITS` significant digits. A term is up to
+    :data:`MOST_OF_TERM` words that the program itself uses.
     """
-    if all(word in vocabulary() for word in words):
+    if len(words) <= MOST_OF_TERM and all(word in vocabulary() for word in words):
         return False
     whole = " ".join(words)
     if any(character.isalpha() for character in whole):
@@ -62,15 +66,15 @@ def is_telling(words: list[str]) -> bool:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Words that the program's own texts consist of."""
+    """Words of the program's own texts, names of its metrics and options among them."""
     found: set[str] = set()
     for path in sorted(Path(__file__).parents[1].rglob("*")):
         if path.suffix not in (".py", ".html", ".yaml") or set(_NO_REPORT) & set(path.parts):
             continue
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
-            text = "\n".join(one for one in _LITERAL.findall(text) if not one.startswith('"""'))
-        found.update(_WORD.findall(text.casefold()))
+            text = _REMARK.sub("", text)
+        found.update(_WORD.findall(text.casefold()), _WORD.findall(text.casefold().replace("_", " ")))
     return frozenset(found)
 
 
