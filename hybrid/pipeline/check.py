@@ -29,6 +29,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
+from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
@@ -88,6 +89,9 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
         findings += _stages(config, table, whole, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _roles(config, whole)
+        if config.privacy is None:
+            found = identifying_problems({"": table}, kept_columns(config))
+            findings += [Finding.error(problem) for _, problem in found]
         findings += column_findings(table)
         findings += _retrainings(config, table)
         findings += _encoder(config)
